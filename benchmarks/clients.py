@@ -38,8 +38,8 @@ def main() -> None:
                 for name, (work, clients) in KINDS.items():
                     best[name] = max(best.get(name, 0.0), work(url, clients, facets))
             for name, pages in best.items():
-                told = "with two facets" if facets else ""
-                print(f"{name:16}{told:18}{pages:7.0f}  {pages / best['one client']:5.2f}x", flush=True)
+                note = "with two facets" if facets else ""
+                print(f"{name:16}{note:18}{pages:7.0f}  {pages / best['one client']:5.2f}x", flush=True)
 
 
 def in_threads(url: str, clients: int, facets: tuple[str, ...]) -> float:

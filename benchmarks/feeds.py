@@ -104,7 +104,7 @@ def rankers(review: Review) -> Mapping[str, FeedRanker]:
 
 def by_model(vectors: Vectors) -> FeedRanker:
     """Return the ranker of the feeds of ses."""
-    from products.feeds.ranking import scores_for
+    from products.feeds.feed import scores_for
     from products.relevance import views_of
 
     def rank(reader: FeedReader) -> np.ndarray:

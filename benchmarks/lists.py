@@ -111,8 +111,8 @@ def report(name: str, found: list[tuple[np.ndarray, float]], scores: np.ndarray,
         exact = exact[np.argsort(-passing[exact])]
         for depth in recalls:
             recalls[depth] += len(set(rows) & set(exact[:depth])) / depth / len(found)
-    told = ", ".join(f"recall@{depth} {value:.3f}" for depth, value in recalls.items())
-    print(f"  {name:34} {told}, p50 {percentile([taken for _, taken in found], 0.5):5.2f} ms", flush=True)
+    shown = ", ".join(f"recall@{depth} {value:.3f}" for depth, value in recalls.items())
+    print(f"  {name:34} {shown}, p50 {percentile([taken for _, taken in found], 0.5):5.2f} ms", flush=True)
 
 
 if __name__ == "__main__":

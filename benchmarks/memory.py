@@ -100,8 +100,8 @@ def peaks(work: Callable[[], object]) -> list[int]:
 def held() -> tuple[int, int]:
     """Return the memory of this process in MiB: of no file, and all."""
     lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
-    told = dict(line.split(":", 1) for line in lines)
-    own, every = (int(told[kind].split()[0]) >> 10 for kind in ("RssAnon", "VmRSS"))
+    status = dict(line.split(":", 1) for line in lines)
+    own, every = (int(status[kind].split()[0]) >> 10 for kind in ("RssAnon", "VmRSS"))
     return own, every
 
 

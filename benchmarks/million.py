@@ -28,7 +28,7 @@ from search_plugin.contract.fields import Field
 from search_plugin.contract.plan import Plan, VectorClause
 from search_plugin.contract.schema import IndexSchema, paper_vector
 from search_plugin.contract.tree import Filter
-from search_plugin.engines.embedded.lexical import ranking
+from search_plugin.engines.embedded.queries import ranking
 from search_plugin.engines.embedded.vectors import read_lists
 from search_plugin.engines.registry import connect
 from search_plugin.filters.parse import parse_filter
@@ -120,8 +120,8 @@ def _pages(index: Index, queries: Sequence[tuple[str, np.ndarray]], where: Filte
             for query, _ in queries
         ]
     )
-    told = ", ".join([*map(str, options.values()), *(["filtered"] if where else [])])
-    print(f"page {told:28} p50 {percentile(times, 0.5):6.1f} ms  p99 {percentile(times, 0.99):6.1f} ms", flush=True)
+    label = ", ".join([*map(str, options.values()), *(["filtered"] if where else [])])
+    print(f"page {label:28} p50 {percentile(times, 0.5):6.1f} ms  p99 {percentile(times, 0.99):6.1f} ms", flush=True)
     return percentile(times, 0.5)
 
 

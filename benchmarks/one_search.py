@@ -77,8 +77,8 @@ def main() -> None:
         ]
         ratios = sorted(now / before for before, now in pairs)
         before, now = (1000 * statistics.median(taken) for taken in zip(*pairs, strict=True))
-        told = f"{statistics.median(ratios):.3f}  {ratios[0]:.3f}  {ratios[-1]:.3f}"
-        print(f"ses search QUERY --mode {mode:<20} {before:9.0f} {now:9.0f}   {told}", flush=True)
+        shown = f"{statistics.median(ratios):.3f}  {ratios[0]:.3f}  {ratios[-1]:.3f}"
+        print(f"ses search QUERY --mode {mode:<20} {before:9.0f} {now:9.0f}   {shown}", flush=True)
     for what, command in _floors(pythons["now"], folder / "now").items():
         taken = [seconds([*command, query], settings["now"], folder) for query in QUERIES]
         print(f"{what:<44} {'':9} {1000 * statistics.median(taken):9.0f}")

@@ -66,12 +66,12 @@ def measure(size: int) -> None:
         spool, room, pairs = scores[0].combined, [CAPACITY] * size, list[np.ndarray]()
         assigning = seconds(lambda: pairs.append(assign(spool, PER_PAPER, room)))
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        told = "not measured"
+        fair_result = "not measured"
         if size <= 1000:
             fair = seconds(lambda: pairs.append(assign_fairly(spool, PER_PAPER, room)))
             sums = [sums_of(spool, found) for found in pairs]
-            told = f"{fair:.1f} s (worst {sums[0].min():.2f} to {sums[1].min():.2f})"
-    print(f"{size:,}  {len(factors)}  {scoring:.1f} s  {assigning:.1f} s  {told}  {peak:,.0f} MiB", flush=True)
+            fair_result = f"{fair:.1f} s (worst {sums[0].min():.2f} to {sums[1].min():.2f})"
+    print(f"{size:,}  {len(factors)}  {scoring:.1f} s  {assigning:.1f} s  {fair_result}  {peak:,.0f} MiB", flush=True)
 
 
 def made(

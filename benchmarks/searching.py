@@ -73,7 +73,9 @@ def measure(index: Index, queries: Sequence[str], encoder: Remembered, clients: 
     slower = [max(percentile(taken[leg], share) for leg in ("lexical leg", "vector leg")) for share in (0.5, 0.99)]
     for name, times in taken.items():
         ratios = [percentile(times, share) / alone for share, alone in zip((0.5, 0.99), slower, strict=True)]
-        print(f"  {clients} clients, {name:24} {told(times)}  {ratios[0]:5.2f}x, {ratios[1]:5.2f}x the slower leg")
+        print(
+            f"  {clients} clients, {name:24} {p50_and_p99(times)}  {ratios[0]:5.2f}x, {ratios[1]:5.2f}x the slower leg"
+        )
 
 
 def whole_page(index: Index, queries: Sequence[str], encoder: Encoder) -> None:
@@ -108,7 +110,7 @@ def timed(work: Mapping[str, Sequence[Callable[[], object]]], clients: int) -> d
     return taken
 
 
-def told(times: Sequence[float]) -> str:
+def p50_and_p99(times: Sequence[float]) -> str:
     return f"p50 {percentile(times, 0.5):6.1f} ms  p99 {percentile(times, 0.99):6.1f} ms"
 
 

@@ -109,8 +109,8 @@ def _learner(folder: Path, *, task: str = "triplets", **given: Any) -> tuple[Lea
     values = {"base": MODEL, "learning_rate": 1e-5, "batch_size": BATCH, "max_tokens": TOKENS, "steps": STEPS}
     values = {key: value for key, value in (values | given).items() if value is not None}
     lines = [f"{key} = {_toml(value)}" for key, value in values.items()]
-    told = {"name": task, "train": f"{task}.jsonl"} | TASKS[task]
-    lines += ["[[tasks]]", *(f"{key} = {_toml(value)}" for key, value in told.items())]
+    settings = {"name": task, "train": f"{task}.jsonl"} | TASKS[task]
+    lines += ["[[tasks]]", *(f"{key} = {_toml(value)}" for key, value in settings.items())]
     (folder / "recipe.toml").write_text("\n".join(lines), encoding="utf-8")
     (recipe,) = read_variants(folder / "recipe.toml").values()
     base, trainable = find_model(recipe.base), TRAINABLES[recipe.trains]
@@ -137,8 +137,8 @@ def _ours(learner: Learner, data: TrainingData, folder: Path) -> Contender:
     place = folder / "run"
     place.mkdir(exist_ok=True)
 
-    def run(told: Callable[[], None]) -> None:
-        run_steps(learner, data, TrainingProgress(), place, None, lambda _: told())
+    def run(on_step: Callable[[], None]) -> None:
+        run_steps(learner, data, TrainingProgress(), place, None, lambda _: on_step())
 
     return run
 

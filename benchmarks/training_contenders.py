@@ -37,11 +37,11 @@ class BareTorch:
         self.network = AutoModel.from_pretrained(str(find_model(MODEL).folder)).train()
         self.optimizer = torch.optim.AdamW(self.network.parameters(), lr=1e-5, weight_decay=0.0)
 
-    def run(self, told: Callable[[], None]) -> None:
+    def run(self, on_step: Callable[[], None]) -> None:
         """Run all batches, and report the end of each."""
         for ids, mask in self.batches:
             self.step(ids, mask)
-            told()
+            on_step()
 
     def step(self, ids: Any, mask: Any) -> None:
         """Train on a batch of triplets: queries first, then positives, then negatives."""
@@ -102,17 +102,17 @@ def sentence_transformers(learner: Learner, data: TrainingData, folder: Path) ->
         def get_batch_sampler(self, dataset: Sequence[Any], *_: Any, **__: Any) -> BatchSampler:
             return BatchSampler(SequentialSampler(dataset), BATCH, drop_last=False)
 
-    class Telling(TrainerCallback):  # type: ignore[misc]
+    class StepCallback(TrainerCallback):  # type: ignore[misc]
         """Reports the end of each step."""
 
-        def __init__(self, told: Callable[[], None]) -> None:
-            self.told = told
+        def __init__(self, on_step: Callable[[], None]) -> None:
+            self.on_step = on_step
 
         def on_step_end(self, *_: Any, **__: Any) -> None:
-            self.told()
+            self.on_step()
 
-    def run(told: Callable[[], None]) -> None:
+    def run(on_step: Callable[[], None]) -> None:
         rows = Dataset.from_list(texts)
-        InOrder(model=model, args=given, train_dataset=rows, loss=loss, callbacks=[Telling(told)]).train()
+        InOrder(model=model, args=given, train_dataset=rows, loss=loss, callbacks=[StepCallback(on_step)]).train()
 
     return run

@@ -37,10 +37,10 @@ def assemble(
 
     Args:
         line: Line on which the record begins.
-        record: What the corpus says, by its own names.
+        record: The corpus's values, by its own names.
         columns: Attribute or kind of identifier to the key that holds it, instead of the aliases.
         custom: Custom fields to read as well.
-        beside: Where their values are, if not in the record.
+        beside: Where the values of custom fields are, if not in the record.
 
     Returns:
         The paper, or why there is none: no id or title, an id that can't be a key, a text no paper has, a mark of

@@ -44,7 +44,7 @@ def text_of(value: object) -> str:
     if isinstance(value, Sequence):
         return " ".join(filter(None, (text_of(part) for part in value)))
     if isinstance(value, Unreadable):
-        raise UnreadableError(f"The key {value.key} holds {value.told}, which can't be read.")
+        raise UnreadableError(f"The key {value.key} holds {value.description}, which can't be read.")
     return ""
 
 

@@ -42,8 +42,8 @@ class CustomField:
     """A custom field and where a corpus keeps it.
 
     Attributes:
-        name: In the index, in filters and in facets.
-        kind: What its values are.
+        name: Name in the index, in filters and in facets.
+        kind: Kind of its values.
         column: Column or key of the corpus that holds it; the name itself if empty.
     """
 
@@ -107,7 +107,7 @@ def custom_value(kind: FieldKind, raw: object) -> FieldValue | None:
     read as that kind; the text says what it should be.
     """
     if isinstance(raw, Unreadable):
-        return _refuse(kind, raw.told)
+        return _refuse(kind, raw.description)
     if isinstance(raw, bool) and kind != "boolean":
         return _refuse(kind, str(raw).lower())
     shown = text_of(raw)
@@ -131,11 +131,14 @@ def custom_value(kind: FieldKind, raw: object) -> FieldValue | None:
 
 
 def placed(
-    custom: Iterable[CustomField], columns: Sequence[str], told: object, known: Mapping[str, str] = MappingProxyType({})
+    custom: Iterable[CustomField],
+    columns: Sequence[str],
+    corpus: object,
+    known: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[CustomField, ...]:
     """Return custom fields with the columns that hold them, in the corpus's own spelling.
 
-    `told` names the corpus in messages. `known` gives the columns of fields for which the corpus has another name.
+    `corpus` names the corpus in messages. `known` gives the columns of fields for which the corpus has another name.
     Raises `InputError` if a column isn't there.
     """
     by_lower = {name.lower(): name for name in reversed(columns)}
@@ -144,7 +147,7 @@ def placed(
         wanted = field.column or (field.name if field.name in by_lower else known.get(field.name, field.name))
         if (column := by_lower.get(wanted.strip().lower())) is None:
             raise InputError(
-                f"{told} has no column {wanted} for the field {field.name}; its columns are: "
+                f"{corpus} has no column {wanted} for the field {field.name}; its columns are: "
                 f"{', '.join(filter(None, columns))}",
                 f"name one with <columns={field.name}=COLUMN>",
             )

@@ -59,9 +59,9 @@ def download(url: str, target: Path, *, sha256: str | None = None, pause_seconds
 
     Args:
         url: An HTTPS address (plain HTTP only on this machine).
-        target: Where to put the file.
+        target: Path of the downloaded file.
         sha256: Expected checksum in hexadecimal.
-        pause_seconds: How long to wait before the first retry; doubled before each further one.
+        pause_seconds: Seconds to wait before the first retry; doubled before each further one.
 
     Returns:
         The target.

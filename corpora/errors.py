@@ -38,8 +38,8 @@ class SesError(Exception):
     """An error to show to the user as its message alone, without a traceback.
 
     Args:
-        sentence: What is wrong. Where there is a hint, it ends without a full stop.
-        hint: What to do, without a full stop; settings in angle brackets.
+        sentence: One sentence: what is wrong. If there is a hint, it ends without a full stop.
+        hint: Advice for the user, without a full stop; settings in angle brackets.
 
     Attributes:
         kind: The sort of error, for interfaces that have their own codes.

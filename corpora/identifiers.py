@@ -72,9 +72,9 @@ class FoundIdentifier(NamedTuple):
     """An identifier in a text.
 
     Attributes:
-        kind: As of `Paper.identifiers`.
-        value: In its normal form.
-        span: Where it begins and ends in the text, its prefix or address included.
+        kind: Kind of the identifier, as in `Paper.identifiers`.
+        value: Value in its normal form.
+        span: Begin and end in the text, with prefix or address.
     """
 
     kind: str

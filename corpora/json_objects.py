@@ -18,12 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class JsonObject:
-    """One object.
-
-    Attributes:
-        line: Line on which it begins.
-        members: Its members.
-    """
+    """One object, and the line on which it begins."""
 
     line: int
     members: dict[str, object]

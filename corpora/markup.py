@@ -16,51 +16,24 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-
 LONGEST_TEXT = 1_000_000
 """In characters; a longer text is no title or abstract, and not worth the time."""
 
 _INLINE = frozenset(
     (
-        *("a", "b", "i", "s", "u", "big", "code", "del", "em", "font", "ins", "kbd", "q", "small", "span", "strike"),
-        *("strong", "sub", "sup", "tt", "var"),
-        *(
-            "italic",
-            "bold",
-            "sc",
-            "scp",
-            "monospace",
-            "roman",
-            "underline",
-            "xref",
-            "ext-link",
-            "email",
-            "named-content",
-        ),
-        *("inline-formula", "inline-graphic", "tex-math", "math", "mi", "mn", "mo", "mtext", "mrow", "msub", "msup"),
-        *("msubsup", "mfrac", "msqrt", "mover", "munder", "munderover", "mfenced", "mstyle", "mspace", "mmultiscripts"),
-        *("mprescripts", "mpadded", "mphantom", "semantics", "annotation"),
+        *("a", "b", "i", "s", "u", "big", "code", "del", "em", "font", "ins", "kbd", "q", "small", "span"),
+        *("strike", "strong", "sub", "sup", "tt", "var", "italic", "bold", "sc", "scp", "monospace", "roman"),
+        *("underline", "xref", "ext-link", "email", "named-content", "inline-formula", "inline-graphic"),
+        *("tex-math", "math", "mi", "mn", "mo", "mtext", "mrow", "msub", "msup", "msubsup", "mfrac", "msqrt"),
+        *("mover", "munder", "munderover", "mfenced", "mstyle", "mspace", "mmultiscripts", "mprescripts"),
+        *("mpadded", "mphantom", "semantics", "annotation"),
     )
 )
 _BLOCK = frozenset(
     (
-        *("p", "br", "hr", "div", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "dl", "dt", "dd", "table"),
-        *(
-            "tbody",
-            "thead",
-            "tr",
-            "td",
-            "th",
-            "blockquote",
-            "pre",
-            "center",
-            "abstract",
-            "sec",
-            "title",
-            "label",
-            "list",
-        ),
-        *("list-item", "disp-formula", "break", "alternatives"),
+        *("p", "br", "hr", "div", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "dl", "dt", "dd"),
+        *("table", "tbody", "thead", "tr", "td", "th", "blockquote", "pre", "center", "abstract", "sec", "title"),
+        *("label", "list", "list-item", "disp-formula", "break", "alternatives"),
     )
 )
 _ATTRIBUTE = r"""\s+[\w:.-]{1,60}\s*=\s*(?:"[^"<>]*"|'[^'<>]*'|[^\s"'<>=]+)"""

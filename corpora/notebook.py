@@ -28,6 +28,11 @@ def linked(html: str, link: str) -> str:
     return f"<a href='{as_html(link)}'>{html}</a>" if link else html
 
 
+def titled(title: str, values: Mapping[str, object]) -> str:
+    """Return a title in bold over a table of names and values; empty values are left out."""
+    return f"<p><b>{as_html(title)}</b></p>{table(values)}"
+
+
 def table(values: Mapping[str, object]) -> str:
     """Return a table of names and values; empty values are left out."""
     held = {name: value for name, value in values.items() if value is not None and value not in ("", ())}

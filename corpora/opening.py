@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from _typeshed import WriteableBuffer
 
-
 NOT_UTF8 = "bytes that aren't UTF-8 (if the whole file is in another encoding, name it)"
 """What a record has that can't be read, for the reason of its rejection."""
 
@@ -120,7 +119,7 @@ class Opening:
     """How to open what a path names, beyond the path itself.
 
     Attributes:
-        encoding: Of a text file; UTF-8 if empty.
+        encoding: Encoding of a text file; UTF-8 if empty.
         documents: Reads all documents of an index in a cluster, with their ids as `_id`; None if the path is no index.
     """
 

@@ -36,7 +36,7 @@ class Paper:
         fields: Subject headings, keywords or fields of study.
         identifiers: Other names of the same paper as `kind:value`, such as `doi:10.1000/182`.
         references: Identifiers of the papers this one cites.
-        url: Where to read it.
+        url: Address at which to read it.
         retracted: Whether the corpus says that the paper was retracted.
         origins: Names of the corpora that hold the paper; a reader leaves them out, an index records them.
         extra: Values of fields that are not of every paper (custom fields, tags, forecasts), by name; none of them

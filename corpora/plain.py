@@ -32,13 +32,11 @@ _DATES, _NOT_PLAIN = "M", "cmSV"
 class Unreadable:
     """A value without a plain meaning in a record; the record is rejected if the value is read.
 
-    Attributes:
-        key: Of the record.
-        told: What it is, such as `a value of the type bytes`.
+    `description` describes it, such as `a value of the type bytes`.
     """
 
     key: str
-    told: str
+    description: str
 
 
 class UnreadableError(ValueError):
@@ -51,7 +49,7 @@ def plain(value: object, depth: int = 0) -> Any:
     Args:
         value: Texts, numbers, booleans, dates, paths, UUIDs, enums, scalars and arrays of numpy, pandas and pyarrow,
             mappings, dataclasses, named tuples, and lists or sets of all these. NaN, NaT and NA are missing.
-        depth: How many lists and mappings hold it.
+        depth: Number of lists and mappings around it.
 
     Returns:
         Text, int, float, bool, None, a list or a dictionary. A date is `YYYY-MM-DD`, with its time unless that is

@@ -16,7 +16,6 @@ from corpora.paper import Accepted, Record, Rejected
 if TYPE_CHECKING:
     from corpora.registry import Corpus
 
-
 LONGEST_ORIGIN = 200
 """In characters."""
 
@@ -39,8 +38,8 @@ def source_of(corpus: str, path: Path, limit: int | None) -> str:
     files = _files(path) if path.is_dir() else [path]
     marks = [f"{file}:{file.stat().st_size}:{file.stat().st_mtime_ns}" for file in files if file.exists()]
     # A digest, since it is stored with the index, and others should not see the paths of this machine.
-    told = "\n".join([str(path), str(limit or "all"), *marks])
-    return f"{corpus} {hashlib.blake2b(told.encode(errors='replace'), digest_size=16).hexdigest()}"
+    content = "\n".join([str(path), str(limit or "all"), *marks])
+    return f"{corpus} {hashlib.blake2b(content.encode(errors='replace'), digest_size=16).hexdigest()}"
 
 
 def _files(folder: Path) -> list[Path]:

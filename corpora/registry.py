@@ -39,9 +39,9 @@ class Corpus:
     """A corpus by name.
 
     Attributes:
-        name: What users call it.
-        read: Its reader; errors in the path or the columns are raised when the first record is asked for.
-        locate: How to find it without a path, or None if a path is required.
+        name: Name for users.
+        read: Reader; errors in the path or the columns are raised when the first record is asked for.
+        locate: Function that finds it without a path, or None if a path is required.
         takes_columns: Whether the reader uses a mapping of columns.
         is_form: Whether it is a format of many corpora, so that only files distinguish them.
         is_index: Whether its path is the URL of an index, `http://HOST:PORT/NAME`.
@@ -63,7 +63,7 @@ def _of(reader: str, function: str) -> Any:
 _ALL = (
     Corpus("cord19", _of("cord19", "read"), _of("cord19", "locate")),
     Corpus("pubmed", _of("pubmed", "read")),
-    Corpus("pubmed-sample", _of("pubmed", "read"), _of("pubmed_sample", "locate")),
+    Corpus("pubmed-sample", _of("pubmed", "read"), _of("pubmed", "locate")),
     Corpus("beir", _of("beir", "read"), is_form=True),
     Corpus("jsonl", _of("jsonl", "read"), takes_columns=True, is_form=True),
     Corpus("csv", _of("delimited", "read"), takes_columns=True, is_form=True),

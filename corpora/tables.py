@@ -32,12 +32,7 @@ _NOT_UTF8 = re.compile("[\udc80-\udcff]")
 
 @dataclass(frozen=True, slots=True)
 class DelimitedRow:
-    """One row.
-
-    Attributes:
-        line: Line on which it begins.
-        cells: Its cells by column name.
-    """
+    """One row: the line on which it begins, and its cells by column name."""
 
     line: int
     cells: dict[str, str]
@@ -45,12 +40,7 @@ class DelimitedRow:
 
 @dataclass(frozen=True, slots=True)
 class DelimitedTable:
-    """An open table.
-
-    Attributes:
-        header: Names of the columns.
-        rows: The rows, readable once; those that don't fit the header are rejected.
-    """
+    """An open table: its header, and its rows, readable once; those that don't fit the header are rejected."""
 
     header: tuple[str, ...]
     rows: Iterator[DelimitedRow | Rejected]

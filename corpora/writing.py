@@ -23,7 +23,7 @@ def replacing(place: Path, *, locked: bool = False, private: bool = False) -> It
     neither. A link is followed, and a file keeps its permissions. A device or a pipe is written in place.
 
     Args:
-        place: What to replace, if it exists; the folder around it does.
+        place: Path of the file or folder, which need not exist; the folder around it does.
         locked: Whether the caller keeps all others from writing the place. Then what a killed process left there is
             removed. Otherwise each block has a name of its own, so that the last one wins.
         private: Whether only its owner may read the file, which is there and empty when the block begins.

@@ -12,14 +12,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
+from corpora.opening import LONGEST_RECORD
 from corpora.paper import Rejected
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from io import BufferedReader
-
-LONGEST_RECORD = 16 << 20
-"""In bytes."""
 
 _CHUNK = 1 << 20
 _LONGEST_TAG = 1024
@@ -27,13 +25,7 @@ _LONGEST_TAG = 1024
 
 @dataclass(frozen=True, slots=True)
 class XmlRecord:
-    """One record.
-
-    Attributes:
-        line: Line on which it begins.
-        tag: Name of its element.
-        body: The element, as written.
-    """
+    """One record: the line on which it begins, the name of its element, and the element as written."""
 
     line: int
     tag: str

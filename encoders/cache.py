@@ -30,6 +30,9 @@ class EmbeddingCache:
 
     If it can't be used, a warning says why. From then on nothing is found in it, and nothing is kept.
 
+    Args:
+        path: The SQLite file, made if it is not there.
+
     Example:
         >>> import numpy as np
         >>> cache = EmbeddingCache(Path("cache.sqlite"))
@@ -77,10 +80,10 @@ class EmbeddingCache:
             self._usable = False
             damaged = isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError)
             state, advice = _DAMAGED if damaged else _UNUSABLE
-            told = (
+            message = (
                 f"The embedding cache {self._path} {state} ({error}), so vectors are computed and not kept; {advice}."
             )
-            logging.getLogger("ses").warning(told)
+            logging.getLogger("ses").warning(message)
 
 
 def _create(connection: sqlite3.Connection) -> None:

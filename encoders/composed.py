@@ -9,15 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from encoders.models.card import ModelCard
 from encoders.models.formats import Format
-from encoders.text_encoder import EncodingProgress, ignore, shared
+from encoders.models.model import Model
+from encoders.text_encoder import EncodingProgress, TextEncoder, ignore, shared
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from encoders.models.card import ModelCard
-    from encoders.models.model import Model
-    from encoders.text_encoder import TextEncoder
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,21 +10,19 @@ from typing import TYPE_CHECKING
 from corpora.errors import InputError
 from encoders.cache import EmbeddingCache, cache_key
 from encoders.composed import compose
+from encoders.models.card import ModelCard
 from encoders.models.formats import Format, Precision
 from encoders.models.model import Model
 from encoders.registry import DEFAULT_MODEL, find_model
-from encoders.runtimes.graph import GRAPH_VERSION
+from encoders.runtimes.registry import GRAPH_VERSION
 from encoders.runtimes.sessions import Sessions, make_sessions
-from encoders.text_encoder import EncodingProgress, ignore, shared
+from encoders.text_encoder import EncodingProgress, TextEncoder, ignore, shared
 from encoders.tokens.batching import LongText, batches, parts, pieces
 from encoders.tokens.tokenizer import load_tokenizer, well_formed
 
 if TYPE_CHECKING:
     import numpy as np
     from tokenizers import Tokenizer
-
-    from encoders.models.card import ModelCard
-    from encoders.text_encoder import TextEncoder
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +31,11 @@ class Encoder:
 
     Attributes:
         card: What the model declares.
-        runtime: What runs it and how precisely, such as `onnx-int8`.
-        tokenizer: Neither pads nor cuts.
-        sessions: Gives what runs a batch for some heads.
-        cache: Where vectors are stored, if given.
-        long_text: How texts with more tokens than the model accepts are handled.
+        runtime: Runtime and precision, such as `onnx-int8`.
+        tokenizer: The tokenizer, which neither pads nor cuts.
+        sessions: Function from heads to what runs a batch for them.
+        cache: Store of vectors, if there is one.
+        long_text: Treatment of texts with more tokens than the model accepts.
 
     Example:
         >>> encoder = load_encoder("all-MiniLM-L6-v2", cache_dir=Path("cache"))
@@ -56,7 +54,7 @@ class Encoder:
         """Encode texts for one task format.
 
         Args:
-            texts: As the card's `text` renders papers, or plain queries.
+            texts: Papers as the card's `text` writes them, or plain queries.
             task_format: The task format of the vectors.
 
         Returns:
@@ -73,9 +71,9 @@ class Encoder:
         """Encode texts for several task formats, in as few passes over the text as possible.
 
         Args:
-            texts: As for `encode`.
+            texts: Texts as for `encode`.
             formats: The formats wanted.
-            done: Receives the progress; what it raises ends the work after a batch.
+            done: Receiver of the progress; what it raises ends the work after a batch.
 
         Returns:
             float32 (texts, dimension) by format.
@@ -96,16 +94,16 @@ class Encoder:
     def _looked_up(
         self, prompts: Sequence[str], heads: tuple[str, ...], like: Format, done: EncodingProgress
     ) -> dict[str, np.ndarray]:
+        """Return vectors of prompts, float32 (prompts, dimension) by head, from the cache or computed."""
         import numpy as np
 
         keys = {head: self._keys(prompts, head) for head in heads}
         known = self.cache.get([key for of_head in keys.values() for key in of_head]) if self.cache else {}
-        # And its position; a text that occurs twice is encoded once.
+        # By their first position: a text that occurs twice is encoded once, so the second one counts as known.
         missing = {
             prompt: row for row, prompt in enumerate(prompts) if any(keys[head][row] not in known for head in heads)
         }
         places = list(missing.values())
-        # A text that occurs twice is encoded once, so it counts as known.
         done(len(prompts) - len(missing), block=len(prompts))
         for part, made in self._run(list(missing), heads, like, done):
             fresh = {
@@ -154,7 +152,7 @@ class Encoder:
             yield complete, dict(zip(heads, means, strict=True))
 
     def _means(self, made: np.ndarray, owners: np.ndarray) -> np.ndarray:
-        """Return the mean of each text's passages, float32 (heads, texts, dimension); `owners` tells whose each is."""
+        """Return the mean of each text's passages, float32 (heads, texts, dimension); `owners` are their texts."""
         import numpy as np
 
         if not np.isfinite(made).all():
@@ -186,14 +184,14 @@ def load_encoder(
     """Prepare a model: find it, check its weights, build its graphs once per machine, load the runtime.
 
     Args:
-        model: What `find_model` found, or takes: a known name, folder or hub id.
-        cache_dir: Where built graphs are kept.
+        model: A model of `find_model`, or what it takes: a known name, folder or hub id.
+        cache_dir: Folder of built graphs.
         runtime: A name in `encoders.runtimes.registry`; if None, onnx, or what an exported model was exported for.
         precision: `int8` is the fastest, at a mean cosine of .998 to `fp32` (docs/benchmarks.md, Encoding). If None,
             the fastest that the runtime has.
         threads: Cores to use; 0 for all.
-        cache: Where vectors are stored; not stored if absent.
-        long_text: How texts with more tokens than the model accepts are handled.
+        cache: Store of vectors; they are not stored without one.
+        long_text: Treatment of texts with more tokens than the model accepts.
 
     Returns:
         The encoder.

@@ -27,12 +27,12 @@ class Head:
     """A linear layer on the vectors of a format.
 
     Attributes:
-        name: Such as `mesh`.
-        format: Whose vectors it reads.
-        labels: Of its outputs; none if its one output is a number.
+        name: Its name, such as `mesh`.
+        format: The format of the vectors that it reads.
+        labels: Labels of its outputs; none if its one output is a number.
         several: Whether a paper may have several labels.
-        weight: float32 (outputs, dimension).
-        bias: float32 (outputs,).
+        weight: Weights, float32 (outputs, dimension).
+        bias: Biases, float32 (outputs,).
 
     Example:
         >>> import numpy as np
@@ -52,7 +52,7 @@ class Head:
         """Return the head's predictions for some papers.
 
         Args:
-            vectors: Of its format, float32 (papers, dimension).
+            vectors: Vectors of its format, float32 (papers, dimension).
 
         Returns:
             float32 (papers, labels): the probability of each label, with the sum 1 unless a paper may have several; or

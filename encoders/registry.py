@@ -19,12 +19,12 @@ class KnownModel:
     """A model ses knows by a short name and whose weights it checks.
 
     Attributes:
-        hub_id: Where it is published; empty if it comes with ses alone.
-        sha256: Of its safetensors file; not checked where it is empty.
-        licence: SPDX name; empty where it is not known.
+        hub_id: Repository on the hub; empty if the model comes with ses alone.
+        sha256: SHA-256 of its safetensors file; not checked if empty.
+        licence: SPDX name of its licence; empty if unknown.
         package: Python package that carries it in a folder `model`, for machines without the hub.
-        install: How to get that package.
-        adapters: Hub ids of what makes the vectors of each format, if the model itself is only their base.
+        install: Command that installs that package.
+        adapters: Hub id of each format's adapter, if the model itself is only their base.
     """
 
     hub_id: str
@@ -36,7 +36,7 @@ class KnownModel:
 
 
 SHIPPED = Path(__file__).with_name("shipped")
-"""Models that come with ses, each a folder; what they are put on is found as ever."""
+"""Models that come with ses, each a folder; their bases are found like other models."""
 
 KNOWN_MODELS = {
     "ses-minilm": KnownModel(hub_id="", sha256="", licence="Apache-2.0"),
@@ -105,7 +105,7 @@ def _find(name: str, within: tuple[Path, ...], fetched: Path | None) -> Model:
             "or a hub id such as allenai/specter2_base."
         )
     require(folder not in within, f"{folder} is made of itself; correct its ses_card.json.")
-    # What adapters are put on is found again by another name than they together.
+    # The base of adapters is found again by its own name, not by the name of the whole.
     own = known.hub_id if known and known.adapters else name
     model = read_model(folder, own, lambda part: _find(part, (*within, folder), fetched))
     if not known:

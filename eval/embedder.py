@@ -76,13 +76,9 @@ def by_encoder(encoder: TextEncoder) -> Embedder:
 
 
 def by_file(embeddings: Embeddings) -> Embedder:
-    """Return an embedder that looks vectors up by id, whatever the format.
+    """Return an embedder that looks vectors up by id in a file, whatever the format.
 
-    Args:
-        embeddings: Of a file.
-
-    Returns:
-        The embedder. Ids that the file lacks have no vector; a file that lacks all requested ids is an `InputError`.
+    Ids that the file lacks have no vector; a file that lacks all requested ids is an `InputError`.
     """
     rows = {name: row for row, name in enumerate(embeddings.ids)}
 

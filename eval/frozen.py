@@ -49,14 +49,10 @@ def title_key(title: object) -> str:
 
 
 def ids_of(paper: Mapping[str, Any]) -> Iterator[str]:
-    """Yield every identifier of a paper in the normal form `kind:value`.
+    """Yield every identifier of a paper, under any of the names in `corpora.aliases`, in the normal form `kind:value`.
 
-    Args:
-        paper: A record with ids under any of the names in `corpora.aliases`, `externalIds` included.
-
-    Yields:
-        DOIs, PubMed, PMC, arXiv and OpenAlex ids in lower case, arXiv's without version and also where a DOI says it;
-        the record's own id of another form as `id:value`. Other values are ignored: some files have `2-n` as a DOI.
+    These are DOIs, PubMed, PMC, arXiv and OpenAlex ids in lower case, arXiv's without version and also where a DOI says
+    it; and the record's own id of another form as `id:value`. Other values are ignored: some files have `2-n` as a DOI.
     """
     for kind, value in (*_own(paper), *_others(paper)):
         yield f"{kind}:{value}".lower()

@@ -98,8 +98,8 @@ def probe(matrix: np.ndarray, classes: Sequence[str], test: Sequence[bool], *, s
     Each quarter of the training papers validates in turn, and the epoch that is best on it is tested.
 
     Args:
-        matrix: One vector per paper.
-        classes: Of each paper.
+        matrix: One vector per paper, (papers, dimension).
+        classes: The class of each paper.
         test: Whether each is tested on.
         seeds: Runs, each of its own folds and order of papers.
 
@@ -144,19 +144,10 @@ def _fold_predictions(matrix: np.ndarray, classes: np.ndarray, test: np.ndarray,
 
 
 def cluster(matrix: np.ndarray, classes: Sequence[str], sizes: Sequence[int], *, seeds: int = 3) -> Outcome:
-    """Divide papers by k-means and compare with their classes.
+    """Divide papers, (papers, dimension), by k-means into some numbers of clusters, and compare with their classes.
 
-    Args:
-        matrix: One vector per paper.
-        classes: Of each paper.
-        sizes: Numbers of clusters.
-        seeds: Runs.
-
-    Returns:
-        Purity and normalised mutual information for each number of clusters, means over the runs.
-
-    Raises:
-        InputError: If there are fewer papers than clusters.
+    Returns purity and normalised mutual information for each number of clusters, means over runs with several seeds.
+    Raises `InputError` if there are fewer papers than clusters.
     """
     from sklearn.cluster import KMeans
     from sklearn.metrics import normalized_mutual_info_score
@@ -183,13 +174,8 @@ def cluster(matrix: np.ndarray, classes: Sequence[str], sizes: Sequence[int], *,
 def pair(matrix: np.ndarray, labels: Sequence[Sequence[str]], *, most: int = PAIRED) -> Outcome:
     """Rank all pairs of papers by the correlation of their vectors; those that share a label should come first.
 
-    Args:
-        matrix: One vector per paper.
-        labels: Of each paper.
-        most: Most papers to pair; from more papers this many are drawn, always the same ones.
-
-    Returns:
-        Average precision and area under the ROC curve; neither where no pair, or every pair, shares a label.
+    From more than `most` papers this many are drawn, always the same ones. Returns average precision and area under the
+    ROC curve; neither where no pair, or every pair, shares a label.
     """
     from sklearn.metrics import average_precision_score, roc_auc_score
     from sklearn.preprocessing import MultiLabelBinarizer

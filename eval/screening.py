@@ -77,15 +77,9 @@ def average_precision(relevant: np.ndarray) -> float:
 def work_saved(relevant: np.ndarray, recall: float = 0.95) -> float:
     """Return work saved over sampling: (TN + FN) / N - (1 - R) (Cohen et al., JAMIA 2006, 13:206-219).
 
-    TN + FN papers need not be read after the share R of relevant papers is found. In random order, a reader finds this
-    share after reading R of all papers.
-
-    Args:
-        relevant: Which ranks are relevant, at least one.
-        recall: The R to reach.
-
-    Returns:
-        The share of work saved; about 0 in random order, and below 0 in a worse one.
+    TN + FN papers need not be read after the share R, `recall`, of relevant papers is found. In random order, a reader
+    finds this share after reading R of all papers, so the result is about 0 there, and below 0 in a worse order.
+    `relevant` says which ranks are relevant, at least one.
     """
     return (relevant.size - papers_until(recall, relevant)) / relevant.size - (1 - recall)
 
@@ -173,17 +167,9 @@ def evaluate_screening(
 def read_reviews(path: Path) -> Reviews:
     """Read reviews as ASReview keeps them: CSV files with a title, an abstract and a decision of 1 or 0.
 
-    Ids are the file's name and the row's number, with a colon between. Rows without text or decision are left out and
-    counted, and so are files without a column of decisions.
-
-    Args:
-        path: A CSV file, plain or packed, a folder of them, or a tar archive of such a folder.
-
-    Returns:
-        The reviews, by name.
-
-    Raises:
-        InputError: If there are none, or a file is malformed.
+    The path is a CSV file, plain or packed, a folder of them, or a tar archive of such a folder. Ids are the file's
+    name and the row's number, with a colon between. Rows without text or decision are left out and counted, and so are
+    files without a column of decisions. Raises `InputError` if there are none, or a file is malformed.
     """
     with nullcontext(path) if _is_csv(path) else unpacked(path) as found:
         files = [found] if _is_csv(path) else sorted(filter(_is_csv, found.rglob("*.csv*")), key=attrgetter("name"))

@@ -26,9 +26,9 @@ class IndexJob:
         source: Identifies the corpus and its content. An interrupted first or fresh build resumes only with a job of
             the same source.
         index: Name of the index.
-        card: Of the model.
+        card: Card of the model.
         encoder: Loads the model; called only if there is something to encode.
-        state_dir: For the list of rejected records and the survey's notes.
+        state_dir: Folder for the list of rejected records and the survey's notes.
         formats: Task formats to store a vector for.
         fresh: Build a new version beside the existing one, and swap at the end.
         prune: Delete papers that the corpus no longer holds; papers of other corpora stay.

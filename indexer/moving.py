@@ -67,18 +67,8 @@ def rebuilding(
 ) -> IndexJob:
     """Return the job that rebuilds an index from its own papers, with the same formats and custom fields.
 
-    Args:
-        index: The published generation.
-        card: Of the model; this and all that follow are as of `IndexJob`.
-        encoder: Loads the model.
-        state_dir: For the survey's notes.
-        quantization: As before if None.
-        bm25: As before if None.
-        language: As before if None.
-        cached: Whether the encoder keeps vectors in a cache.
-
-    Returns:
-        A job for `index_corpus`.
+    Quantization, BM25's constants and language stay as before if they are None. The other arguments are those of
+    `IndexJob`.
     """
     schema = index.schema
     told = f"{index.name} {index.generation} {schema.fingerprint}"

@@ -14,16 +14,23 @@ from corpora.paper import Accepted, Paper, Record, Rejected
 from corpora.progress import Progress, Silent
 from encoders.models.formats import Format
 from indexer.job import IndexJob
-from indexer.pruning import count_gone, gone_ids, release, withdrawn_ids
 from indexer.report import IndexReport
 from indexer.survey import Survey, open_survey, size_of
-from indexer.target import check_papers, checked_count, generation_to_write, published_generation
+from indexer.target import (
+    check_papers,
+    checked_count,
+    count_gone,
+    generation_to_write,
+    gone_ids,
+    published_generation,
+    release,
+    withdrawn_ids,
+)
 from indexer.work import DeadLetter, Work, guarded
 from search_plugin.contract.engine import Document
 
 if TYPE_CHECKING:
     from search_plugin.contract.engine import Engine, Index
-
 
 T = TypeVar("T")
 
@@ -75,23 +82,14 @@ def prefetch(items: Iterator[T], depth: int = 2, stopped: threading.Event | None
 
 
 def index_corpus(job: IndexJob, engine: Engine, progress: Progress | None = None) -> IndexReport:
-    """Index a corpus, or bring its index up to date.
+    """Index a corpus, or bring its index up to date, and return what was done.
 
     If a run was killed, run the same job again: papers already written are recognised by their content hashes and not
     encoded again.
 
-    Args:
-        job: What to index.
-        engine: Where the index is stored.
-        progress: Receives progress reports.
-
-    Returns:
-        What was done.
-
-    Raises:
-        InputError: If the corpus can't be read or holds no papers, or the index was made by another model.
-        UnavailableError: If the engine, the model or the disk fails, or another run is writing the index.
-        StoppedError: If the user stopped it; the message says what is kept.
+    Raises `InputError` if the corpus can't be read or holds no papers, or if the index was made by another model;
+    `UnavailableError` if the engine, the model or the disk fails, or if another run is writing the index;
+    `StoppedError` if the user stopped it: the message says what is kept.
     """
     begun = time.perf_counter()
     progress = progress or Silent()

@@ -15,7 +15,7 @@ class IndexReport:
     `new + updated + unchanged + duplicates + deletions + rejected` is the number of records read.
 
     Attributes:
-        index: Its name.
+        index: Name of the index.
         origin: The corpus's name in it, empty if an index was rebuilt from its own papers.
         generation: The version that is searched now.
         model: The model of the vectors.
@@ -23,7 +23,7 @@ class IndexReport:
         updated: Papers whose content changed.
         unchanged: Papers whose content did not change.
         revalued: Unchanged papers whose custom fields were written.
-        fields: How many records have a value, by custom field of the corpus.
+        fields: Number of records that have a value, by custom field of the corpus.
         duplicates: Records with the id of a later one, which won.
         deletions: Records that mark a paper as deleted, whether the index held it or not.
         deleted_by_corpus: Papers deleted because of such a record.
@@ -32,9 +32,9 @@ class IndexReport:
         absent: Papers that only earlier versions of the corpus held, and that stay, since the run did not prune.
         rejected: Records that could not become papers, or that the engine refused.
         dead_letter: File that lists the rejected, where there are any.
-        papers: What the index holds now.
-        seconds: Of the whole run.
-        encoding_seconds: Of them spent in the encoder, while reading and writing went on.
+        papers: Number of papers that the index holds now.
+        seconds: Seconds of the whole run.
+        encoding_seconds: Seconds spent in the encoder, while reading and writing went on.
 
     Example:
         >>> report = library.index("two", [ses.Paper("a", "A virus"), ses.Paper("b", "")])

@@ -36,7 +36,7 @@ class Survey:
     engine).
 
     Args:
-        connection: Of an empty database.
+        connection: Connection to an empty database.
         origin: The corpus's name in the index, None if papers have their origins already.
         fields: Names of the custom fields that the corpus gives.
     """

@@ -36,9 +36,9 @@ class Work:
         before: Papers that the index held already.
         total: Papers to write.
         size: Characters of their texts.
-        cost: What encoding a paper of the current block costs, relative to the mean of all.
-        encoded: Of them, those that were encoded.
-        written: Of them, those that the engine has.
+        cost: Cost of encoding a paper of the current block, relative to the mean of all.
+        encoded: Number of them that were encoded.
+        written: Number of them that the engine has.
         seconds: Spent in the encoder.
         stopped: Set when the run stops early.
     """

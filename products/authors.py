@@ -18,15 +18,9 @@ _Row = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class AuthorName:
-    """An author's name on a paper.
+    """An author's name as a paper writes it, with the paper's title and abstract; compared within its block only.
 
-    Attributes:
-        id: Of this row.
-        block: Rows are compared within a block only.
-        name: As the paper writes it; empty if not given.
-        title: Of the paper.
-        abstract: Of the paper.
-        author: The true author, if known.
+    The true author is given if known.
     """
 
     id: str

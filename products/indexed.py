@@ -57,12 +57,7 @@ def read_values(index: Index, fields: Sequence[str]) -> Iterator[tuple[str, Mapp
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IndexedPapers:
-    """Some papers of an index.
-
-    Attributes:
-        papers: In the order of their ids as given.
-        vectors: float32 (dimension,) by id; papers without a vector are left out.
-    """
+    """Some papers of an index, and their vectors, float32 (dimension,) by id; a paper may lack one."""
 
     papers: tuple[Paper, ...]
     vectors: Mapping[str, np.ndarray]

@@ -29,11 +29,9 @@ MOST_SHARED = 0.95
 
 @dataclass(frozen=True, slots=True)
 class ViewWeights:
-    """Weights beside that of the words of title and abstract, 1; a view of weight 0 is not made.
+    """Weights of the words of titles and of the vectors, beside 1 for the words of title and abstract.
 
-    Attributes:
-        titles: Of the words of titles alone.
-        vectors: Of the vectors.
+    A view of weight 0 is not made.
     """
 
     titles: float

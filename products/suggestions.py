@@ -41,12 +41,9 @@ _BECAUSE = 3
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A paper like the manuscript.
+    """A paper like the manuscript, with its cosine, and its vector to compare papers with each other.
 
-    Attributes:
-        paper: The paper.
-        similarity: Its cosine.
-        vector: Its own, float32 (dimension,) of length one, to compare papers with each other; may be empty.
+    The vector is float32 (dimension,) of length one, or empty.
     """
 
     paper: Paper

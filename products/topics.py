@@ -49,8 +49,8 @@ class Topics:
     """The topics of some papers.
 
     Attributes:
-        topics: The largest first.
-        ids: Of the papers.
+        topics: The topics, the largest first.
+        ids: Ids of the papers.
         topic_of: The number of each paper's topic, int64 (papers,).
         places: Coordinates of each paper, float64 (papers, 2).
     """

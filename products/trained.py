@@ -27,13 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TrainedVectors:
-    """The vectors that a product was trained on.
-
-    Attributes:
-        model: Name of their model, to tell the user.
-        fingerprint: Of that model.
-        format: The task format.
-    """
+    """The vectors that a product was trained on: the name and the fingerprint of their model, and the format."""
 
     model: str
     fingerprint: str

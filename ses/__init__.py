@@ -11,6 +11,7 @@ from importlib import import_module
 __all__ = [
     "AuthorClusters",
     "ConflictError",
+    "Evaluation",
     "Hit",
     "IndexReport",
     "InputError",
@@ -24,7 +25,9 @@ __all__ = [
     "StoppedError",
     "UnavailableError",
     "cluster_authors",
+    "experiment",
     "load_model",
+    "measure",
     "open",
     "train",
 ]
@@ -35,7 +38,9 @@ _HOMES = {
         "corpora.errors",
     ),
     **dict.fromkeys(("AuthorClusters", "cluster_authors"), "ses.authors"),
+    **dict.fromkeys(("experiment", "measure"), "ses.evaluation.measuring"),
     **dict.fromkeys(("Hit", "Page"), "search_plugin.pages.page"),
+    "Evaluation": "ses.evaluation.result",
     "IndexReport": "indexer.report",
     "Library": "ses.library",
     "LoadedModel": "ses.loaded_model",

@@ -11,6 +11,9 @@ from search_plugin.pages.hit import Hit as Hit
 from search_plugin.pages.page import Page as Page
 from ses.authors import AuthorClusters as AuthorClusters
 from ses.authors import cluster_authors as cluster_authors
+from ses.evaluation.measuring import experiment as experiment
+from ses.evaluation.measuring import measure as measure
+from ses.evaluation.result import Evaluation as Evaluation
 from ses.library import Library as Library
 from ses.library import open as open
 from ses.loaded_model import LoadedModel as LoadedModel

@@ -13,8 +13,7 @@ from ses.checked import checked_methods
 from ses.kept import KeptOverIndexes
 
 if TYPE_CHECKING:
-    from products.feeds.feed import Feed
-    from products.feeds.ranking import FeedEntry
+    from products.feeds.feed import Feed, FeedEntry
     from search_plugin.contract.tree import Filter
     from search_plugin.request import PageOptions
     from ses.opened import OpenIndex
@@ -114,8 +113,8 @@ class Feeds(KeptOverIndexes["Feed"]):
             NotFoundError: If there is no such feed, or the index does not hold one of its papers any more.
             InputError: If it has no papers and no query, or an argument can't be used.
         """
-        from products.feeds.ranking import FeedEntry, recommend
-        from products.feeds.ranking import since as arrived
+        from products.feeds.feed import FeedEntry, recommend
+        from products.feeds.feed import since as arrived
 
         feed = self.kept.load(name)
         opened = self._index_of(feed)

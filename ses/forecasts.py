@@ -13,8 +13,7 @@ from ses.checked import checked, checked_methods
 
 if TYPE_CHECKING:
     from corpora.progress import Progress
-    from products.forecasts.apply import ForecastReport
-    from products.forecasts.forecaster import Forecaster
+    from products.forecasts.forecaster import Forecaster, ForecastReport
     from search_plugin.contract.engine import Index
 
 
@@ -134,7 +133,7 @@ class Forecasts:
             ConflictError: If another run is writing the index.
         """
         from corpora.progress import Silent
-        from products.forecasts.apply import apply_forecaster
+        from products.forecasts.forecaster import apply_forecaster
         from search_plugin.filters.resolve import read_filter
 
         forecaster = self[name]

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from corpora.errors import NotFoundError, SesError, require
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
     from search_plugin.fusion.search_settings import SearchSettings
     from search_plugin.pages.hit import Hit
     from search_plugin.pages.page import Page
+    from search_plugin.request import Mode
     from search_plugin.understanding.expansion.expand import Synonyms
+    from ses.evaluation.result import Evaluation
 
 
 _LONGEST_QUERY = 1_000
@@ -184,6 +187,48 @@ class OpenIndex:
             return near.suggest_reviewers(found, authors)[:size]
         return near.suggest_references(found, self._titles)[:size]
 
+    def evaluate(
+        self,
+        data: str | Path = "",
+        *,
+        topics: Any = None,
+        qrels: Any = None,
+        split: str = "test",
+        modes: Sequence[Mode] = (),
+        fusions: Sequence[str] = (),
+        measures: Any = (),
+        depth: int | None = None,
+        drop_same_id: bool = False,
+    ) -> Evaluation:
+        """Search judged queries in every mode, measure the runs and compare them.
+
+        Args:
+            data: A folder in BEIR's form, or `irds:ID` of ir_datasets, whose papers are in the index.
+            topics: Instead of `data`, queries as `ses.experiment` takes them.
+            qrels: Their judgments, as `ses.measure` takes them.
+            split: Which judgments of a folder.
+            modes: Modes to compare: `lexical`, `vector`, `hybrid`; all if none is named.
+            fusions: Fusions of the hybrid mode to compare; the default one if none is named.
+            measures: Measures of ir_measures; nDCG@10, MAP, Recall@100 and MRR@10 if none is named.
+            depth: Hits of each query; if None, 100, or as many as a measure needs.
+            drop_same_id: Whether to leave out hits whose id is the query's, where queries are papers themselves.
+
+        Returns:
+            The measures of all modes with intervals, and tests of their differences.
+
+        Raises:
+            InputError: If a measure or fusion is unknown, or the queries can't be read or have no judgments.
+            UnavailableError: If the engine does not answer, or the model or a library is missing.
+        """
+        from eval.retrieval.protocol import make_protocol
+        from ses.evaluation.inputs import names_of
+        from ses.evaluation.retrieval import evaluate_index, judged_of
+
+        names = names_of(measures) if measures else ()
+        protocol = make_protocol(modes=modes, fusions=fusions, measures=names, depth=depth, drop_same_id=drop_same_id)
+        judged, files = judged_of(data, split, topics, qrels)
+        return evaluate_index(self.index, self.load, judged, protocol, files)
+
     def _encoder(self) -> TextEncoder:
         return self.load(self.index)
 
@@ -271,8 +316,7 @@ class OpenIndex:
             return f"<index: {error}>"
 
     def _repr_html_(self) -> str:
-        from corpora.notebook import table
-        from corpora.outgoing import as_html
+        from corpora.notebook import titled
 
         index, schema = self.index, self.index.schema
         facts = {
@@ -283,4 +327,4 @@ class OpenIndex:
             "language": schema.language,
             "own fields": tuple(f"{field.name} ({field.kind})" for field in schema.added),
         }
-        return f"<p><b>{as_html(index.name)}</b></p>{table(facts)}"
+        return titled(index.name, facts)

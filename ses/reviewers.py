@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from encoders.models.model import Model
     from encoders.text_encoder import TextEncoder
     from indexer.report import IndexReport
-    from products.reviewers.explaining import Explanation
     from products.reviewers.factors import FactorBuilder
-    from products.reviewers.matching import Matched
+    from products.reviewers.matching import Explanation, Matched
     from products.reviewers.pool import ReviewerPool
     from products.reviewers.profiles import ProfilePapers
     from products.reviewers.venue import Reviewer, Venue
@@ -192,8 +191,7 @@ class Reviewers:
             NotFoundError: If there is no such submission or reviewer.
         """
         from corpora.progress import Silent
-        from products.reviewers.explaining import explain
-        from products.reviewers.matching import MatchingOptions
+        from products.reviewers.matching import MatchingOptions, explain
 
         options = checked(MatchingOptions)(aggregate=aggregate)  # type: ignore[arg-type]  # so it is checked
         venue = self.venue(submissions, **given)

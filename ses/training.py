@@ -51,6 +51,12 @@ def train(
     if len(variants) > 1:
         raise InputError(f"The recipe {recipe} has the variants {', '.join(variants)}", "choose one with <variant>")
     with joined() as processes:
-        options = {"minutes": minutes, "resume": resume, "processes": processes}
-        ((_, trained),) = train_variants(variants, Path(folder), report=lambda _: nullcontext(say), **options)
+        ((_, trained),) = train_variants(
+            variants,
+            Path(folder),
+            minutes=minutes,
+            resume=resume,
+            report=lambda _: nullcontext(say),
+            processes=processes,
+        )
     return trained

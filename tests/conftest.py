@@ -84,7 +84,9 @@ NODES = {"elasticsearch_nodes": "SES_TEST_ELASTICSEARCH_NODES", "elasticsearch9_
 LANES = {
     "realdata": Lane(_given("SES_TEST_DATA"), "set SES_TEST_DATA to a folder of real papers"),
     "torch": Lane(_installed("torch", "transformers"), "pip install 'ses[train]'"),
-    "dev": Lane(_installed("importlinter", "jedi", "mutmut", "zensical"), "pip install 'ses[dev]'"),
+    "dev": Lane(
+        _installed("importlinter", "ipykernel", "jedi", "mutmut", "nbclient", "zensical"), "pip install 'ses[dev]'"
+    ),
     "tensorboard": Lane(_installed("torch", "tensorboard"), "pip install 'ses[train,tensorboard]'"),
     "openvino": Lane(_installed("openvino"), "pip install 'ses[openvino]'"),
     "optimum": Lane(

@@ -48,7 +48,8 @@ def examples_of(recipe: Recipe, data: Sequence[Packed], epoch: int) -> Iterator[
         draw.permutation(size)[np.arange(count) % size] for draw, size, count in zip(draws, sizes, taken, strict=True)
     ]
     sampler, chance = SAMPLERS[recipe.sampler], random.Random(f"{recipe.seed} {epoch}")  # noqa: S311
-    batches: Iterable[list[Item]] = _cut(sampler(taken, recipe.batch_size, chance), recipe.batch_size)
+    items = sampler(taken, recipe.batch_size, chance)
+    batches: Iterable[list[Item]] = iter(lambda: list(islice(items, recipe.batch_size)), [])
     if recipe.group_by_length:
         batches = list(batches)
         counts = [Counter(task for task, _ in batch) for batch in batches]
@@ -62,11 +63,6 @@ def examples_of(recipe: Recipe, data: Sequence[Packed], epoch: int) -> Iterator[
 def _taken(recipe: Recipe, sizes: Sequence[int]) -> list[int]:
     """Return how many examples of each task an epoch takes, some of them again where a rate is above 1."""
     return [max(1, int(size * task.rate)) for size, task in zip(sizes, recipe.tasks, strict=True)]
-
-
-def _cut(items: Iterator[Item], size: int) -> Iterator[list[Item]]:
-    while batch := list(islice(items, size)):
-        yield batch
 
 
 def _alike(order: np.ndarray, lengths: np.ndarray, counts: Sequence[int], draw: np.random.Generator) -> np.ndarray:
@@ -159,13 +155,7 @@ class HeadTexts:
 
 @dataclass(frozen=True, slots=True)
 class TaskBatch:
-    """The examples of one task in a batch.
-
-    Attributes:
-        task: Its number.
-        texts: The texts, by head.
-        targets: The targets of each example.
-    """
+    """The examples of one task in a batch: the task's number, the texts by head, and the targets of each example."""
 
     task: int
     texts: Sequence[HeadTexts]

@@ -25,12 +25,7 @@ def read_log(folder: Path) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """An open log.
-
-    Attributes:
-        file: JSON lines.
-        events: TensorBoard's writer, if it is installed.
-    """
+    """An open log: the file of JSON lines, and TensorBoard's writer, if TensorBoard is installed."""
 
     file: Any
     events: Any

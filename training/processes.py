@@ -25,12 +25,7 @@ _PATIENCE = timedelta(hours=12)
 
 @dataclass(frozen=True, slots=True)
 class Processes:
-    """The processes that train together, and the place of this one.
-
-    Attributes:
-        rank: Rank of this process, from 0.
-        count: How many there are.
-    """
+    """The processes that train together, and the rank of this one, from 0."""
 
     rank: int = 0
     count: int = 1

@@ -33,13 +33,7 @@ _SEEDS_APART = 1_000_003
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """A batch that is ready for the network.
-
-    Attributes:
-        number: Number of the batch in its step.
-        items: Its examples.
-        parts: The network's input.
-    """
+    """A batch that is ready for the network: its number in the step, its examples, and the network's input."""
 
     number: int
     items: Sequence[Item]
@@ -48,12 +42,7 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class TrainingData:
-    """The examples of every task.
-
-    Attributes:
-        train: Training examples.
-        validation: Validation examples, for tasks that have some.
-    """
+    """The training examples of every task, and the validation examples of tasks that have some."""
 
     train: tuple[Packed, ...]
     validation: tuple[Packed | None, ...]

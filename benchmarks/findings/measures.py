@@ -146,7 +146,7 @@ def measured(run: Run, asked: Sequence[tuple[str, Format | None]], folder: Path,
     Args:
         run: The model.
         asked: Names in `MEASURES`, each with the format whose vectors are measured; if None, the measure's own.
-        folder: For graphs, and for earlier results.
+        folder: Folder for graphs and for earlier results.
         data: The drawn papers.
 
     Returns:

@@ -30,13 +30,14 @@ def forecasts() -> None:
     print("| --- | ---: | ---: | ---: | ---: | ---: |")
     for model in MODELS:
         source, matrix = vectors(model, "rgn", [kept[id_] for id_ in ranked.ids])
-        told = [
+        measured = [
             train_forecaster("f", source, matrix, ranked.percentiles, years, ForecastOptions(seed=seed)).measures
             for seed in SEEDS
         ]
-        coverage = [one.coverage for one in told if one]
+        coverage = [one.coverage for one in measured if one]
         means = [
-            np.mean([getattr(one, part) for one in told]) for part in ("width", "error", "blind_error", "correlation")
+            np.mean([getattr(one, part) for one in measured])
+            for part in ("width", "error", "blind_error", "correlation")
         ]
         cells = [f"{np.mean(coverage):.3f} ({min(coverage):.3f} to {max(coverage):.3f})"]
         cells += [*(f"{one:.1f}" for one in means[:3]), f"{means[3]:.3f}"]

@@ -41,17 +41,17 @@ def quality() -> None:
         test, train = order[: len(order) // 5], np.sort(order[len(order) // 5 :])
         truth = papers.truth[:, [papers.labels.index(label) for label in tagger.labels]] == YES
         cut, uncut = probe(matrix[train], truth[train], matrix[test])
-        told = tagger.measures
-        if told is None or told.papers != len(test):
+        measures = tagger.measures
+        if measures is None or measures.papers != len(test):
             sys.exit("The tagger was not measured on the probe's test papers.")
         theirs = macro_f1(truth[test], cut)
         cells = (
-            told.macro_f1,
+            measures.macro_f1,
             theirs,
-            told.macro_f1 - theirs,
+            measures.macro_f1 - theirs,
             macro_f1(truth[test], uncut),
-            told.ece,
-            told.label_ece,
+            measures.ece,
+            measures.label_ece,
         )
         shown = " | ".join(f"{one:.3f}" for one in cells)
         print(f"| {what} | {len(tagger.labels)} | {shown} |", flush=True)

@@ -18,8 +18,8 @@ def ship(folder: str) -> None:
     source, matrix = vectors("ses-minilm", "clf", [*rest, *held])
     learnt = labelled_papers({row["id"]: judged[row["id"]] for row in rest}, judged, hierarchy, 50)
     options = TaggerOptions(fewest=50)
-    told = "arXiv categories of 7,000 papers"
-    tagger = train_tagger("arxiv", source, matrix[: len(rest)], learnt, hierarchy, options, made_from=told)
+    made_from = "arXiv categories of 7,000 papers"
+    tagger = train_tagger("arxiv", source, matrix[: len(rest)], learnt, hierarchy, options, made_from=made_from)
     write_tagger(Path(folder), tagger)
     own = labelled_papers({row["id"]: judged[row["id"]] for row in held}, judged, hierarchy, 2)
     frozen = measure_tagger(tagger, own, matrix[len(rest) :], "the frozen papers")

@@ -28,7 +28,7 @@ def speed(size: int, url: str) -> None:
 
     Args:
         size: Papers to tag.
-        url: Of the engine; empty for the embedded engine in a temporary folder.
+        url: URL of the engine; empty for the embedded engine in a temporary folder.
     """
     os.environ["SES_EMBEDDING_CACHE"] = "false"
     rows = drawn([row for row in rows_of("pubmed") if row.get("mesh") and row["abstract"]])[: min(size, ENCODED)]
@@ -46,19 +46,19 @@ def speed(size: int, url: str) -> None:
             repeat(connect(url), "bench-tags", "bench-tags-many", papers, size)
             names.append("bench-tags-many")
         tagged = names[-1]
-        some = list(islice(library[tagged].index.ids(), ENCODED))
-        before = library[tagged].index.vectors(some, "clf")
+        ids = list(islice(library[tagged].index.ids(), ENCODED))
+        before = library[tagged].index.vectors(ids, "clf")
         reports = list[TaggingReport]()
         tagging = seconds(lambda: reports.append(library.tags.apply("bench", tagged)))
-        after = library[tagged].index.vectors(some, "clf")
-        if not all((before[id_] == after[id_]).all() for id_ in some):
+        after = library[tagged].index.vectors(ids, "clf")
+        if not all((before[id_] == after[id_]).all() for id_ in ids):
             sys.exit("Tagging changed vectors.")
         labels = len(library.tags["bench"].labels)
         whole = again * reports[0].papers / len(papers)
-        told = "" if size == len(papers) else f" (in proportion to {again:.1f} s for {len(papers):,})"
+        note = "" if size == len(papers) else f" (in proportion to {again:.1f} s for {len(papers):,})"
         print(
             f"{reports[0].papers:,} papers, {labels} labels, {reports[0].tagged:,} papers tagged: indexed again in "
-            f"{whole:,.1f} s{told}, tagged in {tagging:.2f} s: {whole / tagging:.0f} times as fast; vectors unchanged"
+            f"{whole:,.1f} s{note}, tagged in {tagging:.2f} s: {whole / tagging:.0f} times as fast; vectors unchanged"
         )
         for name in names:
             library.drop(name)

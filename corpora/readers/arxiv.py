@@ -9,10 +9,10 @@ from corpora.assembling import assemble
 from corpora.cleaning import text_of
 from corpora.dates import normal_date
 from corpora.markup import with_accents
-from corpora.opening import PLAIN, Opening, open_binary
+from corpora.opening import PLAIN, Opening
 from corpora.paper import Record, Rejected
-from corpora.readers.jsonl import read_objects
-from corpora.sniffing import refuse_folder, refuse_other
+from corpora.readers.jsonl import read_file
+from corpora.sniffing import refuse_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -38,10 +38,8 @@ def read(
     `comments`, `license`, `submitter`, `report_no`, `update_date`, and `published`, the date of the first version.
     """
     refuse_folder(path, "arXiv's metadata in JSON")
-    with open_binary(path, opening.encoding) as stream:
-        refuse_other(path, stream.peek(), "arXiv's metadata in JSON", ("jsonl",))
-        for item in read_objects(stream):
-            yield item if isinstance(item, Rejected) else _paper(item.line, item.members, custom)
+    for item in read_file(path, "arXiv's metadata in JSON", opening.encoding):
+        yield item if isinstance(item, Rejected) else _paper(item.line, item.members, custom)
 
 
 def _paper(line: int, entry: Mapping[str, object], custom: Sequence[CustomField]) -> Record:

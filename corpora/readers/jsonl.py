@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from corpora.custom import CustomField
 
+_SUFFIXES = (".gz", ".jsonl", ".json", ".ndjson", ".zst", ".xz")
 _FIRST_MEMBER = re.compile(r'\s*\{\s*"((?:[^"\\]|\\.)*)"\s*:\s*(?=\{)')
 _KNOWN_NAMES = frozenset((*EXTERNAL, *(name for attribute in ATTRIBUTES for name in names_of(attribute))))
 
@@ -34,10 +35,15 @@ def read(
     """Read JSON papers lazily; see `Reader`. Columns are keys, for attributes under unknown keys."""
     check_columns(columns)
     refuse_folder(path, "a JSON file")
-    with open_binary(path, opening.encoding) as stream:
-        refuse_other(path, stream.peek(), "one JSON object a line", ("jsonl",))
-        for item in read_objects(stream):
-            yield item if isinstance(item, Rejected) else assemble(item.line, item.members, columns, custom)
+    for item in read_file(path, "one JSON object a line", opening.encoding):
+        yield item if isinstance(item, Rejected) else assemble(item.line, item.members, columns, custom)
+
+
+def read_file(path: Path, wanted: str, encoding: str) -> Iterator[JsonObject | Rejected]:
+    """Yield the objects of a file, as `read_objects` does; `InputError` if it is not the JSON that is `wanted`."""
+    with open_binary(path, encoding) as stream:
+        refuse_other(path, stream.peek(), wanted, ("jsonl",))
+        yield from read_objects(stream)
 
 
 def read_objects(stream: BufferedReader) -> Iterator[JsonObject | Rejected]:
@@ -46,6 +52,11 @@ def read_objects(stream: BufferedReader) -> Iterator[JsonObject | Rejected]:
     if head.lstrip().startswith("["):
         return read_items(stream, "array")
     return read_items(stream, "mapping") if _holds_papers_by_id(head) else read_lines(stream)
+
+
+def json_files(folder: Path) -> list[Path]:
+    """Return the files below a folder that have a suffix of JSON, plain or compressed, in the order of their paths."""
+    return sorted(file for file in folder.rglob("*") if file.name.endswith(_SUFFIXES) and file.is_file())
 
 
 def _holds_papers_by_id(head: str) -> bool:

@@ -12,11 +12,10 @@ from corpora.assembling import assemble
 from corpora.cleaning import text_of
 from corpora.errors import require
 from corpora.markup import plain_members
-from corpora.opening import PLAIN, Opening, open_binary
+from corpora.opening import PLAIN, Opening
 from corpora.paper import Record, Rejected
-from corpora.readers.jsonl import read_objects
+from corpora.readers.jsonl import json_files, read_file
 from corpora.reading import read_each
-from corpora.sniffing import refuse_other
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 LONGEST_ABSTRACT = 200_000
 """In words; the positions of a damaged abstract can be any numbers."""
 
-_SUFFIXES = (".gz", ".jsonl", ".json", ".ndjson", ".zst", ".xz")
 _FIELDS = ("topics", "concepts", "keywords")
 
 
@@ -44,16 +42,14 @@ def read(
     """
     files = [path]
     if path.is_dir():
-        files = sorted(file for file in path.rglob("*") if file.name.endswith(_SUFFIXES) and file.is_file())
+        files = json_files(path)
         require(files, f"{path} holds no .gz or .jsonl file, as OpenAlex's snapshot does: name another folder.")
     yield from read_each(path, files, lambda file: _read_file(file, custom, opening.encoding))
 
 
 def _read_file(path: Path, custom: Sequence[CustomField], encoding: str) -> Iterator[Record]:
-    with open_binary(path, encoding) as stream:
-        refuse_other(path, stream.peek(), "OpenAlex's works in JSON", ("jsonl",))
-        for item in read_objects(stream):
-            yield item if isinstance(item, Rejected) else _work(item.line, item.members, custom)
+    for item in read_file(path, "OpenAlex's works in JSON", encoding):
+        yield item if isinstance(item, Rejected) else _work(item.line, item.members, custom)
 
 
 def _work(line: int, work: Mapping[str, object], custom: Sequence[CustomField]) -> Record:

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     ParseArticle = Callable[[Element], Mapping[str, Any]]
 
-
 URL = "https://pubmed.ncbi.nlm.nih.gov/{}/"
 
 CUSTOM = {

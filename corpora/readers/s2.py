@@ -16,18 +16,16 @@ from corpora.assembling import assemble
 from corpora.cleaning import text_of
 from corpora.errors import require
 from corpora.markup import plain_members
-from corpora.opening import PLAIN, Opening, open_binary
+from corpora.opening import PLAIN, Opening
 from corpora.paper import Record, Rejected
-from corpora.readers.jsonl import read_objects
+from corpora.readers.jsonl import json_files, read_file
 from corpora.reading import read_each
-from corpora.sniffing import refuse_other
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from corpora.custom import CustomField
 
-_SUFFIXES = (".gz", ".jsonl", ".json", ".ndjson", ".zst", ".xz")
 _ABSTRACTS = "abstracts"
 _WANTED = "papers in JSON, as Semantic Scholar publishes them"
 
@@ -48,7 +46,7 @@ def read(
     files = [path]
     abstracts: list[Path] = []
     if path.is_dir():
-        every = sorted(file for file in path.rglob("*") if file.name.endswith(_SUFFIXES) and file.is_file())
+        every = json_files(path)
         abstracts = [file for file in every if _names(file, path, _ABSTRACTS)]
         files = [file for file in every if _names(file, path, "papers")]
         require(files, f"{path} holds no file or folder papers*, as Semantic Scholar's datasets do: name another.")
@@ -61,22 +59,14 @@ def _names(file: Path, folder: Path, dataset: str) -> bool:
     return any(part.lower().startswith(dataset) for part in file.relative_to(folder).parts)
 
 
-def _members(path: Path, encoding: str) -> Iterator[tuple[int, dict[str, object]] | Rejected]:
-    with open_binary(path, encoding) as stream:
-        refuse_other(path, stream.peek(), _WANTED, ("jsonl",))
-        for item in read_objects(stream):
-            yield item if isinstance(item, Rejected) else (item.line, item.members)
-
-
 def _read_papers(
     path: Path, abstract_of: Callable[[str], str], custom: Sequence[CustomField], encoding: str
 ) -> Iterator[Record]:
-    for item in _members(path, encoding):
+    for item in read_file(path, _WANTED, encoding):
         if isinstance(item, Rejected):
             yield item
             continue
-        line, members = item
-        paper = {normal_name(name): value for name, value in members.items()}
+        paper = {normal_name(name): value for name, value in item.members.items()}
         ids = paper.get("externalids")
         ids = {normal_name(kind): value for kind, value in ids.items()} if isinstance(ids, dict) else {}
         id_ = text_of(paper.get("corpusid") or ids.get("corpusid") or paper.get("paperid"))
@@ -90,7 +80,7 @@ def _read_papers(
             "publicationvenue": None,
             "references": [_cited(cited) for cited in _list(paper.get("references"))],
         }
-        yield assemble(line, plain_members(record, ("title", "abstract", "venue")), {}, custom, members)
+        yield assemble(item.line, plain_members(record, ("title", "abstract", "venue")), {}, custom, item.members)
 
 
 def _cited(paper: object) -> object:
@@ -120,14 +110,13 @@ class _Abstracts:
 
     def add(self, path: Path, encoding: str) -> Iterator[Rejected]:
         """Store the abstracts of a file; yield the lines that can't be read."""
-        for item in _members(path, encoding):
+        for item in read_file(path, _WANTED, encoding):
             if isinstance(item, Rejected):
                 yield item
                 continue
-            line, members = item
-            id_, abstract = text_of(members.get("corpusid")), text_of(members.get("abstract"))
+            id_, abstract = text_of(item.members.get("corpusid")), text_of(item.members.get("abstract"))
             if not id_:
-                yield Rejected(line, "The abstract has no corpusid.")
+                yield Rejected(item.line, "The abstract has no corpusid.")
             elif abstract:
                 # Half a surrogate pair, as `"\\ud800"` in JSON, can't be stored.
                 clean = abstract.encode(errors="replace").decode()

@@ -22,8 +22,8 @@ class States:
     """The output of the first layers for a batch, which a network accepts in place of token ids.
 
     Attributes:
-        hidden: (texts, tokens, width).
-        layers: How many layers computed them.
+        hidden: States (texts, tokens, width).
+        layers: Number of layers that computed them.
     """
 
     hidden: Tensor

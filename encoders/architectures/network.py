@@ -21,9 +21,9 @@ class Network:
         vocabulary: Rows of the word table.
         positions: Rows of the position table.
         first_position: Row of the first token's position.
-        epsilon: Of layer normalization.
-        shared_layers: How many of the first layers are the same for every head.
-        pooling: Which hidden state becomes the vector.
+        epsilon: Epsilon of layer normalization.
+        shared_layers: Number of first layers that are the same for every head.
+        pooling: The hidden states that become the vector.
         normalize: Whether vectors are scaled to unit length.
         options: The architecture's own facts, such as the token ids of instructions.
     """

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal, Protocol, get_args
 
@@ -16,8 +17,6 @@ from corpora.paper import Rejected
 from corpora.writing import explaining, replacing
 
 if TYPE_CHECKING:
-    from io import BufferedReader
-
     import numpy as np
 
 
@@ -93,12 +92,12 @@ def open_writer(path: Path, layout: FileLayout) -> Iterator[Writer]:
     path = path.resolve()  # where a link leads, so that the file is replaced and not the link
     if layout != "npy":
         with _replacing(path) as file:
-            yield _Telling(JsonLines(file, layout), path)
+            yield _ExplainingWriter(JsonLines(file, layout), path)
         return
     # What is opened last is moved first: a run that is killed then leaves no matrix rather than one of other ids.
     with _replacing(path) as matrix, _replacing(ids_beside(path)) as ids:
         writer = _Matrix(matrix, ids)
-        yield _Telling(writer, path)
+        yield _ExplainingWriter(writer, path)
         with explaining(path, _HINT):
             writer.finish()
             path.unlink(missing_ok=True)
@@ -158,7 +157,7 @@ class _Matrix:
 
 
 @dataclass(frozen=True, slots=True)
-class _Telling:
+class _ExplainingWriter:
     """A writer that turns failures to write into messages for the user."""
 
     writer: Writer
@@ -301,6 +300,7 @@ def _id_of(path: Path, number: int, members: dict[str, object]) -> str:
 
 
 def _vector(path: Path, number: int, values: Sequence[object]) -> np.ndarray:
+    """Return a line's values as float32 (dimension,)."""
     import numpy as np
 
     if not set(map(type, values)) <= {int, float}:

@@ -3,33 +3,25 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from itertools import islice
+from typing import TYPE_CHECKING
 
 from corpora.errors import UnavailableError
 from corpora.paper import Rejected
-from encoders.text_encoder import EncodingProgress, ignore
+from corpora.progress import Progress, Silent
+from encoders.files.embeddings import Writer
+from encoders.files.texts import TextRecord
+from encoders.models.formats import Format
+from encoders.text_encoder import EncodingProgress, TextEncoder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
     import numpy as np
-
-    from encoders.files.embeddings import Writer
-    from encoders.files.texts import TextRecord
-    from encoders.models.formats import Format
-    from encoders.text_encoder import TextEncoder
 
 BLOCK = 512
 """Texts encoded together; cut by position alone, so that a second run makes the same batches and the same vectors."""
-
-
-class TextProgress(Protocol):
-    """Receives the progress of the work."""
-
-    def advance(self, papers: float, rejected: int = 0, *, block: float = 0.0) -> None:
-        """Count texts that are done, as `encoders.text_encoder.EncodingProgress`, and records that were rejected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +44,7 @@ def encode_texts(
     encoder: TextEncoder,
     writers: Mapping[Format, Writer],
     reject: Callable[[Rejected], None],
-    progress: TextProgress | None = None,
+    progress: Progress | None = None,
 ) -> EncodeReport:
     """Encode texts and write their vectors; memory does not grow with their number.
 
@@ -60,11 +52,11 @@ def encode_texts(
     and queries may be mixed, and the files of several formats have the same rows.
 
     Args:
-        records: As the functions of `encoders.files.texts` read them.
+        records: Records that the functions of `encoders.files.texts` read.
         encoder: The model.
-        writers: By the format each is for.
-        reject: Is given the records that can't be encoded.
-        progress: Receives the progress.
+        writers: A writer for each format.
+        reject: Function that receives the records that can't be encoded.
+        progress: Receiver of the progress.
 
     Returns:
         How many were encoded, and how many were not.
@@ -72,12 +64,13 @@ def encode_texts(
     Raises:
         UnavailableError: If a disk is full.
     """
+    progress = progress or Silent()
     intake = _Intake(encoder.card.formats, reject, progress)
-    done: EncodingProgress = progress.advance if progress else ignore
     encoded = 0
-    for block in _blocks(intake.texts(records)):
+    texts = intake.texts(records)
+    while block := list(islice(texts, BLOCK)):
         ids = [text.id for text in block]
-        for task_format, vectors in _vectors(block, encoder, list(writers), done).items():
+        for task_format, vectors in _vectors(block, encoder, list(writers), progress.advance).items():
             writers[task_format].write(ids, vectors)
         encoded += len(block)
     return EncodeReport(encoded, intake.duplicates, intake.rejected)
@@ -89,7 +82,7 @@ class _Intake:
 
     formats: tuple[Format, ...]
     reject: Callable[[Rejected], None]
-    progress: TextProgress | None
+    progress: Progress
     duplicates: int = 0
     rejected: int = 0
 
@@ -102,8 +95,7 @@ class _Intake:
                 if isinstance(record, Rejected):
                     self.reject(record)
                     self.rejected += 1
-                    if self.progress:
-                        self.progress.advance(0, 1)
+                    self.progress.advance(0, 1)
                 elif _is_new(ids, record.id):
                     yield record
                 else:
@@ -126,20 +118,10 @@ def _is_new(ids: sqlite3.Connection, name: str) -> bool:
         ) from error
 
 
-def _blocks(texts: Iterator[TextRecord]) -> Iterator[list[TextRecord]]:
-    block: list[TextRecord] = []
-    for text in texts:
-        block.append(text)
-        if len(block) == BLOCK:
-            yield block
-            block = []
-    if block:
-        yield block
-
-
 def _vectors(
     block: Sequence[TextRecord], encoder: TextEncoder, formats: Sequence[Format], done: EncodingProgress
 ) -> dict[Format, np.ndarray]:
+    """Return the vectors of a block, float32 (texts, dimension) by format."""
     import numpy as np
 
     prompts = [encoder.card.text(text.title, text.abstract) for text in block]

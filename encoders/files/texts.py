@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from corpora.aliases import check_columns, names_of, normal_name
 from corpora.assembling import assemble
 from corpora.cleaning import text_of
 from corpora.json_objects import JsonObject
 from corpora.opening import Line, bounded_lines, open_binary
-from corpora.paper import Deleted, Rejected
+from corpora.paper import Deleted, Record, Rejected
 from corpora.readers.jsonl import read_objects
 from corpora.sniffing import refuse_folder, refuse_other
 from encoders.models.formats import Format
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from pathlib import Path
-
-    from corpora.paper import Record
 
 # SciRepEval's searches carry ids of papers too.
 _TEXT_ID = ("queryid", "qid", *names_of("id"))

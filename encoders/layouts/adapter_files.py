@@ -35,7 +35,7 @@ ACTIVATIONS: Mapping[str, Activation] = {
 _BEFORE_VERSIONS = {"gelu": "gelu_new", "gelu_orig": "gelu"}
 """Names of activations in files of adapter-transformers that have no version yet."""
 
-_LARGEST = 1e6  # of a scaling or a reduction: beyond it is no number that anyone meant
+_LARGEST = 1e6  # limit of a scaling or a reduction: larger numbers are mistakes
 _SHOWN = 60
 
 
@@ -96,7 +96,7 @@ def weights_in(folder: Path, *names: str) -> Path:
 
 
 def is_number(value: Any, above: float = -_LARGEST) -> TypeGuard[float]:
-    """Return whether a value is a number of a size that can be meant, which NaN and infinity are not."""
+    """Return whether a value is a number between two limits, which NaN and infinity are not."""
     return isinstance(value, int | float) and not isinstance(value, bool) and above < value < _LARGEST
 
 
@@ -122,7 +122,7 @@ def number(path: Path, config: Mapping[str, Any], key: str, usual: float) -> flo
 
 
 def activation_of(path: Path, content: Mapping[str, Any], usual: str = "") -> Activation:
-    """Return the activation that a configuration names, or raise `InputError` if ses has it not."""
+    """Return the activation that a configuration names, or raise `InputError` if ses does not have it."""
     name = str(content["config"].get("non_linearity", usual)).lower()
     if "version" not in content:
         name = _BEFORE_VERSIONS.get(name, name)
@@ -171,25 +171,6 @@ def prefix_of(layer: int, kind: str, name: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Module:
-    """A bottleneck adapter or a fusion in a file.
-
-    Attributes:
-        file: The file of its weights.
-        kinds: Names of what may hold it in a layer, the name of today first.
-        name: Its name in the file.
-        layers: The weights that it may have, by layer.
-        needed: Layers where it is used; its weights in others are left out.
-    """
-
-    file: Path
-    kinds: Sequence[str]
-    name: str
-    layers: Mapping[int, Parts]
-    needed: Collection[int]
-
-
-@dataclass(frozen=True, slots=True)
 class NamedShape:
     """A weight that a file may hold: its name in the architecture, and its shape."""
 
@@ -197,17 +178,41 @@ class NamedShape:
     shape: tuple[int, ...]
 
 
-def read_module(module: Module, head: str, base: str) -> dict[str, np.ndarray]:
-    """Return a module's weights under the names of a head, float32; `InputError` if they don't fit the network."""
+def read_module(
+    file: Path,
+    kinds: Sequence[str],
+    name: str,
+    layers: Mapping[int, Parts],
+    head: str,
+    base: str,
+    needed: Collection[int] | None = None,
+) -> dict[str, np.ndarray]:
+    """Read a bottleneck adapter or a fusion.
+
+    Args:
+        file: The file of its weights.
+        kinds: Names of what may hold it in a layer, the name of today first.
+        name: Its name in the file.
+        layers: The weights that it may have, by layer.
+        head: The name of its head.
+        base: The name of the network that it is for.
+        needed: Layers where it is used; its weights in others are left out. All layers if None.
+
+    Returns:
+        The weights under the names of the architecture, float32.
+
+    Raises:
+        InputError: If weights are missing, unknown or of another shape.
+    """
     known: dict[str, NamedShape] = {}
     idle: list[str] = []
-    for layer, parts in module.layers.items():
+    for layer, parts in layers.items():
         for part, shape in parts.items():
-            own = NamedShape(f"{prefix_of(layer, module.kinds[0], head)}{part}", shape)
-            known |= {f"{prefix_of(layer, kind, module.name)}{part}": own for kind in module.kinds}
-            if layer not in module.needed:
+            own = NamedShape(f"{prefix_of(layer, kinds[0], head)}{part}", shape)
+            known |= {f"{prefix_of(layer, kind, name)}{part}": own for kind in kinds}
+            if needed is not None and layer not in needed:
                 idle.append(own.name)
-    return renamed(module.file, read_weights(module.file), known, base, idle)
+    return renamed(file, read_weights(file), known, base, idle)
 
 
 def renamed(

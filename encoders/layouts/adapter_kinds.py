@@ -18,7 +18,6 @@ from encoders.layouts.adapter_files import (
     SAFETENSORS,
     TORCH,
     Adapter,
-    Module,
     NamedShape,
     ReadAdapter,
     activation_of,
@@ -77,7 +76,7 @@ def read_bottleneck(path: Path, content: Mapping[str, Any], base: ModelCard) -> 
 
     def read(_: Weights, head: str) -> Weights:
         layers = {layer: adapter_parts(base.network.width, narrow) for layer, narrow in widths.items()}
-        return read_module(Module(file, ADAPTERS, name, layers, layers), head, base.name)
+        return read_module(file, ADAPTERS, name, layers, head, base.name)
 
     return Adapter(file, name, facts, widths, read, fusible=True)
 
@@ -318,6 +317,7 @@ def _gates(name: str, prefix: _Prefix) -> dict[str, NamedShape]:
 
 
 def _activated(states: np.ndarray, kind: Activation) -> np.ndarray:
+    """Return the activation of states, float32 in their shape."""
     import numpy as np
 
     if kind == "gelu":
@@ -333,7 +333,7 @@ def _activated(states: np.ndarray, kind: Activation) -> np.ndarray:
 
 
 def _made(arrays: Weights, activation: Activation) -> np.ndarray:
-    """Return what the small network makes of its table, (length, keys and values of all layers)."""
+    """Return what the small network makes of its table, float32 (length, keys and values of all layers)."""
     inner = arrays["wte.weight"] @ arrays["control_trans.0.weight"].T + arrays["control_trans.0.bias"]
     made: np.ndarray = (
         _activated(inner, activation) @ arrays["control_trans.2.weight"].T + arrays["control_trans.2.bias"]

@@ -1,17 +1,19 @@
-"""Adapters and fusions written in the form that AdapterHub's library loads.
+"""Adapters and fusions written as safetensors, in the form that AdapterHub's library loads.
 
-The library reads safetensors where it is asked to (`load_adapter(folder, use_safetensors=True)`); SciRepEval's code and
-older releases only read the torch form. Each function makes its folder. It raises `InputError` if the library has no
-adapters for the network, and `UnavailableError` if the folder can't be written or torch is missing for its form.
+The library reads them where it is asked to (`load_adapter(folder, use_safetensors=True)`). Each function makes its
+folder. It raises `InputError` if the library has no adapters for the network, and `UnavailableError` if the folder
+can't be written.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
-from corpora.errors import InputError, UnavailableError
+import numpy as np
+
+from corpora.errors import InputError
 from encoders.architectures.adapters import lora_name
 from encoders.architectures.bert import layer_name
 from encoders.layouts.adapter_files import (
@@ -31,11 +33,6 @@ from encoders.models.model import Weights
 from encoders.models.weights import write_safetensors
 from encoders.ops.base import Activation
 
-if TYPE_CHECKING:
-    import numpy as np
-
-FileForm = Literal["safetensors", "torch"]
-
 _VERSION = "adapters.1.3.0"
 """The release whose form this is; without one, the library would rename activations as in its first releases."""
 
@@ -48,8 +45,6 @@ _LIBRARY_NAMES = {
 
 def _as_library_names(weights: Weights, names: Mapping[str, str], base: ModelCard, what: str) -> dict[str, np.ndarray]:
     """Return weights by the library's names, float32; `ValueError` if some of those to rename are missing."""
-    import numpy as np
-
     if not names or not names.keys() <= weights.keys():
         raise ValueError(f"The weights hold no complete {what}.")
     below, _ = _library_names(base)
@@ -62,7 +57,6 @@ def _write_files(
     name: str,
     config: Mapping[str, Any],
     arrays: Mapping[str, np.ndarray],
-    form: FileForm,
     *,
     fuses: tuple[str, ...] = (),
 ) -> None:
@@ -80,12 +74,8 @@ def _write_files(
     described, safetensors, torch = FUSION_FILES if fuses else ADAPTER_FILES
     with writing(folder):
         write_json(folder / described, settings | ({"adapter_names": list(fuses)} if fuses else {}))
-        for file in (safetensors, torch):
-            (folder / file).unlink(missing_ok=True)  # otherwise a file of the other form might be read instead
-        if form == "torch":
-            _save_torch(folder / torch, arrays)
-        else:
-            write_safetensors(folder / safetensors, arrays)
+        (folder / torch).unlink(missing_ok=True)  # otherwise an older file of that form might be read instead
+        write_safetensors(folder / safetensors, arrays)
 
 
 def _library_names(base: ModelCard) -> tuple[str, str]:
@@ -95,16 +85,6 @@ def _library_names(base: ModelCard) -> tuple[str, str]:
             f"AdapterHub's library has no adapters for {base.family} models; take one of {', '.join(_LIBRARY_NAMES)}."
         )
     return _LIBRARY_NAMES[base.family]
-
-
-def _save_torch(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
-    try:
-        import torch
-    except ImportError:
-        raise UnavailableError(
-            "The torch form of adapters needs torch: run `pip install 'ses[train]'`, or write safetensors."
-        ) from None
-    torch.save({name: torch.from_numpy(array) for name, array in arrays.items()}, path)
 
 
 _SEQ_BN = SEQ_BN | {
@@ -132,7 +112,6 @@ def write_adapter(
     base: ModelCard,
     activation: Activation = "relu",
     scaling: float = 1.0,
-    form: FileForm = "safetensors",
 ) -> None:
     """Write a head's adapter under the library's `name`, such as `[PRX]`; `ValueError` if the weights lack it."""
     network = base.network
@@ -151,7 +130,7 @@ def write_adapter(
         "leave_out": [layer for layer in range(network.layers) if layer not in widths],
     }
     arrays = _library_weights(weights, ADAPTERS[0], head, name, layers, base)
-    _write_files(folder, base, name, config, arrays, form)
+    _write_files(folder, base, name, config, arrays)
 
 
 def write_fusion(
@@ -161,7 +140,6 @@ def write_fusion(
     *,
     adapters: Sequence[str],
     base: ModelCard,
-    form: FileForm = "safetensors",
 ) -> None:
     """Write a head's fusion of adapters, its own first as in SciRepEval; `ValueError` if the weights lack it."""
     name, width = ",".join(adapters), base.network.width
@@ -171,12 +149,13 @@ def write_fusion(
         if f"{prefix_of(layer, FUSIONS[0], head)}query.weight" in weights
     }
     arrays = _library_weights(weights, FUSIONS[0], head, name, layers, base)
-    _write_files(folder, base, name, _DYNAMIC, arrays, form, fuses=tuple(adapters))
+    _write_files(folder, base, name, _DYNAMIC, arrays, fuses=tuple(adapters))
 
 
 def _library_weights(
     weights: Weights, kind: str, head: str, name: str, layers: Mapping[int, Parts], base: ModelCard
 ) -> dict[str, np.ndarray]:
+    """Return a module's weights by the library's names, float32 in their shapes."""
     names = {
         f"{prefix_of(layer, kind, head)}{part}": f"{prefix_of(layer, kind, name)}{part}"
         for layer, parts in layers.items()
@@ -187,8 +166,6 @@ def _library_weights(
 
 def _factor(width: int, narrow: int) -> float:
     """Return a reduction factor that the library rounds to the very width of a bottleneck."""
-    import numpy as np
-
     exact = width / narrow
     if exact.is_integer():
         return int(exact)
@@ -215,7 +192,6 @@ def write_lora(
     name: str,
     base: ModelCard,
     scaling: float = 1.0,
-    form: FileForm = "safetensors",
 ) -> None:
     """Write a head's LoRA; `ValueError` if the weights hold none, or not the same linear layers in every layer."""
     numbers, places = range(base.network.layers), ATTENTION | ELSEWHERE
@@ -242,4 +218,4 @@ def write_lora(
         **{key: key in adapted for key in ELSEWHERE},
         "leave_out": [layer for layer in numbers if layer not in layers],
     }
-    _write_files(folder, base, name, config, arrays, form)
+    _write_files(folder, base, name, config, arrays)

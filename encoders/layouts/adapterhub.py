@@ -1,4 +1,4 @@
-"""Adapters of AdapterHub on a base, and their fusions: SPECTER2, SciRepEval's sets, one's own.
+"""Adapters of AdapterHub on a base, and their fusions: those of SPECTER2, of SciRepEval, and of users.
 
 A folder's `ses_card.json` names them: `{"architecture": "adapters", "base": "allenai/specter2_base", "adapters":
 {"prx": "../my-adapter", "qry": "allenai/specter2_adhoc_query@main"}}`, and for fusion also `"fusions": {"prx": ...}`.
@@ -21,7 +21,6 @@ from corpora.errors import InputError
 from encoders.layouts.adapter_files import (
     FUSIONS,
     Adapter,
-    Module,
     cant_run,
     fusion_parts,
     read_made_for,
@@ -94,8 +93,8 @@ def compose(
         "adapters": _by_format(adapter_heads, {BASE: ""} | {head: sha256_of(one.file) for head, one in found.items()}),
         "fusions": _by_format(fusion_heads, {head: sha256_of(one.file) for head, one in fused.items()}),
     }
-    told: dict[str, Any] = {BASE: []} | {head: [facts[head], layers[head]] for head in facts}
-    settings = {"base": base.card.settings_sha256, "adapters": _by_format(adapter_heads, told)}
+    changes: dict[str, Any] = {BASE: []} | {head: [facts[head], layers[head]] for head in facts}
+    settings = {"base": base.card.settings_sha256, "adapters": _by_format(adapter_heads, changes)}
     card = replace(
         base.card,
         name=name,
@@ -155,7 +154,7 @@ def _digest(facts: Mapping[str, Any]) -> str:
 
 
 def _check_fuses(folder: Path, fusion: AdapterFusion, adapters: Mapping[str, Adapter]) -> None:
-    """See that a fusion is over all adapters, which are bottlenecks; which is which makes no difference to its sum."""
+    """Check that a fusion is over all adapters, and that they are bottlenecks. Their order does not matter."""
     for adapter in adapters.values():
         if not adapter.fusible:
             raise InputError(f"{folder} fuses {adapter.name}, and only bottleneck adapters can be fused; leave it out.")
@@ -176,7 +175,7 @@ def _read(base: Model, adapters: Mapping[str, Adapter], fusions: Mapping[str, Ad
     everywhere = dict.fromkeys(range(card.network.layers), fusion_parts(card.network.width))
     for head, fusion in fusions.items():
         # The library writes a fusion in every layer, also where no adapter is.
-        weights |= read_module(Module(fusion.file, FUSIONS, fusion.name, everywhere, sorted(used)), head, card.name)
+        weights |= read_module(fusion.file, FUSIONS, fusion.name, everywhere, head, card.name, used)
     return weights
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,16 +38,6 @@ _RENAMED = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Source:
-    """A checkpoint file and what it says of itself."""
-
-    path: Path
-    params: EncoderParams
-    folder: Path
-    """Of the tokenizer."""
-
-
 def recognizes(path: Path) -> bool:
     """Return whether a path is a checkpoint, or a folder that holds one and no model of another kind."""
     if path.is_file():
@@ -64,17 +54,18 @@ def read(path: Path, name: str, find: Find) -> Model:  # noqa: ARG001 - it is ma
     if not {_QUERIES, _PAPERS} & models.keys():
         raise InputError(f"{file} is no checkpoint of SciMult or UniPR: it holds neither {_QUERIES} nor {_PAPERS}.")
     params = read_params(file, checkpoint.settings)
-    source = _Source(file, params, _base(file, params.pretrained_model_cfg))
+    tokenizer = _base(file, params.pretrained_model_cfg)
     own = read_own(file.parent)
     instructed = _INSTRUCTIONS in models or (own.get("architecture") == "instructions" and "base" not in own)
     digest = sha256_of(file)
     members = {}
     for model in _distinct(models):
         # Two models of one file must not share a fingerprint.
-        card = _card(source, name, hashlib.sha256(f"{digest} {model}".encode()).hexdigest(), instructed=instructed)
+        own_digest = hashlib.sha256(f"{digest} {model}".encode()).hexdigest()
+        card = _card(file, params, huggingface.read_card(tokenizer, name, own_digest), tokenizer, instructed=instructed)
         if _INSTRUCTIONS in models and not _same(models[_INSTRUCTIONS], models[model]):
             card = replace(card, architecture="instruction-encoder")
-        members[model] = Model(card, source.folder, functools.partial(_read, source, card, model))
+        members[model] = Model(card, tokenizer, functools.partial(_read, file, params, card, model))
     if len(members) == 1:
         return next(iter(members.values()))
     formats = members[_PAPERS].card.formats
@@ -82,9 +73,8 @@ def read(path: Path, name: str, find: Find) -> Model:  # noqa: ARG001 - it is ma
     return composed.routes(name, file.parent, {key.value: members[model] for key, model in serving.items()})
 
 
-def _card(source: _Source, name: str, digest: str, *, instructed: bool) -> ModelCard:
-    params, path = source.params, source.path
-    card = huggingface.read_card(source.folder, name, digest)
+def _card(path: Path, params: EncoderParams, card: ModelCard, tokenizer: Path, *, instructed: bool) -> ModelCard:
+    """Return the card of a checkpoint's model, given that of the network that it began with."""
     if card.architecture != "plain":
         raise InputError(f"{path} began with a {card.family} model; experts and instructions need a BERT or RoBERTa.")
     pooling: Pooling = "mean" if params.mean_pool else "cls"
@@ -96,24 +86,24 @@ def _card(source: _Source, name: str, digest: str, *, instructed: bool) -> Model
     if params.use_moe:
         card = experts.with_experts(card, path, params)
     elif instructed:
-        card = unipr.with_instructions(card, source.folder, path, params)
+        card = unipr.with_instructions(card, tokenizer, path, params)
     return with_own_card(card, path.parent)
 
 
-def _read(source: _Source, card: ModelCard, model: str) -> Weights:
-    models = _models(source.path, read_checkpoint(source.path).arrays)
+def _read(path: Path, params: EncoderParams, card: ModelCard, model: str) -> Weights:
+    models = _models(path, read_checkpoint(path).arrays)
     weights: Weights = models[model]
     if card.architecture == "experts":
-        return experts.expert_weights(card, source.path, source.params, weights)
+        return experts.expert_weights(card, path, params, weights)
     if card.architecture in ("instructions", "instruction-encoder"):
-        weights = unipr.instruction_weights(card, source.path, source.params, weights)
+        weights = unipr.instruction_weights(card, path, params, weights)
     if card.architecture == "instruction-encoder":
         weights = {**weights, **unipr.instructor_weights(card, models[_INSTRUCTIONS])}
     return weights
 
 
 def _models(path: Path, arrays: Weights) -> dict[str, dict[str, np.ndarray]]:
-    """Return the weights of each of the models in a checkpoint, as a bare encoder names them."""
+    """Return the weights, float32, of each model in a checkpoint, by a bare encoder's names."""
     models: dict[str, dict[str, np.ndarray]] = {}
     unknown = []
     for name, array in arrays.items():

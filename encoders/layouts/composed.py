@@ -1,4 +1,4 @@
-"""Models made of others, told by a `ses_card.json` alone: ensembles, and a model for each format.
+"""Models made of others by a `ses_card.json`: ensembles, and a model for each format.
 
 `{"architecture": "ensemble", "members": ["specter2", "../my-codes"], "combine": "mean"}` or `"concat"`;
 `{"architecture": "routes", "members": {"qry": "../queries", "prx": "../papers"}}`.
@@ -97,5 +97,5 @@ def _check_alike(name: str, members: Mapping[str, Model], attributes: tuple[str,
     for attribute in attributes:
         values = {member.card.name: getattr(member.card, attribute) for member in members.values()}
         if len(set(values.values())) > 1:
-            told = ", ".join(f"{value} in {member}" for member, value in values.items())
-            raise InputError(f"The members of {name} must have the same {attribute}, and it is {told}.")
+            found = ", ".join(f"{value} in {member}" for member, value in values.items())
+            raise InputError(f"The members of {name} must have the same {attribute}, and it is {found}.")

@@ -54,8 +54,8 @@ def read_params(path: Path, given: Mapping[str, Any]) -> EncoderParams:
         "num_q_expert": params.use_moe and params.num_q_expert not in (None, params.num_expert),
     }
     if unknown := [key for key, value in asked.items() if value]:
-        told = ", ".join(f"{key} {getattr(params, key)}" for key in unknown)
-        raise InputError(f"{path} was made with {told}, which ses can't run; use a checkpoint without.")
+        settings = ", ".join(f"{key} {getattr(params, key)}" for key in unknown)
+        raise InputError(f"{path} was made with {settings}, which ses can't run; use a checkpoint without.")
     if params.use_moe:
         _check_experts(path, params)
     return params

@@ -22,15 +22,12 @@ from encoders.models.card import ModelCard
 from encoders.models.folder import inside, read_json
 from encoders.models.formats import Format, Precision
 from encoders.models.model import Exported, Find, Model, Weights
-from encoders.runtimes.registry import get_runtime
+from encoders.runtimes.registry import Runtime, get_runtime
 from encoders.runtimes.sessions import make_source, run_texts, sample_texts
 from encoders.tokens.tokenizer import load_tokenizer
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
-
-    from encoders.models.formats import Precision
-    from encoders.runtimes.registry import Runtime
 
 EXPORT_FILE = "ses_export.json"
 

@@ -11,7 +11,6 @@ from corpora.errors import InputError
 from encoders.architectures import modernbert, mpnet
 from encoders.architectures.network import Network, Pooling
 from encoders.models.folder import check_limits, read_json
-from encoders.runtimes.transformers import configuration, plain_settings
 
 _SIZES = ("hidden_size", "num_hidden_layers", "num_attention_heads", "max_position_embeddings", "vocab_size")
 
@@ -26,7 +25,7 @@ class Family:
         architecture: A name in `encoders.architectures.registry`.
         separator: The separator token, where the tokenizer's files name none.
         first_position: Row of the first token's position; None if that is after the padding token's id.
-        options: From a configuration to the architecture's own facts, or to None if the architecture can't run it.
+        options: Function from a configuration to the architecture's own facts, or None if it can't run it.
         epsilon: The key of layer normalization's epsilon.
         default_epsilon: Its value where the configuration has no such key.
         activation: The key of the activation; all architectures here compute gelu.
@@ -130,6 +129,8 @@ _TOKENS = 512
 
 def read_foreign_network(path: Path, config: Mapping[str, Any], pooling: Pooling, *, normalize: bool) -> Network:
     """Return what transformers knows of a network, with its configuration among the options."""
+    from encoders.runtimes.transformers import configuration, plain_settings
+
     known = configuration(path, config)
     settings = read_json(path.parent / "tokenizer_config.json", dict, missing={})
     # Of position tables that keep rows for padding, only the tokenizer tells how long texts may be.

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from encoders.architectures.bert import layer_name
 from encoders.layouts.own_card import CARD_FILE
 from encoders.models.card import ModelCard
@@ -72,7 +74,7 @@ def write_pals(folder: Path, base: Model, weights: Weights, tasks: Sequence[Form
     config = bert_config(base.card, weights) | _OTHERS
     config |= {"hidden_size_aug": len(weights[f"{first}.0.aug_dense.bias"]), "num_tasks": len(tasks)}
     config |= {"mult": True, "pals": pals}
-    del config["model_type"]  # as there: by that name, transformers would load a plain BERT
+    del config["model_type"]  # as in SciRepEval: by that name, transformers would load a plain BERT
     arrays = {**_pooler(base), **weights}
     if pals:
         # Its code asks for what the layers share under every name.
@@ -86,8 +88,6 @@ def write_pals(folder: Path, base: Model, weights: Weights, tasks: Sequence[Form
 
 def _pooler(base: Model) -> Weights:
     """Return the pooler, which its code asks for and no vector depends on."""
-    import numpy as np
-
     width = base.card.network.width
     none = {"pooler.dense.weight": np.zeros((width, width)), "pooler.dense.bias": np.zeros(width)}
     return none | {name: array for name, array in base.read().items() if name in none}

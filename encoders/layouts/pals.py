@@ -122,7 +122,7 @@ def _config(folder: Path) -> _Config:
     sizes = (config.hidden_size, config.num_attention_heads, config.vocab_size, config.max_position_embeddings)
     counts = (config.num_hidden_layers, config.num_tasks)
     if config.hidden_act != "gelu" or min(*sizes, *counts) < 1 or max(counts) > MOST_LAYERS:
-        raise InputError(f"{path} describes no network that ses can run: it needs gelu, and sizes that can be.")
+        raise InputError(f"{path} describes no network that ses can run: it needs gelu, and possible sizes.")
     return config
 
 
@@ -137,8 +137,8 @@ def _read(path: Path, config: _Config, tasks: frozenset[str]) -> Weights:
     for _, task, part in parts:
         # The variant must not be guessed from the weights: if some were missing, it would be the other variant.
         if (f"{part}.attn.query.weight" in weights) != config.pals and task in tasks:
-            told = "lack" if config.pals else "hold"
-            raise InputError(f"{path} and its config.json disagree: the weights {told} {part}.attn.query.weight.")
+            verb = "lack" if config.pals else "hold"
+            raise InputError(f"{path} and its config.json disagree: the weights {verb} {part}.attn.query.weight.")
     if config.pals:
         _spread(weights, path, config)
     others = tuple(f"{part}." for _, task, part in parts if task not in tasks)

@@ -69,20 +69,7 @@ LAYOUTS: tuple[Layout, ...] = (
 
 
 def read_model(path: Path, name: str, find: Find) -> Model:
-    """Read a model folder or checkpoint.
-
-    Args:
-        path: The folder or file.
-        name: The model's name.
-        find: Finds the models that it is made of.
-
-    Returns:
-        The model, with what a `ses_card.json` beside it sets.
-
-    Raises:
-        InputError: If it is no model, or damaged.
-        UnavailableError: If something that it is made of can't be fetched.
-    """
+    """Read a model folder or checkpoint, with what a `ses_card.json` beside it sets; errors as of `Layout`."""
     folder = path if path.is_dir() else path.parent
     architecture = read_own(path).get("architecture") if path.is_dir() else None
     for layout in LAYOUTS:

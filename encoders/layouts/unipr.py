@@ -32,9 +32,14 @@ MAX_TOKENS = 32
 """Of an instruction, special tokens included (the papers' code)."""
 
 SEMANTIC = "Retrieve a scientific paper that is relevant to the query."
-_TOPIC = "Find a pair of papers that one paper shares similar scientific topic classes with the other paper."
+_PAIRS = {
+    "semantic": "Find a pair of papers that one paper is relevant to the other paper.",
+    "topic": "Find a pair of papers that one paper shares similar scientific topic classes with the other paper.",
+    "citation": "Find a pair of papers that one paper cites the other paper.",
+}
+"""Instructions for SIGIR, SciRepEval, and any other data set."""
 
-_FACTORS = {Format.CLF: _TOPIC, Format.PRX: SEMANTIC, Format.QRY: SEMANTIC}
+_FACTORS = {Format.CLF: _PAIRS["topic"], Format.PRX: SEMANTIC, Format.QRY: SEMANTIC}
 """UniPR table 1. Both sides of a search read the same instruction, so papers read that of search, too; the third
 factor, citation, is proximity by another measure, and none was trained for regression."""
 
@@ -71,8 +76,8 @@ def instruction_weights(card: ModelCard, path: Path, params: EncoderParams, weig
         name = f"{layer_name(layer)}.attention.self"
         for part, wanted in (("gate", params.use_attn_gate), ("adaptor.weight", params.proj_adaptor)):
             if (f"{name}.{part}" in given) != bool(wanted):
-                told = "lacks" if wanted else "holds"
-                raise InputError(f"{path} {told} {name}.{part}, unlike its encoder_params say; fetch it again.")
+                verb = "lacks" if wanted else "holds"
+                raise InputError(f"{path} {verb} {name}.{part}, unlike its encoder_params say; fetch it again.")
         if params.use_attn_gate:
             gate = given[f"{name}.gate"]
             if gate.size != heads:
@@ -108,10 +113,10 @@ def _instructor(folder: Path, find: Find, base: Model) -> Model:
 
 
 def _instructed(
-    card: ModelCard, tokenizer: Path, told: Path, layers: Sequence[int], usual: Mapping[Format, str]
+    card: ModelCard, tokenizer: Path, folder: Path, layers: Sequence[int], usual: Mapping[Format, str]
 ) -> ModelCard:
-    path = told / CARD_FILE
-    given = read_own(told).get("instructions", {task_format.value: text for task_format, text in usual.items()})
+    path = folder / CARD_FILE
+    given = read_own(folder).get("instructions", {task_format.value: text for task_format, text in usual.items()})
     if not given or not isinstance(given, dict):
         raise InputError(f'{path} must give each format its instruction, such as {{"instructions": {{"prx": "..."}}}}.')
     texts = by_format(path, "instructions", given)
@@ -140,11 +145,6 @@ def _layers(card: ModelCard, path: Path, params: EncoderParams) -> list[int]:
     return special_layers(path, (params.instruct_type or "all").partition(":")[0], card.network.layers)
 
 
-_PAIRS = {
-    "semantic": "Find a pair of papers that one paper is relevant to the other paper.",
-    "topic": "Find a pair of papers that one paper shares similar scientific topic classes with the other paper.",
-    "citation": "Find a pair of papers that one paper cites the other paper.",
-}
 _BY_DATA_SET = {
     "NIPS": {
         "semantic": SEMANTIC,

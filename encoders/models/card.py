@@ -27,13 +27,13 @@ class ModelCard:
         family: Transformer family of the weights: `bert` or `roberta`.
         dimension: Length of a vector.
         max_tokens: Longer texts are cut to this many tokens, special tokens included.
-        similarity: How two vectors are compared.
+        similarity: The comparison of two vectors.
         separator: The tokenizer's separator token, set between title and abstract.
         empty_parts: Whether the separator is kept where title or abstract is empty.
         lowercase: Whether the tokenizer folds case.
         licence: SPDX name of the weights' licence, empty if unknown.
         prompts: The prompt before a text, by format.
-        heads: Which of the architecture's vectors is a format's; formats with one head have the same vector.
+        heads: The head of each format, one of the architecture's vectors; formats may share it.
         network: Size and facts of the network.
         weights_sha256: SHA-256 of the weights file, or of all of them.
         settings_sha256: SHA-256 of the tokenizer and of the configuration's facts about the graph.

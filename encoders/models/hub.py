@@ -30,6 +30,9 @@ PINNED = {
 """Commits of repositories that ses knows; a commit fixes the content of every file. Others are those first used."""
 
 
+_COMMIT = re.compile("[0-9a-f]{40}")
+
+
 def is_hub_id(name: str) -> bool:
     """Return whether a name looks like `org/model` or `org/model@revision`."""
     return name.count("/") == 1 and not name.startswith((".", "~", "/"))
@@ -42,14 +45,14 @@ def fetch(hub_id: str, patterns: Sequence[str], hint: str = "") -> Path:
 
     Args:
         hub_id: `org/model` or `org/model@revision`.
-        patterns: Of the files' names.
-        hint: A command that gets them otherwise, if there is one.
+        patterns: Patterns of the files' names.
+        hint: A command that gets the files elsewhere, if there is one.
 
     Returns:
         A folder that holds them, in the hub's cache.
 
     Raises:
-        InputError: If the id is none, or the files are not those of the first use.
+        InputError: If it is no such id, or the files are not those of the first use.
         UnavailableError: If the hub can't be reached and they are not in its cache, or there is no such repository.
     """
     from huggingface_hub import snapshot_download
@@ -74,9 +77,6 @@ def fetch(hub_id: str, patterns: Sequence[str], hint: str = "") -> Path:
 
 def _no_id(hub_id: str) -> InputError:
     return InputError(f"{hub_id!r} is not a hub id; one looks like allenai/specter2_base.")
-
-
-_COMMIT = re.compile("[0-9a-f]{40}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, some
 from encoders.architectures.registry import ARCHITECTURES
+from encoders.models.card import ModelCard
 from encoders.models.formats import Precision
 from encoders.ops.names import NamesOps
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from encoders.models.card import ModelCard
 
 Weights = Mapping[str, "np.ndarray"]
 
@@ -31,9 +30,9 @@ class Exported:
     """What an exported model has in place of weights.
 
     Attributes:
-        runtime: What it was made for.
-        precision: How precisely it runs.
-        graphs: Folders that the runtime loads, by the heads they give.
+        runtime: The name of its runtime.
+        precision: The precision of its graphs.
+        graphs: Folders that the runtime loads, by the heads of each.
         texts: Texts for checking a machine.
         vectors: Their vectors on the machine that exported it, by head.
     """
@@ -76,18 +75,7 @@ Find = Callable[[str], Model]
 
 
 def read_checked(model: Model, heads: Sequence[str]) -> Weights:
-    """Read a model's weights and check that all are present, and are numbers.
-
-    Args:
-        model: The model.
-        heads: Those that will be used.
-
-    Returns:
-        The weights that are used, float32.
-
-    Raises:
-        InputError: If some are missing, unknown, of another shape than the model says, or not numbers.
-    """
+    """Return the weights that heads use, float32; `InputError` if some are missing, unknown, misshapen or NaN."""
     import numpy as np
 
     weights, card = model.read(), model.card
@@ -95,9 +83,9 @@ def read_checked(model: Model, heads: Sequence[str]) -> Weights:
     missing = sorted(set(every.used) - set(weights))
     surplus = sorted(name for name in set(weights) - set(every.used) if not is_of_task_head(name))
     if missing or surplus:
-        told = [f"lack {some(missing)}"] if missing else []
-        told += [f"hold {some(surplus)}, which the architecture {card.architecture} has not"] if surplus else []
-        raise InputError(f"The weights of {card.name} don't fit its config.json: they {' and '.join(told)}.")
+        faults = [f"lack {some(missing)}"] if missing else []
+        faults += [f"hold {some(surplus)}, which the architecture {card.architecture} does not have"] if surplus else []
+        raise InputError(f"The weights of {card.name} don't fit its config.json: they {' and '.join(faults)}.")
     for name, rows in every.tables.items():
         if weights[name].shape != (rows, card.network.width):
             raise InputError(

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora.errors import InputError
 from encoders.architectures.bert import States, trunk
 from encoders.architectures.registry import ARCHITECTURES
+from encoders.models.card import ModelCard
+from encoders.models.model import Weights
 from encoders.ops.torch import TorchOps, import_torch
-
-if TYPE_CHECKING:
-    from encoders.models.card import ModelCard
-    from encoders.models.model import Weights
 
 
 def as_module(weights: Weights, card: ModelCard, *, dropout: float = 0.1, recompute: bool = False) -> Any:
@@ -23,8 +21,8 @@ def as_module(weights: Weights, card: ModelCard, *, dropout: float = 0.1, recomp
     in place of the ids. Its state dict has the names of the weights, so that what is saved of it is a checkpoint.
 
     Args:
-        weights: From `encoders.models.model.read_checked`; copied. An array that has several names is one parameter.
-        card: Of the model.
+        weights: Weights from `read_checked`, which are copied. An array that has several names is one parameter.
+        card: The model's card.
         dropout: Share of values that are dropped in training mode.
         recompute: Whether layers are computed again for their gradients (activation checkpointing, Chen et al. 2016),
             which takes less memory and more time.
@@ -61,20 +59,6 @@ def as_module(weights: Weights, card: ModelCard, *, dropout: float = 0.1, recomp
             parameters[id(array)] = torch.nn.Parameter(torch.tensor(array))
         _register(torch, module, name, parameters[id(array)])
     return module
-
-
-def freeze(module: Any, *prefixes: str) -> list[str]:
-    """Freeze the weights under prefixes, whole parts of names, and return them; `InputError` if a prefix has none."""
-    parameters = dict(module.named_parameters(remove_duplicate=False))
-    frozen: list[str] = []
-    for prefix in prefixes:
-        under = [name for name in parameters if f"{name}.".startswith(f"{prefix}.")]
-        if not under:
-            raise InputError(f"No weight's name begins with {prefix}; the first is {next(iter(parameters))}.")
-        frozen += under
-    for name in frozen:
-        parameters[name].requires_grad_(requires_grad=False)
-    return frozen
 
 
 def _register(torch: Any, module: Any, name: str, parameter: Any) -> None:

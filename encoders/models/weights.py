@@ -79,7 +79,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
     an archive stay in the file until they are used, so what is not used costs nothing.
 
     Args:
-        path: Of the file.
+        path: The torch file.
 
     Returns:
         Its arrays and settings.
@@ -141,6 +141,7 @@ def _stays_inside(name: str) -> bool:
 
 
 def _read_safetensors(path: Path) -> Mapping[str, np.ndarray]:
+    """Return a file's arrays by name, float32 in their shapes."""
     import ml_dtypes  # noqa: F401 - numpy knows bfloat16 by its name only once this is imported
     import numpy as np
     from safetensors import SafetensorError, safe_open

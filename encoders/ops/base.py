@@ -47,7 +47,7 @@ class Ops(Protocol):
         """Return `first`, `first` + 1, ... for the tokens of a batch, int64 (1, tokens)."""
 
     def embed(self, ids: Tensor, name: str, rows: int | None = None) -> Tensor:
-        """Return a table's rows (texts, tokens, width) for ids (texts, tokens); `ValueError` if it has not `rows`."""
+        """Return a table's rows (texts, tokens, width) for ids (texts, tokens); `ValueError` unless it has `rows`."""
 
     def leading(self, ids: Tensor, table: np.ndarray) -> Tensor:
         """Return the first rows of a constant table, float32 (positions, ...), one for each token: (tokens, ...)."""
@@ -102,8 +102,8 @@ class Ops(Protocol):
 
         Args:
             ids: Token ids, (texts, tokens).
-            name: Of a table with a number for each attention head in each row.
-            rows: Of that table, for the distances -n, ..., 0, ..., n from the token that attends to the one it sees.
+            name: The name of a table with a number for each attention head in each row.
+            rows: The table's rows for distances -n, ..., 0, ..., n from the token that attends to the one it sees.
 
         Returns:
             (1, heads, tokens, tokens).
@@ -120,15 +120,15 @@ class Ops(Protocol):
         """Return multi-head attention (Vaswani et al. 2017, section 3.2) without its output projection.
 
         Args:
-            query: From `project`, (texts, some tokens, width).
-            key: (texts, tokens, width), or (1, tokens, width) for all texts.
-            value: As the keys.
-            heads: How many.
-            bias: From `mask_bias` and its like, over the keys; None if none is padding.
-            before: How many keys stand before those that the bias is over; none of them is padding.
+            query: Queries from `project`, (texts, some tokens, width).
+            key: Keys (texts, tokens, width), or (1, tokens, width) for all texts.
+            value: Values, in the shape of the keys.
+            heads: Number of attention heads.
+            bias: Sum of `mask_bias` and other biases, over the keys; None if none is padding.
+            before: Number of keys before those that the bias is over; none of them is padding.
 
         Returns:
-            What each query found, (texts, some tokens, width of the values).
+            The mean of the values for each query, weighted by attention, (texts, some tokens, width of the values).
         """
 
     def rotary_attention(
@@ -138,14 +138,14 @@ class Ops(Protocol):
 
         Args:
             hidden: States, (texts, tokens, width).
-            name: Of the one layer, without a bias, that makes queries, keys and values: its rows in this order.
-            heads: How many.
-            bias: From `mask_bias` and its like.
+            name: The name of a layer without a bias, whose rows make queries, keys and values in this order.
+            heads: Number of attention heads.
+            bias: Sum of `mask_bias` and other biases.
             rotation: Cosines and sines, each (tokens, 1, half the width of a head), by which the first half of a
                 head's query and key is turned against the second.
 
         Returns:
-            What each query found, (texts, tokens, width), before the output projection.
+            The weighted mean of the values for each query, (texts, tokens, width), before the output projection.
         """
 
     def dot(self, first: Tensor, second: Tensor) -> Tensor:

@@ -1,18 +1,19 @@
 """The operators as nodes of an ONNX graph, written with the `onnx` library alone.
 
 Plain operators of opset 20, so that every runtime reads the graph; onnxruntime fuses them itself when it loads it.
+The module is imported where a graph is built, and nowhere else.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from onnx import helper
 
 from encoders.ops.base import MASKED, Activation, not_in_operators
-
-if TYPE_CHECKING:
-    import numpy as np
 
 _LAST = 2**63 - 1  # what a slice takes for the end
 
@@ -36,13 +37,9 @@ class OnnxOps:
 
     def output(self, value: str, name: str) -> None:
         """Give a value the name under which the graph returns it."""
-        from onnx import helper
-
         self.nodes.append(helper.make_node("Identity", [value], [name]))
 
     def constant(self, values: Sequence[Any]) -> str:
-        import numpy as np
-
         array = np.array(values, dtype=np.int64)
         return self._store(f"ints_{array.shape}_{array.ravel().tolist()}".replace(" ", ""), array)
 
@@ -155,8 +152,6 @@ class OnnxOps:
         return self._op("Reshape", self._op("Transpose", mixed, perm=[0, 2, 1, 3]), self._ints(0, 0, -1))
 
     def rotary_attention(self, hidden: str, name: str, heads: int, bias: str, rotation: tuple[str, str]) -> str:
-        import numpy as np
-
         queries, *others = np.split(self._given[f"{name}.weight"], 3)
         if len(queries) % heads:
             raise ValueError(f"{len(queries)} values for {heads} heads")
@@ -175,8 +170,6 @@ class OnnxOps:
         return self._weighted(self._op("Softmax", joined, axis=-1), values)
 
     def choose(self, scores: str, values: Sequence[str]) -> str:
-        import numpy as np
-
         best = self._op("ArgMax", scores, axis=-1, keepdims=0)
         depth = self._store(f"depth_{len(values)}", np.array([len(values)], dtype=np.int64))
         onehot = self._op("OneHot", best, depth, self._store("off_on", np.array([0, 1], dtype=np.float32)), axis=-1)
@@ -214,8 +207,6 @@ class OnnxOps:
 
     def _linear(self, hidden: str, names: Sequence[str], factor: float) -> str:
         """Return the outputs of linear layers side by side, those of the first times a factor."""
-        import numpy as np
-
         factors = [np.float32(factor), *(np.float32(1) for _ in names[1:])]
         joined = names[0] if len(names) == 1 else "+".join(names)
         weight = np.concatenate([self._given[f"{name}.weight"] * by for name, by in zip(names, factors, strict=True)])
@@ -252,8 +243,6 @@ class OnnxOps:
         return self._ops(kind, *inputs, outputs=1, **attributes)[0]
 
     def _ops(self, kind: str, *inputs: str, outputs: int, **attributes: Any) -> list[str]:
-        from onnx import helper
-
         names = [f"{kind.lower()}_{len(self.nodes)}_{i}" for i in range(outputs)]
         self.nodes.append(helper.make_node(kind, list(inputs), names, name=names[0], **attributes))
         return names
@@ -266,11 +255,7 @@ class OnnxOps:
         return self.constant(values)
 
     def _scalar(self, value: int) -> str:
-        import numpy as np
-
         return self._store(f"int_{value}", np.array(value, dtype=np.int64))
 
     def _float(self, value: float) -> str:
-        import numpy as np
-
         return self._store(f"float_{value}", np.array(value, dtype=np.float32))

@@ -32,7 +32,7 @@ class TorchOps:
 
         Args:
             weights: Tensors on one device.
-            epsilon: Of layer normalization.
+            epsilon: Epsilon of layer normalization.
             dropout: Share of values to drop.
             recompute: Whether a layer is computed again for its gradients, so that only its input is kept until then.
         """

@@ -16,6 +16,7 @@ import statistics
 import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from corpora.documents import read_json
@@ -26,11 +27,7 @@ from encoders.runtimes.hardware import has_device, processor
 from encoders.runtimes.registry import Runtime, RuntimeSource, Session, is_installed
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import numpy as np
-
-    from encoders.runtimes.registry import Session
 
 _FILE = "winners.json"
 
@@ -147,6 +144,9 @@ _BEHIND = 2.0
 
 def race(sessions: Mapping[str, Session], work: TokenBatch, rounds: int) -> dict[str, float]:
     """Return the median seconds of each session for the same work, the fastest first, and last those that left."""
+    # They take turns, so that other load is spread over all of them. A session that is twice as slow as the best after
+    # a round leaves, as most of the time would go to the slowest. All have run this batch before, as some compile for
+    # its shape then.
     taken: dict[str, list[float]] = {name: [] for name in sessions}
     medians: dict[str, float] = {}
     running = list(sessions)

@@ -1,115 +1,73 @@
-"""The ONNX graph of a model, written from its weights without torch."""
+"""The ONNX graph of a model, written from its weights without torch. It is imported where a graph is built."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
 
 from corpora.errors import InputError
 from encoders.architectures.registry import ARCHITECTURES
+from encoders.models.card import ModelCard
+from encoders.models.formats import Precision
+from encoders.models.model import Weights
 from encoders.ops.onnx import OnnxOps
 from encoders.runtimes.quantized import quantized
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import numpy as np
-    import onnx
-
-    from encoders.models.card import ModelCard
-    from encoders.models.formats import Precision
-    from encoders.models.model import Weights
-
-GRAPH_VERSION = 4
-"""Increase this number when graphs change, so that cached files of older versions are not used."""
-
+_INPUTS = ("input_ids", "attention_mask")
 
 _SMALL = 1024
 """Bytes of a constant that stays in the graph, where shapes are inferred from it."""
 
 
-def output_name(number: int) -> str:
-    """Return the name of a head's output in a graph, by the head's place."""
-    return f"vector_{number}"
-
-
-def build_graph(weights: Weights, card: ModelCard, heads: Sequence[str]) -> onnx.ModelProto:
-    """Write the graph: token ids and attention mask in, one vector per text and head out.
+def write_graph(
+    weights: Weights, card: ModelCard, heads: Sequence[str], path: Path, precision: Precision = "fp32"
+) -> None:
+    """Write the graph into a file, and its weights into one beside it, which sessions map instead of reading it.
 
     Inputs `input_ids` and `attention_mask` are int64 of shape (batch, length), padded on the right; outputs `vector_0`,
     `vector_1`, ... are float32 of shape (batch, dimension), pooled and scaled as the card says.
 
     Args:
         weights: Arrays by name, from `encoders.models.model.read_checked`.
-        card: Of the model.
-        heads: Whose vectors the graph gives, in this order.
-
-    Returns:
-        The model, checked by the `onnx` library.
+        card: The model's card.
+        heads: Heads of the graph's outputs, in this order.
+        path: The graph's file; the other one has its name and `.data`.
+        precision: With `int8`, matrix products are quantized; every other precision has the same graph.
 
     Raises:
         InputError: If weights have another shape than the card says.
     """
-    nodes, arrays = _parts(weights, card, heads)
-    model = _model(nodes, _stored(arrays, None), card, heads)
-    _check(card, model)
-    return model
-
-
-def write_graph(
-    weights: Weights, card: ModelCard, heads: Sequence[str], path: Path, precision: Precision = "fp32"
-) -> None:
-    """Write the graph, and its weights into `.data` beside it, which sessions map; errors as of `build_graph`."""
-    import onnx
-
-    nodes, arrays = _parts(weights, card, heads)
-    if precision == "int8":
-        nodes, arrays = quantized(nodes, arrays)
-    onnx.save(_model(nodes, _stored(arrays, path.with_name(f"{path.name}.data")), card, heads), str(path))
-    _check(card, str(path))
-
-
-def _parts(weights: Weights, card: ModelCard, heads: Sequence[str]) -> tuple[list[onnx.NodeProto], Weights]:
-    """Return the nodes and the constants of the graph."""
     ops = OnnxOps(weights, card.network.epsilon)
+    names = [f"vector_{number}" for number in range(len(heads))]
     try:
-        vectors = ARCHITECTURES[card.architecture](ops, card.network, "input_ids", "attention_mask", heads)
+        vectors = ARCHITECTURES[card.architecture](ops, card.network, *_INPUTS, heads)
     except (ArithmeticError, IndexError, TypeError, ValueError) as error:
         raise _misfit(card, error) from error
-    for number, vector in enumerate(vectors):
-        ops.output(vector, output_name(number))
-    return ops.nodes, ops.arrays
-
-
-def _model(
-    nodes: Sequence[onnx.NodeProto], constants: Sequence[onnx.TensorProto], card: ModelCard, heads: Sequence[str]
-) -> onnx.ModelProto:
-    from onnx import TensorProto, helper
-
-    shape = ["batch", "length"]
-    names = [output_name(number) for number in range(len(heads))]
+    for name, vector in zip(names, vectors, strict=True):
+        ops.output(vector, name)
+    nodes, arrays = quantized(ops.nodes, ops.arrays) if precision == "int8" else (ops.nodes, ops.arrays)
     graph = helper.make_graph(
         nodes,
         "encoder",
-        [helper.make_tensor_value_info(name, TensorProto.INT64, shape) for name in ("input_ids", "attention_mask")],
+        [helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "length"]) for name in _INPUTS],
         [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["batch", card.dimension]) for name in names],
-        constants,
+        _stored(arrays, path.with_name(f"{path.name}.data")),
     )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10), str(path))
+    try:
+        onnx.checker.check_model(str(path), full_check=True)  # infers every shape, so weights of another one show
+    except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
+        raise _misfit(card, error) from error
 
 
-def _stored(arrays: Mapping[str, np.ndarray], beside: Path | None) -> list[onnx.TensorProto]:
-    """Return constants in the graph's form. Large ones may be in another file; then the graph has their position.
-
-    An array with several names is in the file once.
-    """
-    import numpy as np
-    from onnx import TensorProto, helper, numpy_helper
-
-    if beside is None:
-        return [numpy_helper.from_array(array, name) for name, array in arrays.items()]
+def _stored(arrays: Mapping[str, np.ndarray], beside: Path) -> list[onnx.TensorProto]:
+    """Return constants in the graph's form: large ones as positions in a file beside it, which is written here."""
     tensors = []
-    offsets: dict[int, int] = {}
+    offsets: dict[int, int] = {}  # an array with several names is in the file once
     with beside.open("wb") as file:
         for name, array in arrays.items():
             if array.nbytes < _SMALL:
@@ -125,15 +83,6 @@ def _stored(arrays: Mapping[str, np.ndarray], beside: Path | None) -> list[onnx.
                 tensor.external_data.add(key=key, value=str(value))
             tensors.append(tensor)
     return tensors
-
-
-def _check(card: ModelCard, model: onnx.ModelProto | str) -> None:
-    import onnx
-
-    try:
-        onnx.checker.check_model(model, full_check=True)  # infers every shape, so weights of another one show
-    except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
-        raise _misfit(card, error) from error
 
 
 def _misfit(card: ModelCard, error: Exception) -> InputError:

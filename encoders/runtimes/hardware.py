@@ -1,9 +1,9 @@
 """What the machine can do: its CPU, whether products of bytes saturate on it, and whether it has a GPU for CUDA.
 
 Products saturate on x86-64 without VNNI. There, AVX2 and AVX-512 add two products of uint8 and int8 in 16 bits, and cut
-the sum at 32,767 (VPMADDUBSW in Intel's Software Developer's Manual). The runtimes use this instruction unless told
-otherwise. A trial decides, not the name of an instruction set: not every system lists them, and under emulation Linux
-lists those of the host.
+the sum at 32,767 (VPMADDUBSW in Intel's Software Developer's Manual). The runtimes use this instruction unless they are
+set otherwise. A trial decides, not the name of an instruction set: not every system lists them, and under emulation
+Linux lists those of the host.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class Processor(NamedTuple):
     """What decides how fast a CPU is at what.
 
     Attributes:
-        name: As its maker calls it.
-        cores: How many there are.
+        name: Name by its maker.
+        cores: Number of cores.
         features: Its instruction sets, where the system tells; a virtual machine may hide some of those of its name.
     """
 
@@ -53,12 +53,12 @@ def processor() -> Processor:
     """Return what the system tells of its CPU."""
     if platform.system() == "Darwin":
         return Processor(_sysctl("-n", "machdep.cpu.brand_string").strip(), os.cpu_count() or 1, _features_of_macos())
-    told = _told()
-    name = told.get("model name") or platform.processor() or platform.machine()
-    return Processor(name, os.cpu_count() or 1, told.get("flags") or told.get("Features", ""))
+    facts = _cpuinfo()
+    name = facts.get("model name") or platform.processor() or platform.machine()
+    return Processor(name, os.cpu_count() or 1, facts.get("flags") or facts.get("Features", ""))
 
 
-def _told() -> dict[str, str]:
+def _cpuinfo() -> dict[str, str]:
     """Return what Linux says of the last of the cores; elsewhere nothing."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()

@@ -8,19 +8,16 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, UnavailableError
-from encoders.runtimes.graph import write_graph
+from encoders.models.formats import Precision
 from encoders.runtimes.hardware import products_saturate
+from encoders.runtimes.registry import Device, RuntimeSource, Session
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import numpy as np
-
-    from encoders.models.formats import Precision
-    from encoders.runtimes.registry import Device, RuntimeSource, Session
 
 _FILE = "model.onnx"
 _CUDA = "CUDAExecutionProvider"
@@ -28,6 +25,8 @@ _CUDA = "CUDAExecutionProvider"
 
 def prepare(source: RuntimeSource, precision: Precision, folder: Path, device: Device = "cpu") -> None:
     """Write the graph into a folder, its matrix products quantized where int8 is asked for."""
+    from encoders.runtimes.graph import write_graph
+
     _providers(device)
     write_graph(source.weights, source.card, source.heads, folder / _FILE, precision)
 

@@ -8,20 +8,17 @@ from __future__ import annotations
 
 import sys
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
 from corpora.installed import needing
-from encoders.runtimes.graph import write_graph
+from encoders.models.formats import Precision
 from encoders.runtimes.hardware import products_saturate
+from encoders.runtimes.registry import RuntimeSource, Session
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import numpy as np
-
-    from encoders.models.formats import Precision
-    from encoders.runtimes.registry import RuntimeSource, Session
 
 _FILE = "model.xml"
 _PRECISION, _LONGEST = ["ses", "precision"], ["ses", "longest"]  # where a model file keeps them
@@ -35,6 +32,8 @@ _STEP = 16
 
 def prepare(source: RuntimeSource, precision: Precision, folder: Path) -> None:
     """Write the graph in OpenVINO's form, its matrix products quantized where int8 is asked for."""
+    from encoders.runtimes.graph import write_graph
+
     openvino = _openvino()
     whole = folder / "whole.onnx"
     write_graph(source.weights, source.card, source.heads, whole, precision)
@@ -81,6 +80,7 @@ def _kept(model: Any, place: list[str]) -> str:
 
 
 def _padded(tokens: np.ndarray, longest: int) -> np.ndarray:
+    """Return ids or mask, int64 (texts, tokens), with more columns of zeros."""
     import numpy as np
 
     length = tokens.shape[1]

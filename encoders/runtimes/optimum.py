@@ -16,19 +16,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, UnavailableError
+from encoders.models.card import ModelCard
 from encoders.models.folder import bert_config
+from encoders.models.formats import Precision
+from encoders.models.model import Weights
 from encoders.models.weights import SAFETENSORS, write_safetensors
-from encoders.runtimes.graph import build_graph
 from encoders.runtimes.onnx import open_session
 from encoders.runtimes.pooling import read_pooling, write_pooling
+from encoders.runtimes.registry import RuntimeSource, Session
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from encoders.models.card import ModelCard
-    from encoders.models.formats import Precision
-    from encoders.models.model import Weights
-    from encoders.runtimes.registry import RuntimeSource, Session
 
 _GRAPH = "model.onnx"
 _POSITIONS, _SEGMENTS = (f"embeddings.{table}_embeddings.weight" for table in ("position", "token_type"))
@@ -42,10 +40,13 @@ def prepare(source: RuntimeSource, precision: Precision, folder: Path) -> None:
             f"optimum exports plain networks alone, and {card.name} is of the architecture {card.architecture}",
             "leave out <runtime>, or choose another",
         )
+    from encoders.runtimes.graph import write_graph
+
     export = _exporter()
-    build_graph(source.weights, card, source.heads)  # reports weights that don't fit, as every runtime does
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         network, written = Path(scratch) / "network", Path(scratch) / "written"
+        # Our own graph reports weights that don't fit, as with every runtime.
+        write_graph(source.weights, card, source.heads, Path(scratch) / _GRAPH)
         _write_network(source.weights, card, network)
         # What it prints is no result of ours; its warnings are all about tracing, and tests compare the vectors.
         with contextlib.redirect_stdout(sys.stderr), warnings.catch_warnings():

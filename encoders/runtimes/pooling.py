@@ -11,11 +11,10 @@ from corpora.documents import read_json
 from corpora.typed import typed
 from encoders.architectures.network import Pooling
 from encoders.models.formats import Precision
+from encoders.runtimes.registry import RuntimeSource
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from encoders.runtimes.registry import RuntimeSource
 
 _FILE = "pooling.json"
 
@@ -25,7 +24,7 @@ class StatePooling:
     """How the last hidden states of a network become vectors.
 
     Attributes:
-        pooling: Which states become the vector.
+        pooling: The states that become the vector.
         normalize: Whether vectors are scaled to unit length.
         dimension: Length of a vector.
         heads: Number of heads; all have the same vector.

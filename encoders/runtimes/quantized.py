@@ -10,16 +10,18 @@ Products of integers are the same on every processor, but what is rounded comes 
 there can round a state to the next integer, and after some layers a vector differs by as much as int8 differs from
 fp32. onnxruntime's softmax adds in an order that depends on the width of the processor's vectors, so it is written
 here in parts, which don't. Then all x86-64 processors give the same vectors.
+
+The products are written in ONNX's own operators (QuantizeLinear, DequantizeLinear), which onnxruntime and OpenVINO both
+turn into their int8 products.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import numpy as np
-    import onnx
+import numpy as np
+import onnx
+from onnx import helper
 
 _LEVELS = 127  # on either side of 0
 _CONSTANTS = ("int8.scale", "int8.zero", "int8.axis", "int8.least", "int8.one")
@@ -28,20 +30,7 @@ _CONSTANTS = ("int8.scale", "int8.zero", "int8.axis", "int8.least", "int8.one")
 def quantized(
     nodes: Sequence[onnx.NodeProto], arrays: Mapping[str, np.ndarray]
 ) -> tuple[list[onnx.NodeProto], dict[str, np.ndarray]]:
-    """Return a graph's parts with its products by constant weights in int8.
-
-    They are written in ONNX's own operators (QuantizeLinear, DequantizeLinear), which onnxruntime and OpenVINO both
-    turn into their int8 products.
-
-    Args:
-        nodes: In the order they run.
-        arrays: The graph's constants, float32 weights among them.
-
-    Returns:
-        Nodes and constants that take the place of the given ones. Constants with the same content are the same array.
-    """
-    from onnx import helper
-
+    """Return a graph's nodes and constants, with products by constants in int8; equal constants are one array."""
     weights = {node.input[1] for node in nodes if node.op_type == "MatMul"} & set(arrays)
     columns = {weight: _by_column(arrays[weight]) for weight in weights}
     kept = {name: array for name, array in arrays.items() if name not in weights}
@@ -70,8 +59,6 @@ def quantized(
 
 def _by_token(states: str) -> list[onnx.NodeProto]:
     """Return the nodes that give `.scale`, (texts, tokens, 1), and `.unit`, states between -1 and 1 as 8 bits tell."""
-    from onnx import helper
-
     scale, zero, axis, least, _ = _CONSTANTS
     sizes, largest, divided, rounded = (f"{states}.{name}" for name in ("sizes", "largest", "divided", "rounded"))
     return [
@@ -89,8 +76,6 @@ def _softmax(node: onnx.NodeProto) -> list[onnx.NodeProto]:
 
     A product with ones adds up: its order is the same for every length of padding too, unlike that of ReduceSum.
     """
-    from onnx import helper
-
     (logits,), (shares,) = node.input, node.output
     axis = _CONSTANTS[2]
     largest, below, powers, total = (f"{shares}.{name}" for name in ("largest", "below", "powers", "total"))
@@ -110,23 +95,18 @@ def _softmax(node: onnx.NodeProto) -> list[onnx.NodeProto]:
 
 def _by_column(weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return a weight (inputs, outputs) in int8, and the scale of each output, float32 (outputs,)."""
-    import numpy as np
-
     # A scale for each: where one output's weights are far larger than the others', one for all would lose the rest.
     scales = np.maximum(np.abs(weight).max(axis=0) / _LEVELS, np.finfo(np.float32).tiny).astype(np.float32)
     return np.rint(weight / scales).astype(np.int8), scales
 
 
 def _restored(weight: str) -> onnx.NodeProto:
-    from onnx import helper
-
     return helper.make_node("DequantizeLinear", [f"{weight}.int8", f"{weight}.scale"], [f"{weight}.restored"], axis=1)
 
 
 def _constants() -> list[np.ndarray]:
-    import numpy as np
-
     # uint8 around 128, which processors multiply with int8 faster than int8 itself.
+    """Return the values of `_CONSTANTS`: float32, uint8 and int64, each a number or (1,)."""
     return [
         np.array(1 / _LEVELS, np.float32),
         np.array(128, np.uint8),

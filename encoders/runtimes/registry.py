@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 Device = Literal["cpu", "cuda"]
 
+GRAPH_VERSION = 4
+"""Increase this number when graphs change, so that cached files of older versions are not used."""
+
 Session = Callable[["np.ndarray", "np.ndarray"], "list[np.ndarray]"]
 """Token ids and mask, both int64 (batch, length), to vectors, float32 (batch, dimension), for each head."""
 
@@ -31,11 +34,11 @@ class RuntimeSource:
     """The input from which a runtime makes its own files.
 
     Attributes:
-        weights: All that its heads use.
-        card: Of the model.
-        heads: Whose vectors are wanted.
+        weights: Weights that the heads use, float32 by name.
+        card: The model's card.
+        heads: Heads whose vectors are wanted.
         samples: Batches for runtimes that time themselves.
-        threads: How many will run it, for those that time themselves; 0 for all cores.
+        threads: Number of threads, for runtimes that time themselves; 0 for all cores.
     """
 
     weights: Mapping[str, np.ndarray]
@@ -55,13 +58,13 @@ class Runtime:
     """A way to run a network.
 
     Attributes:
-        name: What users call it.
-        precisions: Those it can run at, the fastest first.
-        packages: What it needs, by their names for import.
-        prepare: Writes its own files into a folder.
-        load: Loads them, given the number of threads (0: all cores).
-        device: Where it runs.
-        version: Takes precision and threads; returns a text that changes whenever the files must be created again.
+        name: The name that users give.
+        precisions: Its precisions, the fastest first.
+        packages: Python packages that it needs, by their names for import.
+        prepare: Function that writes its own files into a folder.
+        load: Function that loads them for a number of threads (0: all cores); its session may run in several threads.
+        device: The device that it runs on.
+        version: Function of precision and threads to a text that changes if the files must be made again.
     """
 
     name: str

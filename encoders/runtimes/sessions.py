@@ -15,17 +15,15 @@ from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, UnavailableError
 from encoders.architectures.foreign import ARCHITECTURE
+from encoders.models.card import ModelCard
 from encoders.models.formats import Precision
 from encoders.models.model import Exported, Model, read_checked
-from encoders.runtimes.graph import GRAPH_VERSION
-from encoders.runtimes.registry import Runtime, RuntimeSource, Session, get_runtime
+from encoders.runtimes.registry import GRAPH_VERSION, Runtime, RuntimeSource, Session, get_runtime
 from encoders.tokens.batching import batches
 
 if TYPE_CHECKING:
     import numpy as np
     from tokenizers import Tokenizer
-
-    from encoders.models.card import ModelCard
 
 _SENTENCES = (
     "We measured the binding affinity of twelve small molecules to the receptor by surface plasmon "
@@ -139,7 +137,7 @@ class BuiltSessions:
 
     def _built_for_now(self, name: str, source: RuntimeSource, reason: OSError) -> Path:
         """Build in a temporary folder, which goes with this object, because the cache can't be written."""
-        told = f"The model's graph can't be kept in {self._folder} ({reason})"
+        problem = f"The model's graph can't be kept in {self._folder} ({reason})"
         try:
             if self._scratch is None:
                 self._scratch = Path(tempfile.mkdtemp(prefix="ses-graphs-"))
@@ -148,8 +146,8 @@ class BuiltSessions:
             folder.mkdir()
             self._runtime.prepare(source, self._precision, folder)
         except OSError as error:
-            raise UnavailableError(f"{told}, nor in the folder for temporary files ({error})", _ADVICE) from error
-        logging.getLogger("ses").warning("%s, so each run builds it again; %s.", told, _ADVICE)
+            raise UnavailableError(f"{problem}, nor in the folder for temporary files ({error})", _ADVICE) from error
+        logging.getLogger("ses").warning("%s, so each run builds it again; %s.", problem, _ADVICE)
         return folder
 
 
@@ -191,9 +189,11 @@ class ExportedSessions:
         for head, rows in zip(graph, found, strict=True):
             expected = np.asarray(self._exported.vectors.get(head), dtype=np.float32)
             if rows.shape != expected.shape or (nearest := _cosines(rows, expected).min()) < _ALIKE:
-                told = f"a cosine of {nearest:.3f} to those" if rows.shape == expected.shape else "of another shape"
+                difference = (
+                    f"a cosine of {nearest:.3f} to those" if rows.shape == expected.shape else "of another shape"
+                )
                 raise InputError(
-                    f"{self._model.folder} gives other vectors here than where it was exported ({told}); "
+                    f"{self._model.folder} gives other vectors here than where it was exported ({difference}); "
                     "export the model again on this machine."
                 )
 
@@ -238,6 +238,7 @@ def _picked(session: Session, places: Sequence[int]) -> Session:
 
 
 def _cosines(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Return the cosine of each pair of rows, float32 (rows,)."""
     import numpy as np
 
     lengths = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)

@@ -16,15 +16,14 @@ from corpora.documents import read_json
 from corpora.errors import InputError, UnavailableError
 from corpora.installed import needing
 from encoders.architectures.foreign import ARCHITECTURE
+from encoders.models.card import ModelCard
 from encoders.models.folder import check_dimensions, check_limits
 from encoders.models.formats import Precision
 from encoders.runtimes.pooling import read_pooling, write_pooling
+from encoders.runtimes.registry import RuntimeSource, Session
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from encoders.models.card import ModelCard
-    from encoders.runtimes.registry import RuntimeSource, Session
 
 _WEIGHTS, _CONFIG = "model.safetensors", "config.json"
 
@@ -62,7 +61,7 @@ def configuration(path: Path, config: Mapping[str, Any]) -> Any:
     # Encoders learn by filling in masked words; decoders, and models of images or sounds, don't.
     masked = family in auto.modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES
     try:
-        # Of the labels of a task's head, the library would make a name for each number.
+        # For a number of labels, the library would make as many names.
         settings = {key: value for key, value in plain_settings(config).items() if key not in _LABELS}
         made = kind(**settings) if masked else kind()
     except Exception as error:
@@ -154,6 +153,7 @@ def _states(model: Any) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
 
     def states(ids: np.ndarray, mask: np.ndarray) -> np.ndarray:
         # Some networks tell padding by its id.
+        """Return the last hidden states, float32 (texts, tokens, width)."""
         tokens, kept = torch.tensor(ids), torch.tensor(mask)
         with torch.inference_mode():
             out = model(input_ids=tokens.masked_fill(kept == 0, padding), attention_mask=kept)

@@ -89,13 +89,13 @@ def parts(batches: Iterable[Batch], owners: np.ndarray, least: int = PART) -> It
     import numpy as np
 
     # The texts of the parts that remain give the same batches again, also in another process.
-    pieces = np.bincount(owners)
-    left, part, rows = pieces.copy(), list[Batch](), 0
+    counts = np.bincount(owners)
+    left, part, rows = counts.copy(), list[Batch](), 0
     for batch in batches:
         part.append(batch)
         rows += len(batch.rows)
         np.subtract.at(left, owners[batch.rows], 1)
-        if rows >= least and not ((left > 0) & (left < pieces)).any():
+        if rows >= least and not ((left > 0) & (left < counts)).any():
             yield part
             part, rows = [], 0
     if part:

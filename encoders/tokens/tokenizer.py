@@ -13,14 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, require
+from encoders.models.card import ModelCard
 from encoders.models.folder import LARGEST_TOKENIZER, read_json, transformer_settings
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tokenizers import Tokenizer
-
-    from encoders.models.card import ModelCard
 
 _OLDER = ("sentencepiece.bpe.model", "spiece.model", "spm.model", "vocab.txt", "vocab.json")
 """Vocabularies for which only transformers knows how its families use them."""
@@ -92,7 +89,7 @@ class AddedToken:
     """A token that the tokenizer finds in a text before it splits words.
 
     Attributes:
-        content: As it stands in a text.
+        content: The token in a text.
         id: Its row of the word table; None if it has the id of the vocabulary, or the next free one.
         special: Whether it is found in the text as given; others in the text as the tokenizer normalizes it.
         flags: Other properties that the file sets, by the names of the library tokenizers.

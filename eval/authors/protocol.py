@@ -37,21 +37,11 @@ Clusters = dict[str, str]
 
 
 def evaluate_authors(data: Signatures, embedder: Embedder, method: Method = "agglomerative") -> Outcome:
-    """Cluster the signatures of each block, and measure B-cubed over all signatures.
+    """Cluster the signatures of each block by vectors of titles with abstracts, and measure B-cubed over all.
 
-    A signature whose paper has no vector is a cluster of its own, and is counted.
-
-    Args:
-        data: The signatures.
-        embedder: Of titles with abstracts.
-        method: How to cluster.
-
-    Returns:
-        Precision, recall and F1, with intervals over blocks, and the values of each block.
-
-    Raises:
-        InputError: If there are no signatures, or one block only and no seeds.
-        UnavailableError: If scipy isn't installed.
+    A signature whose paper has no vector is a cluster of its own, and is counted. Precision, recall and F1 have
+    intervals over blocks. Raises `InputError` if there are no signatures, or one block only and no seeds, and
+    `UnavailableError` if scipy isn't installed.
     """
     require(data.paper_of, "There are no signatures to cluster.")
     require(data.papers, "None of the signatures' papers has a text: the files belong to different data sets.")

@@ -44,17 +44,10 @@ class Signatures:
 
 
 def read_s2and(path: Path) -> dict[str, Signatures]:
-    """Read S2AND's data sets.
+    """Read S2AND's data sets by name: each one's signatures in S2AND's blocks (`block` of `author_info`).
 
-    Args:
-        path: A folder of `NAME_papers.json`, `NAME_signatures.json` and `NAME_clusters.json`, or one that has such
-            folders in it, such as `pubmed`, `qian` and `zbmath`.
-
-    Returns:
-        By name, each data set's signatures in S2AND's blocks (`block` of `author_info`).
-
-    Raises:
-        InputError: If there is none, or a file is missing or malformed.
+    The folder holds `NAME_papers.json`, `NAME_signatures.json` and `NAME_clusters.json`, or has such folders in it,
+    such as `pubmed`, `qian` and `zbmath`. Raises `InputError` if there is none, or a file is missing or malformed.
     """
     endings = [f"_papers.json{packed}" for packed in COMPRESSED_SUFFIXES]
     found = sorted(file for end in endings for depth in ("", "*/") for file in path.glob(f"{depth}*{end}"))
@@ -67,17 +60,9 @@ def read_named_papers(path: Path, *, blocks: int = 50) -> Signatures:
     """Treat each full name of a corpus as one author, in blocks of the first letter and the last name.
 
     Silver truth: two people of one name count as one, and one who writes their name in two ways counts as two. Names
-    whose first part is an initial say too little, and are left out.
-
-    Args:
-        path: JSON lines of papers with `id`, `title`, `abstract` and `authors`, a list of names; may be compressed.
-        blocks: How many to take: the largest up to 60 signatures, of authors who have two or more each.
-
-    Returns:
-        The signatures of those blocks.
-
-    Raises:
-        InputError: If a line is malformed, or no block has two such authors.
+    whose first part is an initial say too little, and are left out. The corpus is JSON lines of papers with `id`,
+    `title`, `abstract` and `authors`, a list of names. Returns the largest blocks of up to 60 signatures, of authors
+    who have two or more each. Raises `InputError` if a line is malformed, or no block has two such authors.
     """
     papers: dict[str, Text] = {}
     by_block: dict[str, dict[str, list[str]]] = {}

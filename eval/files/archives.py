@@ -19,16 +19,9 @@ LARGEST = 4 << 30
 
 @contextmanager
 def unpacked(path: Path) -> Iterator[Path]:
-    """Open a data set as a folder. It may be a folder, or a tar archive, plain or compressed.
+    """Open a data set as a folder: one that exists, or that of a tar archive, which is deleted afterwards.
 
-    Args:
-        path: Folder or archive.
-
-    Yields:
-        The folder; that of an archive is deleted afterwards.
-
-    Raises:
-        InputError: If neither exists, or the archive is damaged, far too large, or reaches outside its folder.
+    Raises `InputError` if neither exists, or the archive is damaged, far too large, or reaches outside its folder.
     """
     if path.is_dir():
         yield path

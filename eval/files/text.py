@@ -48,19 +48,10 @@ def file_in(folder: Path, name: str) -> Path:
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines of a text file, plain or compressed, that aren't blank, with their numbers from 1.
+    """Yield the lines of a text file, plain or compressed, that aren't blank, without line ends, with numbers from 1.
 
-    They stay bytes because `bytes.split` divides at ASCII blanks only, as trec_eval does, where `str.split` would
-    also divide an identifier at a no-break space.
-
-    Args:
-        path: The file.
-
-    Yields:
-        Line number and line, without its end.
-
-    Raises:
-        InputError: If the file can't be read or isn't text.
+    They stay bytes because `bytes.split` divides at ASCII blanks only, as trec_eval does, where `str.split` would also
+    divide an identifier at a no-break space. Raises `InputError` if the file can't be read or isn't text.
     """
     with open_binary(path) as stream:
         yield from lines_of(stream, path)
@@ -98,17 +89,9 @@ def json_of(line: bytes, path: Path, number: int) -> Any:
 def json_objects(
     path: Path, read: Callable[[BufferedReader], Iterator[JsonObject | Rejected]] = read_lines
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the objects of a JSON file, plain or compressed, with the numbers of their lines.
+    """Yield the objects of a JSON file, plain or compressed, with the numbers of their lines; JSON lines by default.
 
-    Args:
-        path: The file.
-        read: Reads its form; JSON lines by default.
-
-    Yields:
-        Line number and object.
-
-    Raises:
-        InputError: If the file can't be read, or a line is no object.
+    Raises `InputError` if the file can't be read, or a line is no object.
     """
     with open_binary(path) as stream:
         for item in read(stream):
@@ -169,14 +152,9 @@ def write_json_lines(path: Path, records: Iterable[Row]) -> None:
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:
-    """Write a text file whole or not at all.
+    """Write lines into a text file, whole or not at all; if they raise an error, the older file stays as it was.
 
-    Args:
-        path: The file to write.
-        lines: Its lines without line ends. If they raise an error, the older file stays as it was.
-
-    Raises:
-        UnavailableError: If the file can't be written there.
+    Raises `UnavailableError` if the file can't be written there.
     """
     with explaining(path), replacing(path) as part, part.open("w", encoding="utf-8", newline="\n") as file:
         file.writelines(f"{line}\n" for line in lines)

@@ -1,110 +1,127 @@
-"""Measures of ranked retrieval, computed by trec_eval's own code through pytrec_eval."""
+"""Measures of ranked retrieval by the names of ir_measures, which computes them by trec_eval's own code and others'."""
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any, Literal
+from typing import Any
 
-from corpora.errors import InputError, require
+from corpora.errors import InputError, UnavailableError, require
 from eval.optional import optional
-from eval.outcome import Outcome, outcome_of
-from eval.statistics.interval import Values
+from eval.outcome import Outcome
+from eval.statistics.interval import UNIT, Values, mean_interval
 from eval.trec.judgments import Qrels
-from eval.trec.runs import Run
+from eval.trec.runs import Run, trec_order
 
-
-@dataclass(frozen=True, slots=True)
-class MeasureKind:
-    """What a measure is, apart from its cut-off.
-
-    Attributes:
-        name: As printed.
-        trec: trec_eval's name.
-        cut: How a cut-off is applied: by trec_eval's measure `trec_cut`, from the rank behind a reciprocal rank, or not
-            at all.
-        trec_cut: trec_eval's name of the measure with a cut-off.
-        needs_cutoff: Whether there is no form without one.
-    """
-
-    name: str
-    trec: str
-    cut: Literal["measure", "rank", "never"] = "measure"
-    trec_cut: str = ""
-    needs_cutoff: bool = False
-
-
-KINDS = (
-    MeasureKind("nDCG", "ndcg", trec_cut="ndcg_cut"),
-    MeasureKind("MAP", "map", trec_cut="map_cut"),
-    MeasureKind("MRR", "recip_rank", cut="rank"),
-    MeasureKind("Recall", "recall", trec_cut="recall", needs_cutoff=True),
-    MeasureKind("P", "P", trec_cut="P", needs_cutoff=True),
-    MeasureKind("Success", "success", trec_cut="success", needs_cutoff=True),
-    MeasureKind("Rprec", "Rprec", cut="never"),
-)
-"""nDCG takes gains linearly (Järvelin & Kekäläinen 2002 with log2(rank + 1), as BEIR does), not as 2^gain - 1."""
+MEASURES = ("nDCG@10", "MAP", "Recall@100", "MRR@10")
+"""Measures of retrieval where none are named. nDCG takes gains linearly (Järvelin & Kekäläinen 2002 with
+log2(rank + 1), as BEIR does), not as 2^gain - 1."""
 
 ROUNDING = 1e-9
 """Tolerance of a reciprocal rank times the cut-off around 1: less than one rank at the largest cut-off."""
 
 BLOCK = 20_000
-"""Results passed to trec_eval at a time."""
+"""Results that are measured at a time."""
 
-ALIASES = {"ap": "map", "rr": "mrr", "r": "recall", "precision": "p", "hit": "success"}
+_FORM = re.compile(r"(?P<name>\w+)(?:\((?P<parameters>.*)\))?(?:@(?P<at>[1-9]\d{0,5}|[01]?\.\d{1,6}))?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A measure and its cut-off; `str` gives the name `parse_measure` takes."""
+    """A measure.
 
-    kind: MeasureKind
-    cutoff: int | None = None
+    Attributes:
+        name: As the user asked for it, in the spelling of ir_measures: `MAP` and `AP` are the same measure.
+        definition: The measure of ir_measures.
+        cutoff: Rank at which it cuts, or 0 if it has none.
+    """
+
+    name: str
+    definition: Any
+    cutoff: int = 0
 
     def __str__(self) -> str:
-        return self.kind.name if self.cutoff is None else f"{self.kind.name}@{self.cutoff}"
+        return self.name
 
     @property
-    def trec_name(self) -> str:
-        """The measure in pytrec_eval's request, such as `ndcg_cut.10`; its answer has `_` for the stop."""
-        if self.cutoff is None or self.kind.cut == "rank":
-            return self.kind.trec
-        return f"{self.kind.trec_cut}.{self.cutoff}"
+    def computed(self) -> Any:
+        """The measure that a library computes: of a reciprocal rank that is cut, the whole one.
 
-    def value(self, answer: Mapping[str, float]) -> float:
-        """Return a query's value out of what pytrec_eval answers for it; an empty answer is worth 0."""
-        found = float(answer.get(self.trec_name.replace(".", "_"), 0.0))
+        ir_measures cuts reciprocal ranks in Python, which takes longer than all other measures together.
+        """
+        if self.definition.NAME != "RR":
+            return self.definition
+        return type(self.definition)(**{name: of for name, of in self.definition.params.items() if name != "cutoff"})
+
+    def value(self, found: float) -> float:
+        """Return a query's value of the measure from that of `computed`."""
         # The reciprocal rank of the first relevant document is 1 / rank, and counts where rank <= cut-off.
-        beyond = self.kind.cut == "rank" and self.cutoff is not None and found * self.cutoff < 1 - ROUNDING
+        beyond = self.definition.NAME == "RR" and self.cutoff and found * self.cutoff < 1 - ROUNDING
         return 0.0 if beyond else found
 
 
 def parse_measure(text: str) -> Measure:
-    """Return the measure a user named, such as `nDCG@10` or `map`, in any case.
+    """Return the measure a user named, such as `nDCG@10`, `map` or `P(rel=2)@5`, in any case.
 
     Args:
-        text: Name, and `@` with a cut-off where there is one.
+        text: Name of ir_measures, its parameters in parentheses, and `@` with a cut-off, where there are any.
 
     Returns:
         The measure.
 
     Raises:
-        InputError: If there is no such measure, or its cut-off is missing or not allowed.
+        InputError: If there is no such measure, or its cut-off or a parameter is missing or not allowed.
+        UnavailableError: If ir_measures or the library that computes the measure isn't installed.
     """
-    match = re.fullmatch(r"([a-z]+)(?:@([1-9][0-9]{0,5}))?", text.strip().lower(), re.ASCII)
-    name = ALIASES.get(match[1], match[1]) if match else ""
-    kind = next((kind for kind in KINDS if kind.name.lower() == name), None)
-    if match is None or kind is None:
-        known = ", ".join(f"{kind.name}@10" if kind.needs_cutoff else kind.name for kind in KINDS)
+    registry = _library().measures.registry
+    match = _FORM.fullmatch(text.strip())
+    # Of the spellings nDCG and NDCG, the first is the measure's own.
+    same = [name for name in registry if match and name.casefold() == match["name"].casefold()]
+    if match is None or not same:
+        known = ", ".join(dict.fromkeys(one.__name__ for one in registry.values()))
         raise InputError(f"There is no measure {text!r}; name one such as nDCG@10 or one of: {known}.")
-    cutoff = int(match[2]) if match[2] else None
-    if cutoff is None and kind.needs_cutoff:
-        raise InputError(f"{kind.name} needs a cut-off: {kind.name}@10, for example.")
-    if cutoff is not None and kind.cut == "never":
-        raise InputError(f"{kind.name} takes no cut-off: write {kind.name} alone.")
-    return Measure(kind, cutoff)
+    name = next((one for one in same if one == match["name"] or one == registry[one].__name__), same[0])
+    definition = _defined(registry[name], name, match)
+    shown = name + repr(definition).removeprefix(definition.__name__)
+    measure = Measure(shown, definition, definition.params.get("cutoff", 0))
+    _check_provider(measure)
+    return measure
+
+
+def _defined(measure: Any, name: str, match: re.Match[str]) -> Any:
+    """Return the measure with its parameters and its cut-off."""
+    at, takes = match["at"], measure.SUPPORTED_PARAMS.get(measure.AT_PARAM)
+    if at and takes is None:
+        raise InputError(f"{name} takes no cut-off: write {name} alone.")
+    if not at and takes is not None and takes.required:
+        raise InputError(f"{name} needs a cut-off: {name}@{'10' if takes.dtype is int else '0.1'}, for example.")
+    try:
+        # ir_measures' own parser needs parts of `ast` that Python 3.14 no longer has.
+        call: Any = ast.parse(f"measure({match['parameters'] or ''})", mode="eval").body
+        given = {one.arg: ast.literal_eval(one.value) for one in call.keywords}
+        if at:
+            given[measure.AT_PARAM] = float(at) if "." in at else int(at)
+        definition = measure(**given)
+        definition.validate_params()
+    except (AssertionError, AttributeError, SyntaxError, TypeError, ValueError) as error:
+        takes_all = ", ".join(measure.SUPPORTED_PARAMS) or "none"
+        raise InputError(
+            f"{name} can't have the parameters ({match['parameters'] or ''}): {error}; its parameters are: {takes_all}."
+        ) from None
+    return definition
+
+
+def _check_provider(measure: Measure) -> None:
+    """Raise `UnavailableError` if the library that computes a measure isn't installed."""
+    providers = [one for one in _library().DefaultPipeline.providers if one.supports(measure.computed)]
+    known = ", ".join(measure.definition.SUPPORTED_PARAMS)
+    require(providers, f"No library computes {measure} with these parameters; its parameters are: {known}.")
+    if not any(one.is_available() for one in providers):
+        install = " or ".join(f"`{one.install_instructions()}`" for one in providers if one.install_instructions())
+        raise UnavailableError(f"{measure} is computed by {providers[0].NAME}, which isn't installed", f"run {install}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +164,12 @@ class Scores:
             "hits_of_same_id_dropped": self.same_id_dropped,
             "judged_before_dropped": self.seen_dropped,
         }
-        return outcome_of(self.per_query, counts, level=level)
+        cells = {}
+        for measure, values in self.per_query.items():
+            # Measures that count, such as NumRet, have no known scale.
+            scale = UNIT if min(values.values()) >= 0 and max(values.values()) <= 1 else None
+            cells[measure] = mean_interval(tuple(values.values()), scale=scale, level=level)
+        return Outcome(cells, self.per_query, counts)
 
 
 def evaluate(
@@ -169,19 +191,19 @@ def evaluate(
         seen: By query, documents to remove from the run, as `eval.trec.residual` returns them.
 
     Returns:
-        Values per query, and what was counted as 0 or left out.
+        The scores.
 
     Raises:
         InputError: If a measure is unknown, or no query of the run is judged.
-        UnavailableError: If pytrec_eval isn't installed.
+        UnavailableError: If ir_measures or the library that computes a measure isn't installed.
     """
     wanted = list(dict.fromkeys(parse_measure(name) for name in measures))
     require(
         run.rankings.keys() & qrels.gains.keys(),
         "No query of the run has judgments: the run and the judgments belong to different query sets.",
     )
-    evaluator = _evaluator(qrels, wanted)
-    answers: dict[str, dict[str, float]] = {}
+    computed = list(dict.fromkeys(measure.computed for measure in wanted))
+    values: dict[Any, dict[str, float]] = {one: {} for one in computed}
     dropped = {"same_id": 0, "seen": 0, "everything": 0}
     for block in _blocks(run, qrels):
         for query, scores in block.items():
@@ -191,11 +213,12 @@ def evaluate(
                 del scores[document]
                 dropped["seen"] += 1
             dropped["everything"] += not scores
-        answers |= evaluator.evaluate(block)
-    # pytrec_eval leaves out a query whose judgments are an empty mapping; here it counts 0 like one without relevant.
+        for metric in _measured(block, qrels, computed):
+            values[metric.measure][metric.query_id] = float(metric.value)
     return Scores(
         per_query={
-            str(measure): {query: measure.value(answers.get(query, {})) for query in qrels.gains} for measure in wanted
+            str(measure): {query: measure.value(values[measure.computed][query]) for query in qrels.gains}
+            for measure in wanted
         },
         without_results=dropped["everything"],
         without_relevant=qrels.without_relevant,
@@ -218,9 +241,33 @@ def _blocks(run: Run, qrels: Qrels) -> Iterator[dict[str, dict[str, float]]]:
     yield block
 
 
-def _evaluator(qrels: Qrels, measures: Sequence[Measure]) -> Any:
-    names = {measure.trec_name for measure in measures}
-    # pytrec_eval 0.5.11 sometimes hangs or crashes on gains below 0, with which trec_eval marks unpooled papers. Every
-    # measure here treats them as 0.
-    gains = {query: {paper: max(gain, 0) for paper, gain in judged.items()} for query, judged in qrels.gains.items()}
-    return optional("pytrec_eval", "Measuring needs pytrec_eval").RelevanceEvaluator(gains, names)
+def _measured(block: Mapping[str, Mapping[str, float]], qrels: Qrels, measures: Sequence[Any]) -> Iterator[Any]:
+    """Yield the value of each query of a block by each measure; 0 where a query has no judgments or no results."""
+    library = _library()
+    trec = [one for one in measures if library.pytrec_eval.supports(one)]
+    if trec:
+        # pytrec_eval 0.5.11 sometimes hangs or crashes on gains below 0, with which trec_eval marks unpooled papers.
+        # Every measure here treats them as 0.
+        gains = {query: {paper: max(gain, 0) for paper, gain in qrels.gains[query].items()} for query in block}
+        yield from library.pytrec_eval.evaluator(trec, gains).iter_calc(block)
+    if others := [one for one in measures if one not in trec]:
+        numbers = {query: str(number) for number, query in enumerate(block)}  # gdeval takes no other ids of queries
+        judgments = [
+            library.Qrel(numbers[query], document, gain, qrels.iterations.get(query, {}).get(document, "0"))
+            for query in block
+            for document, gain in qrels.gains[query].items()
+        ]
+        # Other libraries order ties in other ways: so ranks in trec_eval's order stand for the scores.
+        results = [
+            library.ScoredDoc(numbers[query], document, float(-rank))
+            for query, scores in block.items()
+            for rank, (document, _) in enumerate(trec_order(query, list(scores.items())))
+        ]
+        metrics = library.DefaultPipeline.evaluator(others, judgments).iter_calc(results)
+        found = {(one.measure, one.query_id): one.value for one in metrics}
+        for query, number in numbers.items():
+            yield from (library.Metric(query, one, found.get((one, number), one.DEFAULT)) for one in others)
+
+
+def _library() -> Any:
+    return optional("ir_measures", "Measuring needs ir_measures")

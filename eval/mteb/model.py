@@ -29,15 +29,10 @@ LONGEST_NAME = 60
 
 
 def format_of(prompt_type: object, task_type: str, card: ModelCard) -> Format:
-    """Return the format in which a text of a task is encoded.
+    """Return the format of a text: QRY for queries, PRX for documents, otherwise CLF or RGN by the task, or PRX.
 
-    Args:
-        prompt_type: `query` or `document` where the task tells them apart, or None.
-        task_type: As in the metadata of the task, such as `Classification`.
-        card: Of the model.
-
-    Returns:
-        QRY for queries and PRX for documents; otherwise CLF or RGN by the task, where the model has them, or PRX.
+    `prompt_type` is `query` or `document` where the task tells them apart, or None. CLF and RGN are taken where the
+    model has them.
     """
     if prompt_type is not None:
         return _BY_PROMPT[str(getattr(prompt_type, "value", prompt_type))]
@@ -103,19 +98,10 @@ class MtebEncoder:
 
 
 def model_meta(encoder: TextEncoder) -> Any:
-    """Return MTEB's description of a model.
+    """Return MTEB's description of a model, an `mteb.ModelMeta`; `UnavailableError` if mteb isn't installed.
 
     MTEB does not repeat a task if it has a result with the same name, revision and `experiment_kwargs`. So one of these
     must differ whenever the vectors differ.
-
-    Args:
-        encoder: The model, loaded.
-
-    Returns:
-        An `mteb.ModelMeta`.
-
-    Raises:
-        UnavailableError: If mteb isn't installed.
     """
     mteb = optional("mteb.models.model_meta", "Evaluating on MTEB needs mteb", "'ses[mteb]'")
     card = encoder.card

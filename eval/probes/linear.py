@@ -88,22 +88,11 @@ def regress(
     grid: Sequence[float] = REGRESSOR_GRID,
     jobs: int | None = None,
 ) -> Predictions:
-    """Tell the number that belongs to each test row, by LinearSVR.
+    """Predict the number that belongs to each test row, by LinearSVR.
 
-    Args:
-        train: (rows, dimension).
-        targets: One number a training row.
-        test: (rows, dimension).
-        grid: Values of C to choose from by R2 in cross-validation, in the order of the rows; with a single one there's
-            no search.
-        jobs: As `classify` takes them.
-
-    Returns:
-        The predictions.
-
-    Raises:
-        InputError: If there are fewer training rows than folds.
-        UnavailableError: If scikit-learn isn't installed.
+    Rows are (rows, dimension), and targets (rows,). `grid` holds values of C to choose from by R2 in cross-validation,
+    in the order of the rows; with a single one there's no search. Raises `InputError` if there are fewer training rows
+    than folds, and `UnavailableError` if scikit-learn isn't installed.
     """
     return _predict(optional("sklearn.svm", NEED).LinearSVR(random_state=SEED), train, targets, test, grid, jobs)
 
@@ -116,23 +105,12 @@ def classify_multi_label(
     grid: Sequence[float] = CLASSIFIER_GRID,
     jobs: int | None = None,
 ) -> Predictions:
-    """Tell which labels are true of each test row, by a LinearSVC with a grid search of its own for each label.
+    """Predict which labels are true of each test row, by a LinearSVC with a grid search of its own for each label.
 
     SciRepEval leaves these models without a seed; here they have one, so that a second run gives the same numbers.
-
-    Args:
-        train: (rows, dimension).
-        labels: (rows, labels) of 0 and 1; a label that all or none of the rows have is said of all or none.
-        test: (rows, dimension).
-        grid: As `classify` takes it.
-        jobs: Processes, each with a label at a time; by default as for `classify`.
-
-    Returns:
-        The predictions.
-
-    Raises:
-        InputError: If a label is too rare to be learnt in cross-validation.
-        UnavailableError: If scikit-learn isn't installed.
+    Labels are (rows, labels) of 0 and 1; a label that all or none of the rows have is said of all or none. Each of the
+    processes (`jobs`) has a label at a time. Other arguments are those of `classify`. Raises `InputError` if a label is
+    too rare to be learnt in cross-validation, and `UnavailableError` if scikit-learn isn't installed.
     """
     single = optional("sklearn.svm", NEED).LinearSVC(loss="hinge", max_iter=10_000, random_state=SEED)
     one_vs_rest = optional("sklearn.multiclass", NEED).OneVsRestClassifier

@@ -43,11 +43,11 @@ def train_epochs(
 
     Args:
         vectors: (rows, dimension).
-        classes: Whole numbers from 0, one a row.
+        classes: Whole numbers from 0, (rows,).
         epochs: Passes over the rows, each in an order of its own.
         batch: Rows a step.
-        rate: Adam's.
-        seed: Of the orders.
+        rate: Adam's learning rate.
+        seed: Seed of the orders.
 
     Yields:
         The model after each epoch.

@@ -19,16 +19,7 @@ TOP = 10
 
 
 def comparison_report(comparison: Comparison, provenance: Provenance, *, top: int = TOP) -> Report:
-    """Make the report of a comparison.
-
-    Args:
-        comparison: What was found.
-        provenance: How.
-        top: How many queries to show of each pair; all are in the values.
-
-    Returns:
-        The report.
-    """
+    """Make the report of a comparison; it shows the `top` changes of each pair, and has all in its values."""
     told = f"Means with {comparison.level:.0%} confidence intervals over queries."
     plots = [Plot("Values", told, partial(bars, groups)) for groups in groups_of(_summary(comparison))]
     return Report(
@@ -42,14 +33,9 @@ def comparison_report(comparison: Comparison, provenance: Provenance, *, top: in
 
 
 def comparison_tables(comparison: Comparison, *, top: int = TOP) -> tuple[TextTable, ...]:
-    """Return a comparison as people read it: means, differences, changes of each pair, and what was missing.
+    """Return a comparison as people read it.
 
-    Args:
-        comparison: What was found.
-        top: How many queries to show of each pair.
-
-    Returns:
-        The tables.
+    It has means, differences, the `top` changes of each pair, and what was missing.
     """
     summary = _summary(comparison).table("Means")
     changes = [_changes(pair, comparison, top) for pair in comparison.pairs]

@@ -40,15 +40,15 @@ _VARIABLES = {INK: "currentColor", **{colour: f"var(--series-{i}, {colour})" for
 
 
 def drawn(alt: str, draw: Callable[[Any], None], *, height: float) -> str:
-    """Draw a plot.
+    """Draw a plot as an `<svg>` element, whose colours are the page's where that sets `--series-0` and so on.
 
     Args:
         alt: Description for readers who can't see the plot.
         draw: Takes the axes.
-        height: In inches, beside the legend.
+        height: Height in inches, beside the legend.
 
     Returns:
-        An `<svg>` element, whose colours are the page's where that sets `--series-0` and so on.
+        The element.
 
     Raises:
         UnavailableError: If matplotlib isn't installed.
@@ -125,13 +125,9 @@ _LONGEST_GROUP, _LONGEST_PART = 56, 22
 
 
 def bars(groups: Mapping[str, Mapping[str, Cell]]) -> str:
-    """Draw groups of bars, with the interval of each where there is one.
+    """Draw groups of bars as an `<svg>` element, by group and series, with the interval of each where there is one.
 
-    Args:
-        groups: By group and series, the value. A series that a group lacks takes no space in it.
-
-    Returns:
-        An `<svg>` element.
+    A series that a group lacks takes no space in it.
     """
     series = list(dict.fromkeys(name for cells in groups.values() for name in cells))
     places, heads, below = _places(groups)
@@ -163,17 +159,7 @@ def bars(groups: Mapping[str, Mapping[str, Cell]]) -> str:
 
 
 def scatter(a: Sequence[float], b: Sequence[float], names: tuple[str, str], measure: str) -> str:
-    """Draw each query as a point: one run's value on the x axis, the other's on the y axis, with the diagonal.
-
-    Args:
-        a: One value per query.
-        b: The other run's, in the same order.
-        names: Of the runs.
-        measure: What the values are.
-
-    Returns:
-        An `<svg>` element.
-    """
+    """Draw each query as a point of an `<svg>` element: one run's value on the x axis, the other's on the y axis."""
     points = Counter(zip(a, b, strict=True))
 
     def draw(axes: Any) -> None:
@@ -194,13 +180,9 @@ def scatter(a: Sequence[float], b: Sequence[float], names: tuple[str, str], meas
 
 
 def reliability(coverage: Mapping[str, Mapping[float, float]]) -> str:
-    """Draw the coverage of intervals: how often each level contained the mean, beside the nominal level.
+    """Draw how often each level of intervals contained the mean as an `<svg>` element.
 
-    Args:
-        coverage: By label, what `interval_coverage` returns.
-
-    Returns:
-        An `<svg>` element.
+    `coverage` is what `interval_coverage` returns, by label.
     """
 
     def draw(axes: Any) -> None:
@@ -218,13 +200,9 @@ def reliability(coverage: Mapping[str, Mapping[float, float]]) -> str:
 
 
 def calibration(bins: Mapping[str, Sequence[ReliabilityBin]]) -> str:
-    """Draw the share of predictions that are true by their probability, with one line for each label.
+    """Draw the share of predictions that are true by their probability as an `<svg>` element, one line per label.
 
-    Args:
-        bins: The bins of each label.
-
-    Returns:
-        An `<svg>` element. The larger a point, the more predictions it stands for.
+    The larger a point, the more predictions it stands for.
     """
 
     def draw(axes: Any) -> None:
@@ -241,16 +219,7 @@ def calibration(bins: Mapping[str, Sequence[ReliabilityBin]]) -> str:
 
 
 def speed_and_quality(seconds: Mapping[str, float], cells: Mapping[str, Cell], measure: str) -> str:
-    """Draw quality over time, for all rows that have both.
-
-    Args:
-        seconds: Time by label, each above 0.
-        cells: Value by label.
-        measure: What the values are.
-
-    Returns:
-        An `<svg>` element.
-    """
+    """Draw quality over time as an `<svg>` element, for all labels that have both; times are above 0."""
     both = {name: cell for name, cell in cells.items() if name in seconds}
 
     def draw(axes: Any) -> None:
@@ -271,15 +240,10 @@ def speed_and_quality(seconds: Mapping[str, float], cells: Mapping[str, Cell], m
 
 
 def curves(lines: Mapping[str, Mapping[int, float]], over: str, measure: str) -> str:
-    """Draw values over a count, such as losses over steps, with one line for each series.
+    """Draw values over a count, such as losses over steps, as an `<svg>` element with one line for each series.
 
-    Args:
-        lines: By label, the value at each count. Long series are drawn as means of neighbours.
-        over: What is counted.
-        measure: What the values are.
-
-    Returns:
-        An `<svg>` element.
+    `lines` has the value at each count by label; `over` says what is counted, and `measure` what the values are. Long
+    series are drawn as means of neighbours.
     """
 
     def draw(axes: Any) -> None:

@@ -22,12 +22,8 @@ FORMS: Mapping[str, Callable[[Report], str]] = {
 def check_report(path: Path) -> None:
     """Check before long work that its report can be written.
 
-    Args:
-        path: The report's file.
-
-    Raises:
-        InputError: If its ending is of no form, or its folder is not there.
-        UnavailableError: If its form has plots and matplotlib isn't installed.
+    Raises `InputError` if its ending is of no form, or its folder is not there, and `UnavailableError` if its form has
+    plots and matplotlib isn't installed.
     """
     require(path.suffix.lower() in FORMS, f"The report {path} needs a name that ends in one of: {', '.join(FORMS)}.")
     require(
@@ -39,15 +35,9 @@ def check_report(path: Path) -> None:
 
 
 def write_report(report: Report, path: Path) -> None:
-    """Write a report in the form its file's ending asks for, whole or not at all.
+    """Write a report in the form its file's ending asks for, whole or not at all; an older file is replaced.
 
-    Args:
-        report: The report.
-        path: The file; an older one is replaced.
-
-    Raises:
-        InputError: If its ending is of no form, or its folder is not there.
-        UnavailableError: If it can't be written, or matplotlib is needed and isn't installed.
+    Raises what `check_report` raises, and `UnavailableError` if it can't be written.
     """
     check_report(path)
     write_lines(path, FORMS[path.suffix.lower()](report).removesuffix("\n").split("\n"))

@@ -38,15 +38,7 @@ def scatter_plot(measure: str, names: tuple[str, str], a: Sequence[float], b: Se
 
 
 def differences_table(pairs: Sequence[Pair], level: float) -> TextTable:
-    """Return the differences of pairs with both tests, one row per pair.
-
-    Args:
-        pairs: From one call of `compare_values`.
-        level: Confidence level of the intervals.
-
-    Returns:
-        The table.
-    """
+    """Return the differences of pairs from one call of `compare_values` with both tests, one row per pair."""
     rows = tuple(
         (
             pair.measure,
@@ -83,11 +75,7 @@ def scatter_of(pair: Pair) -> Plot:
 def scatter_plots(values: Mapping[str, Values]) -> list[Plot]:
     """Return the plots of all systems that were measured on the same queries, by one measure of these.
 
-    Args:
-        values: By system and measure, the value of each query.
-
-    Returns:
-        The plots; none where no two systems share queries.
+    `values` holds the value of each query by system and measure.
     """
     plots, seen = [], set()
     for measure, queries, labels in _shared(values):
@@ -105,12 +93,8 @@ def scatter_plots(values: Mapping[str, Values]) -> list[Plot]:
 def query_tables(values: Mapping[str, Values], texts: Mapping[str, str] | None = None) -> tuple[TextTable, ...]:
     """Return tables of each query's values: those with the largest differences first, or the worst first.
 
-    Args:
-        values: By system and measure, the value of each query.
-        texts: Of the queries, as far as known.
-
-    Returns:
-        A table for each measure, and for each set of queries where systems were measured on different ones.
+    `values` holds the value of each query by system and measure, and `texts` the queries as far as known. There is a
+    table for each measure, and for each set of queries where systems were measured on different ones.
     """
     return tuple(_table(measure, labels, values, texts or {}) for measure, _, labels in _shared(values))
 
@@ -240,11 +224,11 @@ def results_report(
     """Make the report of a table of results.
 
     Args:
-        title: Its heading.
+        title: The report's heading.
         results: The table.
         provenance: How it was made.
         pairs: What `compare_values` found between labels that were measured on the same queries.
-        seconds: By label, how long it took.
+        seconds: How long each label took.
         by_system: Whether the columns are systems, such as models, and not measures.
 
     Returns:
@@ -274,16 +258,10 @@ def results_report(
 
 
 def groups_of(results: Results) -> list[Groups]:
-    """Divide a table of measures into plots, because very large values would hide small ones beside them.
+    """Divide a table of measures into groups for plots, because very large values would hide small ones beside them.
 
     Where all rows have all measures, they are compared by measure; else, as with tasks that each have measures of their
     own, the groups are rows.
-
-    Args:
-        results: The table.
-
-    Returns:
-        The groups of each plot.
     """
     cells = {label: outcome.cells for label, outcome in results.outcomes.items()}
     large = [

@@ -40,9 +40,7 @@ class TextTable:
 def print_table(table: TextTable, console: Console) -> None:
     """Print a table without its caption, and its notes under it.
 
-    Args:
-        table: The table.
-        console: Where to print. On a terminal rich draws the table; elsewhere it is aligned text with one line per row.
+    On a terminal rich draws the table; elsewhere it is aligned text with one line per row.
     """
     if console.is_terminal:
         from rich.table import Column, Table

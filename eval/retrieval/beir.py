@@ -60,14 +60,7 @@ class BeirFolder:
         return self.corpus, file_in(self.path, _QUERIES), file_in(self.path, f"qrels/{split}.tsv")
 
     def queries(self) -> dict[str, str]:
-        """Return the text of every query by its id, in any split.
-
-        Returns:
-            Query id to text, in the order of the file.
-
-        Raises:
-            InputError: If a line is no query, or an id comes twice.
-        """
+        """Return the text of every query by its id, in any split; `InputError` if a line is no query."""
         texts: dict[str, str] = {}
         path = file_in(self.path, _QUERIES)
         for number, line in numbered_lines(path):
@@ -81,17 +74,7 @@ class BeirFolder:
         return read_qrels(self.files(split)[-1])
 
     def judged(self, split: str = "test") -> JudgedQueries:
-        """Return the queries of a split with their judgments.
-
-        Args:
-            split: One of `splits`.
-
-        Returns:
-            The queries to run, the judgments, and the judged queries without text.
-
-        Raises:
-            InputError: If there is no such split, a file is malformed, or no judged query has a text.
-        """
+        """Return the queries of a split with their judgments; `InputError` if there is no such split."""
         return join(self.queries(), self.qrels(split))
 
 

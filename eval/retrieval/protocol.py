@@ -1,16 +1,20 @@
-"""Retrieval through a real engine, or exactly in memory: every query in every mode, scored by trec_eval."""
+"""Retrieval through a real engine, or exactly in memory: every query in every mode, measured and timed."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import get_args
+from statistics import median
+from typing import Any, get_args
 
+from corpora.errors import InputError, require
 from encoders.models.formats import Format, Similarity
 from encoders.text_encoder import TextEncoder
 from eval.embedder import Embedder, Text
-from eval.measures.metrics import Scores, evaluate
+from eval.measures.metrics import MEASURES, Scores, evaluate, parse_measure
 from eval.retrieval.beir import JudgedQueries
 from eval.retrieval.exact import exact_rankings
 from eval.trec.runs import Run
@@ -18,16 +22,24 @@ from products.indexed import in_blocks
 from search_plugin.contract.engine import Index
 from search_plugin.contract.legs import Fused, Scored
 from search_plugin.contract.plan import LEXICAL, TITLE_BOOST
+from search_plugin.contract.schema import Bm25
 from search_plugin.fusion.fusions import DEFAULT_FUSION, Legs, fusion_of
+from search_plugin.fusion.search_settings import SearchSettings
 from search_plugin.ranking.planning import SEARCHED, make_plan
 from search_plugin.request import MAX_QUERY, MAX_WINDOW, Mode, SearchRequest
+from search_plugin.search import search
 
-MEASURES = ("nDCG@10", "MAP", "Recall@100", "MRR@10")
 DEPTH = 100
 """Hits per query, unless a measure needs more."""
 
 LOOKED_UP = 1_000
 """Ids asked for at a time."""
+
+TIMED = 50
+"""Queries that are timed."""
+
+WARMING = 3
+"""Warm-up searches that are not timed, because the first ones open files."""
 
 Seen = Mapping[str, Set[str]]
 """By query, documents that are removed from the collection (`eval.trec.residual`)."""
@@ -64,6 +76,7 @@ class Protocol:
         seen: Documents to remove from the collection, by query.
         depth: Hits per query and per leg.
         title_boost: As `SearchRequest` takes it.
+        bm25: Constants of BM25 to search with; those of the index if None.
     """
 
     modes: Sequence[Mode] = get_args(Mode)
@@ -74,6 +87,7 @@ class Protocol:
     seen: Seen = field(default_factory=dict)
     depth: int = DEPTH
     title_boost: float = TITLE_BOOST
+    bm25: Bm25 | None = None
 
     @property
     def systems(self) -> dict[str, tuple[Mode, str]]:
@@ -86,44 +100,90 @@ class Protocol:
         }
 
 
+def make_protocol(
+    *,
+    modes: Sequence[Mode] = (),
+    fusions: Sequence[str] = (),
+    measures: Sequence[str] = (),
+    depth: int | None = None,
+    drop_same_id: bool = False,
+    seen: Seen | None = None,
+    tuned: SearchSettings | None = None,
+) -> Protocol:
+    """Return how queries are run and measured, with the defaults of what is not named.
+
+    Raises `InputError` if a fusion or a measure is unknown, or a measure needs more hits than the depth. Without a
+    depth, 100 hits are taken, or as many as a measure looks at. Fitted settings take the place of fusions.
+    """
+    if tuned and fusions:
+        raise InputError("Tuned settings name the fusion already", "leave <fusion> out")
+    parsed = [parse_measure(measure) for measure in measures or MEASURES]
+    deepest = max(measure.cutoff for measure in parsed)
+    hits = max(DEPTH, min(deepest, MAX_WINDOW)) if depth is None else depth
+    require(
+        1 <= hits <= MAX_WINDOW, f"{hits:,} hits of a query can't be taken", f"give <depth> from 1 to {MAX_WINDOW:,}"
+    )
+    require(
+        hits >= deepest,
+        f"A measure at {deepest:,} needs more than the {hits:,} hits of a query",
+        f"give a <depth> of as many (up to {MAX_WINDOW:,}), or a smaller cut-off",
+    )
+    names = (tuned.name,) if tuned else tuple(dict.fromkeys(fusions)) or (DEFAULT_FUSION,)
+    for name in names:
+        fusion_of(name)
+    return Protocol(
+        modes=tuple(dict.fromkeys(modes)) or get_args(Mode),
+        fusions=names,
+        weights=tuned.weights if tuned else {},
+        measures=tuple(map(str, parsed)),
+        drop_same_id=drop_same_id,
+        seen=seen or {},
+        depth=hits,
+        title_boost=tuned.title_boost if tuned else TITLE_BOOST,
+        bm25=tuned.bm25 if tuned else None,
+    )
+
+
 def evaluate_queries(
-    judged: JudgedQueries, index: Index, encoder: TextEncoder, protocol: Protocol
+    judged: JudgedQueries, index: Index, encoder: TextEncoder | None, protocol: Protocol
 ) -> dict[str, Retrieval]:
-    """Run judged queries against an index; each leg is searched once and shared by all modes and fusions.
+    """Run judged queries against an index, and measure the runs; arguments and errors as of `run_queries`."""
+    runs = run_queries(judged.texts, index, encoder, protocol)
+    return {label: scored(run, judged, protocol) for label, run in runs.items()}
+
+
+def run_queries(
+    texts: Mapping[str, str], index: Index, encoder: TextEncoder | None, protocol: Protocol
+) -> dict[str, Run]:
+    """Search queries in every mode and by every fusion; each leg is searched once and shared by all.
 
     Args:
-        judged: Texts and judgments.
+        texts: Queries by id.
         index: Holds the corpus.
-        encoder: Of the model that made the index.
+        encoder: The model that made the index; None where only words are searched.
         protocol: What to compare and how.
 
     Returns:
-        By mode, and for several fusions by mode and fusion (`hybrid-rrf`), the run and its scores.
+        A run `ses-LABEL` by label: the mode, or for several fusions mode and fusion (`hybrid-rrf`).
 
     Raises:
-        InputError: If a fusion or measure is unknown, or the model is not the index's.
+        InputError: If a fusion is unknown, or the model is not the index's.
     """
     for name in protocol.fusions:
         fusion_of(name)
     wanted = protocol.modes[0] if len(set(protocol.modes)) == 1 else "hybrid"
-    legs = collect_legs(
-        judged.texts,
-        index,
-        encoder,
-        wanted,
-        depth=protocol.depth,
-        seen=protocol.seen,
-        title_boost=protocol.title_boost,
-    )
-    outcome: dict[str, Retrieval] = {}
+    options: dict[str, Any] = {"seen": protocol.seen, "title_boost": protocol.title_boost}
+    with index.scored_by(protocol.bm25) if protocol.bm25 else nullcontext():
+        legs = collect_legs(texts, index, encoder, wanted, depth=protocol.depth, **options)
+    runs: dict[str, Run] = {}
     for label, (mode, fusion) in protocol.systems.items():
         fuse, leg = fusion_of(fusion), LEXICAL if mode == "lexical" else SEARCHED
         rankings = {
             query: fuse(found, protocol.weights) if mode == "hybrid" else found.get(leg, ())
             for query, found in legs.items()
         }
-        outcome[label] = scored(label, rankings, judged, protocol)
-    return outcome
+        runs[label] = _run(label, rankings, protocol)
+    return runs
 
 
 def collect_legs(
@@ -139,9 +199,9 @@ def collect_legs(
     """Search the legs of every query once, so that any number of fusions can be tried on them.
 
     Args:
-        texts: By query id; texts longer than the longest allowed query are cut.
-        index: To search.
-        encoder: Of the model that made the index; not needed for the lexical mode.
+        texts: Queries by id; those longer than the longest allowed query are cut.
+        index: Index to search.
+        encoder: The model that made the index; None for the lexical mode.
         mode: Mode whose legs are searched.
         depth: Hits per leg.
         seen: Documents to remove, as if they weren't in the collection.
@@ -171,13 +231,13 @@ def evaluate_exact(
 
     Args:
         judged: Texts and judgments.
-        papers: The corpus.
+        papers: Papers of the corpus.
         embed: Makes the vectors of papers (PRX) and queries (QRY).
         similarity: How they are compared.
-        protocol: Its measures and the documents it removes; the tag of the run is `ses-exact`.
+        protocol: Its measures, and the documents that it removes.
 
     Returns:
-        The run and its scores.
+        The run `ses-exact` and its scores.
     """
     documents = embed(papers, Format.PRX)
     queries = embed([Text(query, text[:MAX_QUERY]) for query, text in judged.texts.items()], Format.QRY)
@@ -187,18 +247,40 @@ def evaluate_exact(
         query: _first(found.get(query, ()), protocol.seen.get(query, frozenset()), protocol.depth)
         for query in judged.texts
     }
-    return scored("exact", rankings, judged, protocol)
+    return scored(_run("exact", rankings, protocol), judged, protocol)
 
 
-def scored(
-    label: str, rankings: Mapping[str, Sequence[Scored | Fused]], judged: JudgedQueries, protocol: Protocol
-) -> Retrieval:
-    """Make a run `ses-LABEL` of rankings, cut at the protocol's depth, and measure it; errors as of `evaluate`."""
-    shown = {query: [(hit.id, hit.score) for hit in hits[: protocol.depth]] for query, hits in rankings.items()}
-    run = Run(f"ses-{label}", shown)
+def scored(run: Run, judged: JudgedQueries, protocol: Protocol) -> Retrieval:
+    """Measure a run of judged queries; errors as of `evaluate`."""
     scores = evaluate(run, judged.qrels, protocol.measures, drop_same_id=protocol.drop_same_id)
     shortened = sum(len(text) > MAX_QUERY for text in judged.texts.values())
     return Retrieval(run, scores, len(judged.without_text), shortened)
+
+
+def seconds_a_query(
+    texts: Mapping[str, str], index: Index, encoder: TextEncoder, protocol: Protocol
+) -> dict[str, float]:
+    """Time a page of ten for some of the queries, in every mode and by every fusion.
+
+    Args:
+        texts: By query id.
+        index: Holds the corpus.
+        encoder: Of the model that made the index, without a cache, because a cached vector takes no time.
+        protocol: Its modes, fusions, weights and depth.
+
+    Returns:
+        Median seconds, by the labels of `Protocol.systems`.
+    """
+    base = SearchRequest("words", window=max(protocol.depth, 10), title_boost=protocol.title_boost)
+    asked = [text[:MAX_QUERY] for text in islice(texts.values(), TIMED)]
+    taken: dict[str, float] = {}
+    for label, (mode, fusion) in protocol.systems.items():
+        joined: dict[str, Any] = {"fusion": fusion, "weights": protocol.weights} if mode == "hybrid" else {}
+        request = replace(base, mode=mode, **joined)
+        for text in asked[:WARMING]:
+            search(index, replace(request, query=text), encoder)
+        taken[label] = median(_timed(index, replace(request, query=text), encoder) for text in asked)
+    return taken
 
 
 def absent_from(index: Index, judged: JudgedQueries) -> int:
@@ -209,3 +291,15 @@ def absent_from(index: Index, judged: JudgedQueries) -> int:
 
 def _first(hits: Iterable[Scored], gone: Set[str], depth: int) -> list[Scored]:
     return list(islice((hit for hit in hits if hit.id not in gone), depth))
+
+
+def _run(label: str, rankings: Mapping[str, Sequence[Scored | Fused]], protocol: Protocol) -> Run:
+    """Return rankings, cut at the protocol's depth, as a run."""
+    shown = {query: [(hit.id, hit.score) for hit in hits[: protocol.depth]] for query, hits in rankings.items()}
+    return Run(f"ses-{label}", shown)
+
+
+def _timed(index: Index, request: SearchRequest, encoder: TextEncoder) -> float:
+    begun = time.perf_counter()
+    search(index, request, encoder)
+    return time.perf_counter() - begun

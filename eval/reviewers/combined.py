@@ -28,22 +28,12 @@ WORDS = "words"
 def predict_combined(
     data: GoldStandard, vectors: Mapping[str, Vectors], *, words: bool, aggregate: str = "top3", combine: str = "scores"
 ) -> list[Expertise]:
-    """Predict expertise as matching a venue does.
+    """Predict expertise as matching a venue does, by vectors of each factor, which has all papers, and by words.
 
-    All papers that somebody reported on are the submissions, and all reviewers are scored for each.
-
-    Args:
-        data: The data set.
-        vectors: By factor; each has all papers.
-        words: Whether to compare words by TF-IDF too.
-        aggregate: Over a reviewer's papers, `top3` or `max`.
-        combine: The factors, by `scores` or `ranks`.
-
-    Returns:
-        For each draw of the profiles, the scores by reviewer and paper.
-
-    Raises:
-        InputError: If there are neither vectors nor words, or a paper has no vector.
+    All papers that somebody reported on are the submissions, and all reviewers are scored for each, by the `aggregate`
+    (`top3` or `max`) of a reviewer's papers, and the factors combined by `scores` or `ranks`. Returns for each draw of
+    the profiles the scores by reviewer and paper. Raises `InputError` if there are neither vectors nor words, or a
+    paper has no vector.
     """
     require(
         all(paper in of.rows for of in vectors.values() for paper in data.papers),
@@ -87,14 +77,8 @@ def predict_combined(
 def compare_factors(data: GoldStandard, vectors: Mapping[str, Vectors], aggregate: str = "top3") -> dict[str, Outcome]:
     """Measure words and the factors of vectors, each alone and all together, on the gold standard.
 
-    Args:
-        data: The data set.
-        vectors: By factor.
-        aggregate: Over a reviewer's papers, `top3` or `max`.
-
-    Returns:
-        By name, also for the vectors together: the measures of `score_predictions`, and `loss - words`, the loss less
-        that of words, with its interval over 1,000 resamples of the reviewers, the same for both (paired).
+    Returns by name, also for the vectors together: the measures of `score_predictions`, and `loss - words`, the loss
+    less that of words, with its interval over 1,000 resamples of the reviewers, the same for both (paired).
     """
     chosen = {WORDS: predict_combined(data, {}, words=True, aggregate=aggregate)}
     for factor, of in vectors.items():

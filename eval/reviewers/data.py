@@ -44,18 +44,11 @@ class ReviewerSet:
 
 
 def read_reviewers(folder: Path) -> ReviewerSet:
-    """Read a data set in either layout.
+    """Read a data set in either layout, or raise `InputError` where a file is missing or malformed.
 
-    Args:
-        folder: Holds `test_hard_qrel.jsonl`, `test_soft_qrel.jsonl`, `reviewer_metadata.jsonl` and, where vectors are
-            to be made, `metadata.jsonl` (SciRepEval), or `NAME_papers_test.json`, `NAME_reviewers_test.json` and
-            `NAME_queries_test_hard.json` and `_soft.json` (Chain-of-Factors).
-
-    Returns:
-        What it holds.
-
-    Raises:
-        InputError: If a file is missing or malformed.
+    The folder holds `test_hard_qrel.jsonl`, `test_soft_qrel.jsonl`, `reviewer_metadata.jsonl` and, where vectors are to
+    be made, `metadata.jsonl` (SciRepEval), or `NAME_papers_test.json`, `NAME_reviewers_test.json` and
+    `NAME_queries_test_hard.json` and `_soft.json` (Chain-of-Factors).
     """
     hard = "_queries_test_hard.json"
     endings = [f"{hard}{packed}" for packed in COMPRESSED_SUFFIXES]

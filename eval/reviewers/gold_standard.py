@@ -54,15 +54,10 @@ class GoldStandard:
 
 
 def compare_pairs(predicted: Mapping[str, float], reported: Mapping[str, float]) -> tuple[float, ...]:
-    """Compare the order of every two papers of a reviewer.
+    """Compare the order of every two papers of a reviewer, by their predicted similarity and reported expertise.
 
-    Args:
-        predicted: Similarity by paper; a paper without similarity ties with all others.
-        reported: Expertise by paper.
-
-    Returns:
-        Loss and the largest possible loss; easy pairs in the right order, and all; hard pairs in the right order, and
-        all: the measures are ratios of these sums.
+    A paper without similarity ties with all others. Returns loss and the largest possible loss; easy pairs in the right
+    order, and all; hard pairs in the right order, and all: the measures are ratios of these sums.
     """
     sums = {name: np.zeros(2) for name in ("loss", "easy", "hard")}
     for one, other in combinations(reported, 2):
@@ -85,15 +80,10 @@ def pair_sums(predictions: Sequence[Expertise], expertise: Expertise) -> np.ndar
 
 
 def score_predictions(predictions: Sequence[Expertise], expertise: Expertise) -> Outcome:
-    """Measure predictions, one for each draw of the profiles, by the mean over draws.
+    """Measure predictions of reported expertise, one for each draw of the profiles, by the mean over draws.
 
-    Args:
-        predictions: Similarities of each draw.
-        expertise: What reviewers reported.
-
-    Returns:
-        `loss`, and the accuracy on `easy` and `hard` pairs where there are any, with intervals over 1,000 resamples of
-        the reviewers, and the loss of each reviewer.
+    Returns `loss`, and the accuracy on `easy` and `hard` pairs where there are any, with intervals over 1,000 resamples
+    of the reviewers, and the loss of each reviewer.
     """
     sums = pair_sums(predictions, expertise)
     cells = {
@@ -108,16 +98,10 @@ def score_predictions(predictions: Sequence[Expertise], expertise: Expertise) ->
 
 
 def evaluate_gold_standard(data: GoldStandard, embedder: Embedder, matching: Matching | None = None) -> Outcome:
-    """Predict expertise from vectors, and measure it.
+    """Predict expertise from vectors of titles with abstracts, and measure it as `score_predictions` does.
 
-    Args:
-        data: The data set.
-        embedder: Of titles with abstracts.
-        matching: Aggregates papers' similarities to a reviewer's. If None, by their maximum, as the data set's authors
-            ran openreview-expertise.
-
-    Returns:
-        As `score_predictions`; papers without a vector are counted, and tie where they were to be judged.
+    The matching aggregates papers' similarities to a reviewer's; if None, by their maximum, as the data set's authors
+    ran openreview-expertise. Papers without a vector are counted, and tie where they were to be judged.
     """
     vectors = embedder(list(data.papers.values()), Format.PRX)
     papers = {paper: None for reported in data.expertise.values() for paper in reported}
@@ -140,17 +124,10 @@ def evaluate_gold_standard(data: GoldStandard, embedder: Embedder, matching: Mat
 
 
 def read_gold_standard(path: Path) -> GoldStandard:
-    """Read the data set.
+    """Read the data set, or raise `InputError` if it isn't there, or a file is malformed.
 
-    Args:
-        path: Its folder, which holds `data/evaluations.csv` and `evaluation_datasets/d_20_1` to `d_20_10`, a folder
-            with that folder, or a tar archive of it.
-
-    Returns:
-        The data set.
-
-    Raises:
-        InputError: If it isn't there, or a file is malformed.
+    Its folder holds `data/evaluations.csv` and `evaluation_datasets/d_20_1` to `d_20_10`; the path may also be a folder
+    with that folder, or a tar archive of it.
     """
     with unpacked(path) as folder:
         found = [file for depth in ("", "*/") for file in folder.glob(f"{depth}data/evaluations.csv")]

@@ -75,17 +75,10 @@ def find_sets(folder: Path) -> tuple[str, ...]:
 
 
 def read_classification(folder: Path, name: str) -> Classification:
-    """Read `NAME_papers_test.json`, `NAME_label.json` and, if it exists, `NAME_matched.json`.
+    """Read `NAME_papers_test.json`, `NAME_label.json` and, if it exists, `NAME_matched.json` in a folder.
 
-    Args:
-        folder: Where they are.
-        name: Of the set.
-
-    Returns:
-        The set. A paper whose `label` is a number has that one label, counted from 0, as SciMult's script reads it.
-
-    Raises:
-        InputError: If a file is missing or malformed.
+    A paper whose `label` is a number has that one label, counted from 0, as SciMult's script reads it. Raises
+    `InputError` if a file is missing or malformed.
     """
     papers = _Lines(_file(folder, name, _PAPERS), "paper")
     labels = _Lines(_file(folder, name, "_label.json"), "label", _label_parts).texts
@@ -115,15 +108,8 @@ def read_classification(folder: Path, name: str) -> Classification:
 def read_links(folder: Path, name: str) -> CandidateSet:
     """Read a set of links: papers with `cite` and `co-cite`, papers with `score`, or patients and their queries.
 
-    Args:
-        folder: Where its files are.
-        name: Of the set.
-
-    Returns:
-        The set; papers without links are candidates only.
-
-    Raises:
-        InputError: If a file is missing or malformed, or no paper has a link.
+    Papers without links are candidates only. Raises `InputError` if a file is missing or malformed, or no paper has a
+    link.
     """
     if patients := find_compressed(folder, f"{name}_patients_test.json"):
         candidates, queries = _Lines(patients, "patient"), _Lines(_file(folder, name, "_queries_test.json"), "query")
@@ -143,15 +129,8 @@ def read_links(folder: Path, name: str) -> CandidateSet:
 def read_searches(folder: Path, name: str) -> CandidateSet:
     """Read `NAME_papers_test.json` and `NAME_queries_test.json`, whose queries have papers' grades under `score`.
 
-    Args:
-        folder: Where they are.
-        name: Of the set.
-
-    Returns:
-        The set; a query without grades is left out, as trec_eval leaves it out of SciMult's figures.
-
-    Raises:
-        InputError: If a file is missing or malformed, or no query has a grade.
+    A query without grades is left out, as trec_eval leaves it out of SciMult's figures. Raises `InputError` if a file
+    is missing or malformed, or no query has a grade.
     """
     corpus = _Lines(_file(folder, name, _PAPERS), "paper")
     queries = _Lines(_file(folder, name, "_queries_test.json"), "query_id", _in_parts)

@@ -126,21 +126,11 @@ def evaluate_links(data: CandidateSet, embed: Embedder, *, similarity: Similarit
 
 
 def evaluate_searches(data: CandidateSet, embed: Embedder, *, similarity: Similarity = "dot") -> Outcome:
-    """Rank papers for queries.
+    """Rank papers, by PRX vectors, for queries, by QRY vectors, and measure nDCG@10.
 
-    A query without a vector counts as having found nothing; a paper without one is never found.
-
-    Args:
-        data: Queries, papers and judgments.
-        embed: Makes QRY vectors of queries, PRX vectors of papers.
-        similarity: How the two are compared.
-
-    Returns:
-        nDCG@10 over the whole corpus, or of the candidates that a query was judged with.
-
-    Raises:
-        InputError: If no query or no paper has a vector.
-        UnavailableError: If pytrec_eval isn't installed.
+    Where a query has candidates that it was judged with, it is nDCG of these. A query without a vector counts as having
+    found nothing; a paper without one is never found. Raises `InputError` if no query or no paper has a vector, and
+    `UnavailableError` if pytrec_eval isn't installed.
     """
     queries, corpus = embed(data.queries, Format.QRY), embed(data.candidates, Format.PRX)
     if data.rerank:

@@ -93,12 +93,6 @@ def average(results: Sequence[TaskResult]) -> Averages:
     A task gives one number, the mean of its few-shot and full measures or of its four precisions; but each of SciDocs'
     rankings gives two, MAP and nDCG. `Average` is the mean of all 28 numbers, 7, 11 and 10 in the groups: with these
     weights, the published groups give the published averages.
-
-    Args:
-        results: Of any tasks.
-
-    Returns:
-        The means of the given tasks.
     """
     by_key = {key_of(result.task.name): result for result in results}
     found = {
@@ -120,15 +114,7 @@ def average(results: Sequence[TaskResult]) -> Averages:
 
 
 def leaderboard(averages: Averages, label: str = OURS) -> Results:
-    """Return the published averages and, below them, ours, all from 0 to 1.
-
-    Args:
-        averages: Ours.
-        label: What to call them.
-
-    Returns:
-        The table.
-    """
+    """Return the published averages and, below them under a label, ours, all from 0 to 1."""
     published = {
         f"{model} ({source})": {name: value / 100 for name, value in zip(AVERAGES, values, strict=True)}
         for (model, source), values in PUBLISHED.items()

@@ -33,19 +33,10 @@ class Labels:
 
 
 def read_labels(train: Iterable[Row], test: Iterable[Row], task: Task) -> tuple[Labels, Labels]:
-    """Read the labels of both splits.
+    """Read the labels of both splits, from rows of `paper_id` and `label`: those to learn from, and those to predict.
 
-    Args:
-        train: Rows of `paper_id` and `label`.
-        test: The same.
-        task: The task of the labels: numbers for regression, lists of 0 and 1 for several labels per paper, else
-            classes.
-
-    Returns:
-        The labels to learn from, and those to predict.
-
-    Raises:
-        InputError: If there are none, or one can't be a label of the task.
+    They are numbers for a task of regression, lists of 0 and 1 for several labels per paper, else classes. Raises
+    `InputError` if there are none, or one can't be a label of the task.
     """
     learnt, asked = ([_label(row, task) for row in rows] for rows in (train, test))
     for split, rows in (("train", learnt), ("test", asked)):
@@ -58,22 +49,12 @@ def read_labels(train: Iterable[Row], test: Iterable[Row], task: Task) -> tuple[
 
 
 def few_shot_samples(labels: np.ndarray, few_shot: FewShot) -> Iterator[list[int]]:
-    """Yield the training rows of each run.
+    """Yield the training rows of each run, from labels (rows,) or (rows, labels).
 
     With one class per paper, they are the held-out parts of stratified folds of about the sample size, so that no two
-    runs share a paper. With several labels per paper, the sample size is drawn from the papers of each label, with a
-    different seed for each run.
-
-    Args:
-        labels: Of the training rows, (rows,) or (rows, labels).
-        few_shot: Sample size and runs; with one class per paper, there are no more runs than folds.
-
-    Yields:
-        Rows.
-
-    Raises:
-        InputError: If there are too few rows.
-        UnavailableError: If scikit-learn isn't installed.
+    runs share a paper, and there are no more runs than folds. With several labels per paper, the sample size is drawn
+    from the papers of each label, with a different seed for each run. Raises `InputError` if there are too few rows,
+    and `UnavailableError` if scikit-learn isn't installed.
     """
     yield from (_of_each_label if labels.ndim == 2 else _held_out_parts)(labels, few_shot)
 
@@ -219,19 +200,9 @@ def read_supervised(task: Task, folder: Path | None, separator: str) -> Supervis
 
 
 def read_ranking(task: Task, folder: Path | None, separator: str) -> RankingData:
-    """Read the data of a proximity or search task.
+    """Read the data of a proximity or search task; arguments and errors are those of `read_supervised`.
 
-    Args:
-        task: The task.
-        folder: As `read_supervised` takes it.
-        separator: As `read_supervised` takes it.
-
-    Returns:
-        The data. The first of repeated judgments of a pair, or of repeated papers, counts.
-
-    Raises:
-        InputError: If a table is missing or damaged, or there are no judgments.
-        UnavailableError: If the hub is needed and isn't there.
+    The first of repeated judgments of a pair, or of repeated papers, counts.
     """
     counts: Counter[str] = Counter()
     judged = qrels_of(_told("Judgment", read_table(task.data.judged, "test", ("test_qrel",), folder)), counts)

@@ -90,19 +90,10 @@ def _averaged(name: str, average: str, sums: np.ndarray, *, keep_absent: bool) -
 
 
 def regression_measure(metric: str, truth: np.ndarray, predicted: np.ndarray, level: float = 0.95) -> Interval | float:
-    """Return a measure of predicted numbers with its interval.
+    """Return `kendalltau` (tau-b), `pearsonr`, `r2` or `mse` of predicted numbers, (items,), with its interval.
 
-    Args:
-        metric: `kendalltau` (tau-b), `pearsonr`, `r2` or `mse`.
-        truth: (items,).
-        predicted: (items,).
-        level: Of the interval.
-
-    Returns:
-        The measure; NaN without an interval where it is undefined, as a correlation with a constant is.
-
-    Raises:
-        UnavailableError: If scipy isn't installed.
+    It is NaN without an interval where it is undefined, as a correlation with a constant is. Raises `UnavailableError`
+    if scipy isn't installed.
     """
     measure = _regression(metric)
     if not np.isfinite(measure(truth, predicted)):

@@ -75,17 +75,9 @@ def run_tasks(
     separator: str = "[SEP]",
     given: Set[Format] = frozenset(),
 ) -> Iterator[tuple[Task, TaskResult | SesError]]:
-    """Run tasks one after the other; if one fails, the others still run.
+    """Run tasks one after the other, with the arguments of `run_task`; if one fails, the others still run.
 
-    Args:
-        tasks: The tasks.
-        folder: As `run_task` takes it.
-        embed: As `run_task` takes it.
-        separator: As `run_task` takes it.
-        given: As `run_task` takes them.
-
-    Yields:
-        Each task, with its result or the error.
+    Yields each task, with its result or the error.
     """
     for task in tasks:
         try:
@@ -202,19 +194,9 @@ def evaluate_supervised(task: Task, data: SupervisedData, embed: Embedder) -> Ta
     """Train probes on the vectors of labelled papers, and measure their predictions for the test papers.
 
     Intervals are over test papers, with the probe as it is; those of few-shot means are over runs. Labels of papers
-    without a vector are left out, as in the original, and counted.
-
-    Args:
-        task: A classification or regression task.
-        data: Its labels and papers.
-        embed: Makes the vectors.
-
-    Returns:
-        The result: measures of the probe of all training papers, then those of few shots.
-
-    Raises:
-        InputError: If no labelled paper has a vector, or labels don't suit the measures or samples.
-        UnavailableError: If the extra eval isn't installed.
+    without a vector are left out, as in the original, and counted. The result has the measures of the probe of all
+    training papers, then those of few shots. Raises `InputError` if no labelled paper has a vector, or labels don't
+    suit the measures or samples, and `UnavailableError` if the extra eval isn't installed.
     """
     vectors = embed(data.texts, FORMATS[task.type][0])
     (train, y_train), (test, y_test) = (_with_vectors(split, vectors, task) for split in (data.train, data.test))
@@ -239,22 +221,11 @@ def evaluate_supervised(task: Task, data: SupervisedData, embed: Embedder) -> Ta
 
 
 def evaluate_ranking(task: Task, data: RankingData, embed: Embedder) -> Outcome:
-    """Rank each query's judged candidates by Euclidean distance, nearest first.
+    """Rank each query's judged candidates by Euclidean distance, nearest first; intervals are over queries.
 
     As in the original, a query without a vector is left out of the mean, and a candidate without a vector isn't ranked,
-    but still counts as one to find. Both are counted.
-
-    Args:
-        task: A proximity or search task.
-        data: Its queries, candidates and judgments.
-        embed: Makes the vectors.
-
-    Returns:
-        The measures, with intervals over queries.
-
-    Raises:
-        InputError: If no query has a vector, or vectors of queries and candidates differ in length.
-        UnavailableError: If pytrec_eval isn't installed.
+    but still counts as one to find. Both are counted. Raises `InputError` if no query has a vector, or vectors of
+    queries and candidates differ in length, and `UnavailableError` if pytrec_eval isn't installed.
     """
     vectors = _ranking_vectors(task, data, embed)
     ranked = rerank(

@@ -13,16 +13,15 @@ from pydantic.dataclasses import dataclass
 from corpora.errors import InputError, require
 from encoders.files.embeddings import layout_of
 from eval.files.text import bad_line, numbered_lines, require_line
-from eval.measures.metrics import KINDS
 
 TaskKind = Literal["classification", "regression", "proximity", "adhoc_search"]
 
 CLASSIFICATION = ("f1", "precision", "recall", "accuracy")
 AVERAGES = ("macro", "micro", "weighted")
 REGRESSION = ("kendalltau", "pearsonr", "r2", "mse")
-RANKING = {kind.trec: kind.name for kind in KINDS if not kind.needs_cutoff}
+RANKING = {"ndcg": "nDCG", "map": "MAP", "recip_rank": "MRR", "Rprec": "Rprec"}
 """pytrec_eval's names, which the task file uses, mapped to those of `eval.measures.metrics`."""
-RANKING_CUT = {kind.trec_cut: kind.name for kind in KINDS if kind.trec_cut}
+RANKING_CUT = {"ndcg_cut": "nDCG", "map_cut": "MAP", "recall": "Recall", "P": "P", "success": "Success"}
 """Those that take a cut-off, as in `P_5`."""
 
 Use = Literal["loaded", "saved", "not_loaded", "not_saved"]
@@ -133,16 +132,9 @@ _TASK = TypeAdapter(Task)
 
 
 def read_tasks(path: Path) -> list[Task]:
-    """Read a task file.
+    """Read a task file: SciRepEval's own `scirepeval_tasks.jsonl` as it is, or one of your tasks.
 
-    Args:
-        path: JSON lines; SciRepEval's own `scirepeval_tasks.jsonl` as it is, or one of your tasks.
-
-    Returns:
-        The tasks, in the order of the file.
-
-    Raises:
-        InputError: If a line is no task, has a type or measure that isn't known, or a name that came before.
+    Raises `InputError` if a line is no task, has a type or measure that isn't known, or a name that came before.
     """
     tasks: dict[str, Task] = {}
     for number, line in numbered_lines(path):

@@ -55,19 +55,10 @@ def bootstrap_statistic(
 
 
 def expanded_interval(value: float, resampled: np.ndarray, rows: int, level: float = 0.95) -> Interval:
-    """Return the expanded percentile interval of resampled values.
+    """Return the expanded percentile interval of a value, from its values in resamples of so many rows.
 
-    Args:
-        value: The statistic of the original rows.
-        resampled: That of each resample.
-        rows: How many were resampled. With few rows, limits are farther out than the percentiles.
-        level: Of the interval.
-
-    Returns:
-        The interval.
-
-    Raises:
-        UnavailableError: If the extra eval isn't installed.
+    With few rows, limits are farther out than the percentiles. Raises `UnavailableError` if the extra eval isn't
+    installed.
     """
     special = optional("scipy.special", "Intervals need scipy")
     tail = (1 - level) / 2

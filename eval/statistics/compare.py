@@ -78,7 +78,7 @@ def compare_runs(
 
     Raises:
         InputError: If a measure is unknown, no query of a run is judged, or there are fewer than two runs or queries.
-        UnavailableError: If pytrec_eval isn't installed.
+        UnavailableError: If ir_measures isn't installed.
     """
     scores = {label: _measured(label, run, qrels, measures, drop_same_id=drop_same_id) for label, run in runs.items()}
     values = {label: one.per_query for label, one in scores.items()}

@@ -100,16 +100,10 @@ def paired_bootstrap_p(differences: np.ndarray, *, resamples: int = 10_000, seed
 
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
-    """Return p-values corrected for their number by Holm's step-down procedure (Holm 1979).
+    """Return p-values of one family of tests, corrected for their number by Holm's step-down procedure (Holm 1979).
 
-    Rejecting those at or below alpha keeps the probability of any false rejection at or below alpha, however the tests
-    depend on each other.
-
-    Args:
-        p_values: Of all tests of one family.
-
-    Returns:
-        The adjusted p-values in the same order, 1 at most.
+    They are in the same order, and 1 at most. Rejecting those at or below alpha keeps the probability of any false
+    rejection at or below alpha, however the tests depend on each other.
     """
     values = np.asarray(p_values, dtype=np.float64)
     order = np.argsort(values, kind="stable")
@@ -121,11 +115,7 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
 def effect_size(differences: np.ndarray) -> float | None:
     """Return the mean difference in standard deviations of the differences (Cohen's d for pairs).
 
-    Args:
-        differences: Of the two runs.
-
-    Returns:
-        The size; 0 for equal runs, and None where it is undefined: with one query, or all differing by the same.
+    The size is 0 for equal runs, and None where it is undefined: with one query, or all differing by the same.
     """
     if not differences.any():
         return 0.0

@@ -14,14 +14,9 @@ from eval.suites.manifest import get_suite
 
 
 def frozen_lines(data: Path, entries: Sequence[Entry]) -> Iterator[str]:
-    """Yield a line for each paper that entries test on, and one line for each of its other identifiers.
+    """Yield a line for each paper that entries of a suite test on, and one line for each of its other identifiers.
 
-    Args:
-        data: The folder of the suite's data.
-        entries: Those of a suite.
-
-    Yields:
-        Source, id and `title_key`, with tabs between; the title is empty in the lines of other identifiers.
+    A line has source, id and `title_key`, with tabs between; the title is empty in the lines of other identifiers.
     """
     tested: dict[str, set[str]] = {}
     # Some entries test on the same papers.

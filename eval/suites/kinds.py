@@ -92,20 +92,11 @@ class Numbered:
 
 
 def read_numbered(path: Path, name: str, *, count: int, log: bool, seed: int = 0) -> Numbered:
-    """Draw papers that have a number, a third of them to test on; papers that share an id are then left out.
+    """Draw `count` papers that have a number, a third of them to test on; papers that share an id are then left out.
 
-    Args:
-        path: JSON lines, plain or compressed.
-        name: The number's key, which may hold it as digits; below 0 it is unknown.
-        count: How many to draw.
-        log: Whether to take log(1 + number), as SciRepEval does for counts of citations.
-        seed: Of the draw.
-
-    Returns:
-        The papers.
-
-    Raises:
-        InputError: If the file can't be read, or holds no such number.
+    `name` is the number's key, which may hold it as digits; below 0 it is unknown. With `log`, log(1 + number) is
+    taken, as SciRepEval does for counts of citations. Raises `InputError` if the file can't be read, or holds no such
+    number.
     """
     rows, seen = list[tuple[dict[str, Any], float]](), Counter[str]()
     for _, row in json_objects(path):
@@ -136,17 +127,9 @@ def read_citations(
 ) -> tuple[dict[str, Text], Qrels]:
     """Draw papers that cite five others of the file, each with 25 that it does not cite (SciDocs, section 3.2).
 
-    Args:
-        path: JSON lines, plain or compressed with `references_in_set`.
-        reviews: Names in `dataset`; queries and candidates are papers of these alone.
-        queries: How many to draw.
-        seed: Of the draw.
-
-    Returns:
-        Papers by id, and for each query, cited papers among papers that it does not cite.
-
-    Raises:
-        InputError: If the file can't be read.
+    The file is JSON lines with `references_in_set`; queries and candidates are papers of some reviews (`dataset`)
+    alone. Returns papers by id, and for each query, cited papers among papers that it does not cite. Raises
+    `InputError` if the file can't be read.
     """
     draw = random.Random(seed)  # noqa: S311 - not for secrets
     rows = {row["id"]: row for _, row in json_objects(path) if row.get("title") and row.get("dataset") in reviews}
@@ -178,16 +161,7 @@ def _text(row: dict[str, Any]) -> Text:
 
 
 def measured(bench: Bench, folder: str, mode: Mode) -> Outcome:
-    """Index a BEIR folder (or update its index), and measure its test queries in a search mode.
-
-    Args:
-        bench: The model and the folders.
-        folder: Of the data folder.
-        mode: How to search.
-
-    Returns:
-        The measures, with intervals over queries.
-    """
+    """Index a BEIR folder of the data folder (or update its index), and measure its test queries in a search mode."""
     data = BeirFolder(bench.data / folder)
     index = _indexed(bench, data)
     found = evaluate_queries(data.judged("test"), index, bench.encoder, Protocol((mode,)))[mode]
@@ -313,7 +287,7 @@ def labels(name: str, path: str, label: str = "label", fewest: int = 8, most: in
     """Return the entries of labelled papers: a probe, and clusters of the papers that it tests on.
 
     Args:
-        name: For the table.
+        name: The name in the table.
         path: JSON lines.
         label: The member that holds a paper's label or labels; the first is its class.
         fewest: Classes of fewer papers in the file are left out.
@@ -360,17 +334,9 @@ def labels(name: str, path: str, label: str = "label", fewest: int = 8, most: in
 
 
 def regression(name: str, path: str, number: str, log: bool = False, most: int = DRAWN) -> Sequence[Entry]:  # noqa: FBT001, FBT002 - a manifest names it
-    """Return the entry of papers with a number.
+    """Return the entry of papers with a number under a member, or log(1 + number).
 
-    Args:
-        name: For the table.
-        path: JSON lines.
-        number: The member that holds it.
-        log: Whether to take log(1 + number).
-        most: Papers that are drawn where there are more.
-
-    Returns:
-        The entry.
+    Where there are more than `most` papers, this many are drawn.
     """
     from eval.probes.linear import regress
     from eval.scirepeval.measures import regression_measure

@@ -20,17 +20,9 @@ SUITES = ("smoke", "offline")
 
 
 def get_suite(name: str, manifest: Path | None = None) -> Sequence[Entry]:
-    """Return the entries of a suite.
+    """Return the entries of the suite `smoke` or `offline`; a manifest takes the place of offline's own.
 
-    Args:
-        name: `smoke` or `offline`.
-        manifest: A manifest for the suite offline, in place of its own.
-
-    Returns:
-        The entries.
-
-    Raises:
-        InputError: If there is no such suite, or the manifest can't be read.
+    Raises `InputError` if there is no such suite, or the manifest can't be read.
     """
     require(name in SUITES, f"There is no suite {name!r}; choose one of {', '.join(SUITES)}.")
     if name == "smoke":
@@ -43,16 +35,10 @@ def get_suite(name: str, manifest: Path | None = None) -> Sequence[Entry]:
 
 
 def read_manifest(path: Path) -> list[Entry]:
-    """Read a manifest: `[[entry]]` tables, each with a `kind` of `KINDS` and its options.
+    """Read a manifest, a TOML file of `[[entry]]` tables, each with a `kind` of `KINDS` and its options.
 
-    Args:
-        path: A TOML file.
-
-    Returns:
-        The entries, in order; some kinds give two for one table.
-
-    Raises:
-        InputError: If the file can't be read, a kind or an option is wrong, or two entries have one name.
+    Some kinds give two entries for one table. Raises `InputError` if the file can't be read, a kind or an option is
+    wrong, or two entries have one name.
     """
     try:
         tables = read_toml(path).get("entry", [])

@@ -65,16 +65,8 @@ class Qrels:
 def read_qrels(path: Path) -> Qrels:
     """Read judgments in BEIR's form (three columns between tabs) or TREC's (four between blanks).
 
-    The first line tells which. BEIR's header may be missing.
-
-    Args:
-        path: The file.
-
-    Returns:
-        The judgments, in the order of the file.
-
-    Raises:
-        InputError: If the file can't be read, a line is malformed, or a pair is judged twice.
+    The first line tells which. BEIR's header may be missing. Raises `InputError` if the file can't be read, a line is
+    malformed, or a pair is judged twice.
     """
     gains: dict[str, dict[str, int]] = {}
     iterations: dict[str, dict[str, str]] = {}

@@ -50,14 +50,7 @@ class RunColumns:
 def read_columns(path: Path) -> RunColumns:
     """Read a run file, `qid Q0 docid rank score tag`.
 
-    Args:
-        path: The file.
-
-    Returns:
-        Its columns.
-
-    Raises:
-        InputError: If the file can't be read, a line is malformed, a document comes twice, or there are several tags.
+    Raises `InputError` if it can't be read, a line is malformed, a document comes twice, or there are several tags.
     """
     columns = _by_arrow(path) or _line_by_line(path)
     pairs = columns.query_codes.astype(np.int64) * len(columns.documents) + columns.document_codes

@@ -121,14 +121,7 @@ class Run:
 def read_run(path: Path) -> Run:
     """Read a TREC run file, `qid Q0 docid rank score tag`; ranks come from the scores, as in trec_eval.
 
-    Args:
-        path: The file.
-
-    Returns:
-        The run.
-
-    Raises:
-        InputError: If the file can't be read, a line is malformed, a document comes twice, or there are several tags.
+    Errors as of `eval.trec.run_file.read_columns`.
     """
     columns = read_columns(path)
     return Run(columns.tag, Rankings(columns))
@@ -137,13 +130,7 @@ def read_run(path: Path) -> Run:
 def write_run(run: Run, path: Path) -> None:
     """Write a TREC run file whose scores read back exactly; a query without results has no line there.
 
-    Args:
-        run: The run.
-        path: The file; an older one is replaced in one step.
-
-    Raises:
-        InputError: If the tag or an identifier holds a blank.
-        UnavailableError: If the file can't be written.
+    Raises `InputError` if the tag or an identifier holds a blank. An older file is replaced in one step.
     """
     tag = require_column(run.tag)
     write_lines(

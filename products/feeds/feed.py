@@ -1,11 +1,29 @@
-"""A feed: papers that a reader liked and disliked, or a saved query."""
+"""Feeds: papers that a reader liked and disliked, or a saved query, and what is new, ranked by them.
+
+The engine finds candidates by words (BM25) and by vectors, among those that are new. A linear model over PRX vectors
+and words then ranks them: liked papers are its relevant ones, disliked papers and the candidates themselves, few of
+which a reader would like, are the others. arXiv Sanity (Karpathy, 2015 and 2021) recommends so, by words alone.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from corpora.errors import InputError
+from corpora.errors import InputError, NotFoundError, require
+from products.indexed import IndexedPapers, read_papers
+from products.relevance import Views, relevance, views_of
+from search_plugin.contract.plan import Plan, VectorClause
+from search_plugin.contract.tree import And, Compare, Filter, Not, OneOf
+from search_plugin.ranking.planning import SEARCHED
+from search_plugin.request import MAX_QUERY
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from corpora.paper import Paper
+    from search_plugin.contract.engine import Index
 
 MOST_SEEDS = 1_000
 """Papers that a feed learns from."""
@@ -61,3 +79,136 @@ def remove_seeds(feed: Feed, ids: Sequence[str]) -> Feed:
         raise InputError(f"The paper {unknown[0]!r} is not in the feed", "show the feed to see its papers")
     liked, disliked = (tuple(id_ for id_ in side if id_ not in ids) for side in (feed.liked, feed.disliked))
     return replace(feed, liked=liked, disliked=disliked)
+
+
+WINDOW = 500
+"""Candidates for each way of finding them."""
+
+NEAREST = 2
+"""Liked papers that explain an entry."""
+
+DISLIKED = 0.5
+"""Weight of the mean of the disliked papers' vectors against that of the liked ones (Rocchio, 1971), to find
+candidates."""
+
+
+@dataclass(frozen=True, slots=True)
+class LikedNear:
+    """A liked paper near an entry: its id, title, and the cosine of both vectors."""
+
+    id: str
+    title: str
+    cosine: float
+
+
+@dataclass(frozen=True, slots=True)
+class FeedEntry:
+    """A paper of a feed, with its rank from 1, and the nearest liked papers (none for a saved query).
+
+    The score is that of the model, or of the search; it is comparable within one feed at one time.
+    """
+
+    rank: int
+    paper: Paper
+    score: float
+    near: tuple[LikedNear, ...] = ()
+
+
+def seeds_of(index: Index, ids: Sequence[str]) -> IndexedPapers:
+    """Read the papers of a feed, or raise `NotFoundError` if the index holds not all of them."""
+    pool = read_papers(index, ids)
+    there = {paper.id for paper in pool.papers}
+    if missing := [id_ for id_ in ids if id_ not in there]:
+        others = f" and {len(missing) - 1:,} more" if len(missing) > 1 else ""
+        raise NotFoundError(
+            f"The index {index.name} holds no paper {missing[0]!r}{others}",
+            "search for papers to see their ids, or remove these from the feed",
+        )
+    return pool
+
+
+def recommend(index: Index, feed: Feed, where: Filter | None, size: int) -> list[FeedEntry]:
+    """Return at most `size` papers that match a filter, ranked for a feed, without the feed's own papers.
+
+    Raises `NotFoundError` if the index does not hold one of the feed's papers, and `InputError` if no paper is liked.
+    """
+    require(feed.liked, "This feed has no liked paper to learn from", "add some first, or save a query as a feed")
+    seeds = seeds_of(index, feed.seeds)
+    others: Filter = Not(OneOf("id", feed.seeds))
+    found = _candidates(index, seeds, feed, And((where, others)) if where else others)
+    if not found:
+        return []
+    pool = read_papers(index, [*feed.seeds, *found])
+    views = views_of(pool.papers, pool.vectors)
+    scores = scores_for(views, feed.liked)
+    rows = {id_: row for row, id_ in enumerate(views.ids)}
+    best = sorted(found, key=lambda id_: (-scores[rows[id_]], id_))[:size]
+    papers = {paper.id: paper for paper in pool.papers}
+    return [
+        FeedEntry(rank, papers[id_], float(scores[rows[id_]]), _nearest(views, rows[id_], feed.liked, papers))
+        for rank, id_ in enumerate(best, start=1)
+    ]
+
+
+def scores_for(views: Views, liked: Sequence[str]) -> np.ndarray:
+    """Return the model's score of every paper, float64 (papers,); all papers but the liked ones count as not liked."""
+    wanted = set(liked)
+    return relevance(views, range(len(views.ids)), [id_ in wanted for id_ in views.ids])
+
+
+def since(index: Index, field: str, moment: str) -> Filter:
+    """Return the filter for papers that arrived at a moment or later: a year, a month or a day, such as `2024-05`.
+
+    Raises `InputError` if there is no such field, it is neither a number nor a date, or the moment can't be read.
+    """
+    from datetime import date
+
+    declared = index.schema.field(field)
+    try:
+        # The first day of a year or a month.
+        day = date.fromisoformat(moment + "-01" * (2 - moment.count("-")))
+    except ValueError:
+        raise InputError(
+            f"The date {moment[:40]!r} can't be read", "write <since> as 2024, 2024-05 or 2024-05-31"
+        ) from None
+    if declared.kind == "date":
+        return Compare(declared.name, ">=", day.isoformat())
+    if declared.kind == "number":
+        return Compare(declared.name, ">=", day.year)
+    raise InputError(f"The field {declared.name} is no date and no number", "give another <date_field>")
+
+
+def _candidates(index: Index, seeds: IndexedPapers, feed: Feed, where: Filter) -> list[str]:
+    words = " ".join(paper.title for paper in seeds.papers if paper.id in feed.liked)[:MAX_QUERY]
+    clauses = []
+    liked, disliked = (
+        [seeds.vectors[id_] for id_ in side if id_ in seeds.vectors] for side in (feed.liked, feed.disliked)
+    )
+    if liked:
+        clauses.append(VectorClause(SEARCHED, wanted_vector(liked, disliked)))
+    legs = index.search(Plan(words, tuple(clauses), where, WINDOW))
+    return list(dict.fromkeys(hit.id for hits in legs.values() for hit in hits))
+
+
+def wanted_vector(liked: Sequence[np.ndarray], disliked: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the vector to search for, float32 (dimension,), from the vectors of liked papers and of disliked ones.
+
+    It is the mean of the liked ones minus a part of the mean of the disliked ones; all count as vectors of length one.
+    """
+    import numpy as np
+
+    sides = ([v / (np.linalg.norm(v) or 1.0) for v in side] for side in (liked, disliked))
+    means = [np.mean(side, axis=0) if side else 0.0 for side in sides]
+    return np.asarray(means[0] - DISLIKED * means[1], np.float32)
+
+
+def _nearest(views: Views, row: int, liked: Sequence[str], papers: dict[str, Paper]) -> tuple[LikedNear, ...]:
+    import numpy as np
+
+    wanted = set(liked)
+    rows = [at for at, id_ in enumerate(views.ids) if id_ in wanted]
+    cosines = views.vectors[rows] @ views.vectors[row]
+    best = np.argsort(-cosines, kind="stable")[:NEAREST]
+    return tuple(
+        LikedNear(views.ids[rows[at]], papers[views.ids[rows[at]]].title, round(float(cosines[at]), 4)) for at in best
+    )

@@ -1,20 +1,101 @@
-"""The formats of feeds: a new one is one file and one line here."""
+"""The formats of feeds: a new one is one function and one line here.
+
+Atom (RFC 4287) is for feed readers; ElementTree writes it, so that no text of a paper can become markup. HTML can be
+sent by e-mail: one page without tables, scripts, pictures or styles of its own.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime
+from html import escape
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+from xml.etree import ElementTree
 
 from corpora.errors import InputError
-from products.feeds import atom, html
+from corpora.links import link_of
 
 if TYPE_CHECKING:
-    from products.feeds.ranking import FeedEntry
+    from products.feeds.feed import FeedEntry
+
+_AUTHORS = 5
+_ABSTRACT = 600  # characters
+
+
+def _html(name: str, title: str, entries: Sequence[FeedEntry], moment: datetime) -> str:  # noqa: ARG001 - Atom has it
+    """Return an HTML document that can be sent by e-mail."""
+    listed = "\n".join(f"<li>{entry_html(entry)}</li>" for entry in entries)
+    body = f"<ol>\n{listed}\n</ol>" if entries else "<p>No new papers.</p>"
+    shown = escape(title)
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8">'
+        f"<title>{shown}</title></head>\n<body>\n<h1>{shown}</h1>\n<p>{moment:%Y-%m-%d}</p>\n{body}\n</body>\n</html>\n"
+    )
+
+
+def entry_html(entry: FeedEntry) -> str:
+    """Return one paper with its title, authors, abstract and explanation, all escaped."""
+    paper = entry.paper
+    title = escape(paper.title)
+    if link := link_of(paper):
+        title = f'<a href="{escape(link)}">{title}</a>'
+    authors = ", ".join(paper.authors[:_AUTHORS]) + (" et al." if len(paper.authors) > _AUTHORS else "")
+    facts = escape(" · ".join(filter(None, (authors, paper.venue, str(paper.year or "")))))
+    abstract = paper.abstract if len(paper.abstract) <= _ABSTRACT else f"{paper.abstract[:_ABSTRACT].rstrip()}…"
+    parts = [f"<p><b>{title}</b></p>", f"<p>{facts}</p>" if facts else ""]
+    parts.append(f"<p>{escape(abstract)}</p>" if abstract else "")
+    if entry.near:
+        near = "; ".join(f"{one.title} ({one.cosine:.2f})" for one in entry.near)
+        parts.append(f"<p><i>Near what you liked: {escape(near)}</i></p>")
+    return "".join(parts)
+
+
+_NAMESPACE = "http://www.w3.org/2005/Atom"
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that XML 1.0 has no way to write (section 2.2)."""
+
+
+def _atom(name: str, title: str, entries: Sequence[FeedEntry], moment: datetime) -> str:
+    """Return an Atom document, with the entries in the order given.
+
+    The name is part of the feed's id. Atom requires a moment for each entry, and papers have only years, so each has
+    the `moment`, which needs a time zone.
+    """
+    updated = moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    root = ElementTree.Element("feed", xmlns=_NAMESPACE)
+    _add(root, "id", f"urn:ses:feed:{quote(name, safe='')}")
+    _add(root, "title", title)
+    _add(root, "updated", updated)
+    _add(root, "generator", "ses")
+    _add(_add(root, "author"), "name", "ses")
+    for entry in entries:
+        paper, item = entry.paper, _add(root, "entry")
+        _add(item, "id", f"urn:ses:paper:{quote(paper.id, safe='')}")
+        _add(item, "title", paper.title)
+        _add(item, "updated", updated)
+        for author in paper.authors:
+            _add(_add(item, "author"), "name", author)
+        if link := link_of(paper):
+            _add(item, "link", rel="alternate", href=link)
+        if paper.abstract:
+            _add(item, "summary", paper.abstract)
+        _add(item, "content", entry_html(entry), type="html")
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _add(parent: Any, tag: str, text: str = "", **attributes: str) -> Any:
+    element = ElementTree.SubElement(parent, tag, attributes)
+    if text:
+        element.text = _NOT_XML.sub(" ", text)
+    return element
+
 
 FORMATS: Mapping[str, Callable[[str, str, Sequence[FeedEntry], datetime], str]] = {
-    "atom": atom.render,
-    "html": html.render,
+    "atom": _atom,
+    "html": _html,
 }
 """Functions from a name, a title, entries and the moment to text, by name."""
 

@@ -4,11 +4,13 @@ The interval of a paper holds the outcomes of the calibration papers with a simi
 of the highest and the lowest (conformal prediction by categories: Vovk, Gammerman & Shafer, "Algorithmic learning in a
 random world", 2005, section 4.5). For papers like those of calibration it holds with at least the stated probability.
 
-A forecaster is kept in a folder: a head as models have it, in safetensors, and `forecaster.json`.
+A forecaster is kept in a folder: a head as models have it, in safetensors, and `forecaster.json`. It is applied to the
+vectors of an index: nothing is encoded, and only what has changed is written.
 """
 
 from __future__ import annotations
 
+import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,12 +20,17 @@ import orjson
 from corpora.errors import InputError
 from encoders.heads import read_heads
 from encoders.models.folder import read_json, write_json
-from products.trained import TrainedVectors, storing
+from products.trained import TrainedVectors, check_vectors, storing, write_values
+from search_plugin.contract.fields import Field
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from corpora.custom import FieldValue
+    from corpora.progress import Progress
     from encoders.heads import Head
+    from search_plugin.contract.engine import Index
+    from search_plugin.contract.tree import Filter
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +63,15 @@ class Forecaster:
     """Forecasts the percentile of citations from vectors.
 
     Attributes:
-        name: Also of the field that holds its forecasts; `NAME_low` and `NAME_high` hold the interval.
+        name: Name of the forecaster and of the field of its forecasts; `NAME_low` and `NAME_high` hold the interval.
         source: The vectors that it reads.
         head: Gives the percentile, from 0 to 100.
         edges: float64 (categories - 1,), forecasts between which the categories are divided, ascending.
         low: float64 (categories,), lower end of the interval.
-        high: Upper end.
+        high: float64 (categories,), upper end of the interval.
         level: Probability of the interval.
         made_from: Where citations came from, in words.
-        measures: On papers that it was not fitted to.
+        measures: Measures on papers that it was not fitted to.
     """
 
     name: str
@@ -170,3 +177,35 @@ def _check(forecaster: Forecaster) -> None:
     edges, low, high = forecaster.edges, forecaster.low, forecaster.high
     if forecaster.head.labels or not len(edges) + 1 == len(low) == len(high) or sorted(edges) != list(edges):
         raise ValueError("its intervals don't fit one another")
+
+
+@dataclass(frozen=True, slots=True)
+class ForecastReport:
+    """How many papers of an index a forecaster read, how many it changed, and how many seconds that took."""
+
+    forecaster: str
+    index: str
+    papers: int
+    written: int
+    seconds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON."""
+        return asdict(self)
+
+
+def apply_forecaster(index: Index, forecaster: Forecaster, where: Filter | None, progress: Progress) -> ForecastReport:
+    """Write the forecasts of the papers that match into fields of the origin `forecast`, to one decimal.
+
+    Raises `InputError` if the forecaster is of another model, or the index has a field of its name and another origin.
+    """
+    begun = time.perf_counter()
+    check_vectors(f"The forecaster {forecaster.name}", forecaster.source, index)
+    names = forecaster.fields
+
+    def rows_of(vectors: np.ndarray) -> list[dict[str, FieldValue | None]]:
+        return [dict(zip(names, row, strict=True)) for row in forecaster.forecast(vectors).round(1).tolist()]
+
+    fields = [Field(name, "number", facet=False, origin="forecast") for name in names]
+    papers, written = write_values(index, forecaster.source, where, fields, rows_of, progress)
+    return ForecastReport(forecaster.name, index.name, papers, written, time.perf_counter() - begun)

@@ -24,13 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CitedPaper:
-    """A paper with its citations.
-
-    Attributes:
-        id: Of the paper.
-        citations: How often it is cited.
-        group: Its field and year; equal for papers to compare.
-    """
+    """A paper with its number of citations, and its group, that is field and year; equal groups are compared."""
 
     id: str
     citations: float
@@ -42,10 +36,10 @@ class RankedPapers:
     """Papers with their percentiles.
 
     Attributes:
-        ids: Of the papers.
+        ids: Ids of the papers.
         percentiles: float64 (papers,), from 0 to 100.
-        groups: How many were compared within.
-        left_out: Papers of groups that are too small.
+        groups: Number of groups that were compared within.
+        left_out: Number of papers in groups that are too small.
     """
 
     ids: tuple[str, ...]

@@ -40,12 +40,7 @@ class MatchFactor(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ByVectors:
-    """Cosines of vectors of one format or instruction.
-
-    Attributes:
-        submissions: Vectors of length one, float32 (submissions, dimension).
-        papers: Those of the pool's papers.
-    """
+    """Cosines of vectors of one format or instruction, of length one: float32 (submissions, dimension)."""
 
     submissions: np.ndarray
     papers: Spool
@@ -58,12 +53,7 @@ class ByVectors:
 
 @dataclass(frozen=True, slots=True)
 class BySets:
-    """Cosines of sparse rows: of words or of references.
-
-    Attributes:
-        submissions: scipy's CSR rows of length one.
-        papers: Those of the pool's papers.
-    """
+    """Cosines of sparse rows, of words or of references: scipy's CSR rows of length one."""
 
     submissions: Any
     papers: Any

@@ -1,4 +1,4 @@
-"""Matches the submissions of a venue with reviewers: scores, conflicts, and an assignment or a ranking."""
+"""Matches the submissions of a venue with reviewers, by an assignment or a ranking, and explains a match."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from itertools import chain, repeat
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from corpora.errors import ConflictError, InputError
+from corpora.paper import Paper
 from encoders.text_encoder import Done, ignore
 from products.indexed import read_documents
 from products.reviewers.assignment import assign, assign_fairly
@@ -27,14 +28,9 @@ Aggregating = Literal["top3", "max"]
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A reviewer for a submission.
+    """A reviewer for a submission, with the score of all factors together, and the scores by factor.
 
-    Attributes:
-        submission: Its id.
-        reviewer: Their id.
-        score: Of all factors together.
-        rank: Of the reviewer for this submission, among those without a conflict, by the score.
-        factors: Scores by factor.
+    The rank is that of the reviewer for this submission, among those without a conflict, by the score.
     """
 
     submission: str
@@ -53,8 +49,8 @@ class MatchingOptions:
         capacity: Submissions of each reviewer for whom nothing else is said.
         fair: Serve the worst submission as well as possible.
         ranked: Return the best reviewers of each submission and assign nobody; all may have any number of them.
-        aggregate: Over a reviewer's papers.
-        combine: The factors.
+        aggregate: How a reviewer's papers make one score.
+        combine: How the factors make one score.
     """
 
     per_paper: int = 3
@@ -90,13 +86,7 @@ class Matched:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Submissions compared with all reviewers.
-
-    Attributes:
-        factors: By name.
-        scores: Of all factors.
-        reasons: Of conflicts.
-    """
+    """Submissions compared with all reviewers: the factors by name, their scores, and the reasons of conflicts."""
 
     factors: Mapping[str, MatchFactor]
     scores: VenueScores
@@ -208,3 +198,76 @@ def _matches(venue: Venue, pairs: np.ndarray, scores: VenueScores) -> Iterator[M
                 1 + int((own > own[column]).sum()),
                 {name: float(of[row - start, column]) for name, of in by_factor.items()},
             )
+
+
+SHOWN = 3
+"""Papers of each factor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """A reviewer's paper, and its similarity to the submission."""
+
+    paper: Paper
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """A reviewer's score by a factor, their rank among all reviewers, and their papers nearest to the submission."""
+
+    score: float
+    rank: int
+    nearest: tuple[Near, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the reason as JSON shows it."""
+        nearest = [{"id": one.paper.id, "title": one.paper.title, "similarity": one.similarity} for one in self.nearest]
+        return {"score": self.score, "rank": self.rank, "nearest": nearest}
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why one of so many reviewers suits a submission, or does not: the reasons by factor.
+
+    The conflict says why the reviewer must not review it; it is empty if they may.
+    """
+
+    submission: Paper
+    reviewer: str
+    reviewers: int
+    factors: Mapping[str, Reason]
+    conflict: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the explanation as JSON shows it."""
+        return {
+            "paper": self.submission.id,
+            "reviewer": self.reviewer,
+            "conflict": self.conflict or None,
+            "factors": {name: reason.to_dict() for name, reason in self.factors.items()},
+        }
+
+
+def explain(
+    venue: Venue, reviewer: str, builders: Callable[[Path], Mapping[str, FactorBuilder]], options: MatchingOptions
+) -> Explanation:
+    """Say why a reviewer suits the only submission of a venue; `builders` and `options` are those of `match`.
+
+    Raises `InputError` if there are several submissions, and `NotFoundError` if there is no such reviewer.
+    """
+    if len(venue.submissions) != 1:
+        raise InputError(f"One submission is explained at a time, not {len(venue.submissions):,}; name one.")
+    place = venue.pool.column(reviewer)
+    ids, columns = venue.pool.papers[place], venue.pool.columns(place)
+    papers = venue.index.papers(ids)
+    reasons = {}
+    with compared(venue, builders, options) as found:
+        for name, factor in found.factors.items():
+            similarity = factor.similarities(slice(0, 1), columns)[0]
+            scores = found.scores.factors[name].read(0, 1)[0]
+            order = np.argsort(-similarity, kind="stable")[:SHOWN].tolist()
+            nearest = tuple(Near(papers[ids[row]], float(similarity[row])) for row in order)
+            reasons[name] = Reason(float(scores[place]), 1 + int((scores > scores[place]).sum()), nearest)
+        conflict = found.reasons.get(0, {}).get(place, "")
+    return Explanation(venue.submissions[0], reviewer, len(venue.pool.reviewers), reasons, conflict)

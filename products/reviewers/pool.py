@@ -30,13 +30,9 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class ReviewerPool:
-    """Reviewers, those with fewer papers first.
+    """Ids of reviewers, those with fewer papers first, and the ids of each one's papers.
 
     All papers of all reviewers, in this order, are the columns of a factor; a paper of two reviewers is two columns.
-
-    Attributes:
-        reviewers: Their ids.
-        papers: The ids of each reviewer's papers.
     """
 
     reviewers: tuple[str, ...]

@@ -24,12 +24,9 @@ LARGEST = 256 << 20
 
 @dataclass(frozen=True, slots=True)
 class ProfilePapers:
-    """Papers of reviewers.
+    """Papers of reviewers, each once, with the ids of its reviewers in `extra`.
 
-    Attributes:
-        papers: Each once, with the ids of its reviewers in `extra`.
-        rejected: Records that are no papers of a reviewer.
-        empty: Reviewers without any paper.
+    Also records that are no papers of a reviewer, and reviewers without any paper.
     """
 
     papers: tuple[Paper, ...]

@@ -31,11 +31,9 @@ CONFLICT = -np.inf
 
 @dataclass(frozen=True, slots=True)
 class VenueScores:
-    """Scores of all reviewers for all submissions.
+    """Scores of reviewers for submissions by factor and combined, (submissions, reviewers).
 
-    Attributes:
-        factors: By factor, (submissions, reviewers).
-        combined: Of all factors; `CONFLICT` where a reviewer must not review a submission.
+    Combined scores are `CONFLICT` where a reviewer must not review a submission.
     """
 
     factors: Mapping[str, Spool]

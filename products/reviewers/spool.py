@@ -14,13 +14,9 @@ ROWS = 512
 
 @dataclass(frozen=True, slots=True)
 class Spool:
-    """A float32 matrix of any number of rows in a file.
+    """A float32 matrix in a file, of any number of rows of `width` values, which are added at its end.
 
     The file is read, not mapped, so that its pages do not count as memory of the process.
-
-    Attributes:
-        path: The file; rows are added at its end.
-        width: Values of a row.
     """
 
     path: Path

@@ -21,13 +21,9 @@ _ID = ("reviewer", "id")
 
 @dataclass(frozen=True, slots=True)
 class Reviewer:
-    """A reviewer.
+    """A reviewer: their id in the index of papers, name as on papers, institutions, and how many submissions they take.
 
-    Attributes:
-        id: As in the index of the reviewers' papers.
-        name: As on papers.
-        institutions: Where they work.
-        capacity: How many submissions they take; None for the default.
+    A capacity of None is the default.
     """
 
     id: str
@@ -62,7 +58,7 @@ def read_people(path: Path) -> dict[str, Reviewer]:
 
 
 def read_declared(path: Path, papers: Collection[str], reviewers: Collection[str]) -> set[tuple[str, str]]:
-    """Read declared conflicts, pairs of ids of submission and reviewer, from CSV with the columns paper and reviewer.
+    """Read declared conflicts, pairs of a submission's and a reviewer's id, from CSV with columns paper and reviewer.
 
     Raises `InputError` if a column is missing, or there is no such paper or reviewer.
     """

@@ -19,13 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A label.
-
-    Attributes:
-        id: Of the paper.
-        included: Whether it was included.
-        offered: Whether the review had offered the paper to read; others were known beforehand.
-    """
+    """Whether a paper was included, and whether the review had offered it to read; others were known beforehand."""
 
     id: str
     included: bool
@@ -38,9 +32,9 @@ class ReviewState:
 
     Attributes:
         index: Name of the index that holds the candidates.
-        engine: Its URL.
+        engine: URL of its engine.
         filter: Expression that the candidates match; empty for all papers of the index.
-        decisions: In the order in which they were made, one for each paper.
+        decisions: The decisions in the order in which they were made, one for each paper.
         offered: Ids of papers that were offered to read.
     """
 
@@ -80,12 +74,7 @@ def label(review: ReviewState, labels: Mapping[str, bool], *, change: bool = Fal
 
 @dataclass(frozen=True, slots=True)
 class NextPaper:
-    """A paper to read next.
-
-    Attributes:
-        paper: The paper.
-        score: Of the model; comparable within one batch.
-    """
+    """A paper to read next, with the score of the model, which is comparable within one batch."""
 
     paper: Paper
     score: float
@@ -96,10 +85,10 @@ class Status:
     """How far a review is.
 
     Attributes:
-        candidates: Papers of the review.
-        included: Papers labelled as included.
-        excluded: Papers labelled as excluded.
-        gone: Labelled papers that are not among the candidates any more.
+        candidates: Number of papers of the review.
+        included: Number of papers labelled as included.
+        excluded: Number of papers labelled as excluded.
+        gone: Number of labelled papers that are not among the candidates any more.
         recall: The estimate.
     """
 

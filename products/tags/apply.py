@@ -36,13 +36,13 @@ class TaggingReport:
     """What was tagged.
 
     Attributes:
-        tagger: Its name, and that of the field.
+        tagger: Name of the tagger and of the field.
         index: Name of the index.
-        papers: How many were read.
-        tagged: How many of them have a tag now.
-        written: How many changed.
+        papers: Number of papers that were read.
+        tagged: Number of them that have a tag now.
+        written: Number of them that changed.
         counts: Papers by tag, the most frequent first.
-        seconds: It took.
+        seconds: How long it took.
     """
 
     tagger: str
@@ -123,13 +123,7 @@ _POOL = 20
 
 @dataclass(frozen=True, slots=True)
 class LabelSuggestion:
-    """A paper to label.
-
-    Attributes:
-        id: Of the paper.
-        label: That the tagger is least sure of.
-        probability: Of it.
-    """
+    """A paper to label, with the label that the tagger is least sure of, and its probability."""
 
     id: str
     label: str

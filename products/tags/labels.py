@@ -34,8 +34,8 @@ class LabelledPapers:
     """Papers with their labels.
 
     Attributes:
-        ids: Of the papers.
-        labels: In order.
+        ids: Ids of the papers.
+        labels: The labels, in order.
         truth: int8 (papers, labels) of `YES`, `NO` and `UNKNOWN`.
         rare: Labels left out because too few papers have them, with their numbers of papers.
         unknown_ids: Papers that were labelled and that the index does not hold.

@@ -15,13 +15,7 @@ BINS = 10
 
 @dataclass(frozen=True, slots=True)
 class ReliabilityBin:
-    """The predictions within a range of probability.
-
-    Attributes:
-        probability: Their mean.
-        share: Share of them that are true.
-        count: How many.
-    """
+    """The predictions within a range of probability: their mean probability, share of true ones, and count."""
 
     probability: float
     share: float
@@ -33,13 +27,13 @@ class LabelMeasures:
     """How well a label is predicted.
 
     Attributes:
-        label: Which.
-        trained: Papers with it that the tagger was trained on.
-        positives: Test papers with it.
+        label: The label.
+        trained: Number of papers with it that the tagger was trained on.
+        positives: Number of test papers with it.
         threshold: From which probability on it is given; None if it is never given.
         precision: Share of the papers that got it which have it; 0 if none got it.
         recall: Share of the papers which have it that got it; 0 if there are none.
-        f1: Their harmonic mean.
+        f1: Harmonic mean of precision and recall.
         ece: Expected calibration error (Guo et al., "On calibration of modern neural networks", 2017, equation 3), over
             10 bins of equal width.
         bins: Reliability; without empty bins.
@@ -61,14 +55,14 @@ class TaggerMeasures:
     """How well a tagger tags.
 
     Attributes:
-        papers: Test papers.
+        papers: Number of test papers.
         how: Which papers these are, in words.
         macro_f1: Mean F1 of the labels that some test paper has.
-        micro_f1: Over all papers and labels.
-        ece: Over all papers and labels at once.
+        micro_f1: F1 over all papers and labels.
+        ece: Calibration error over all papers and labels at once.
         label_ece: Mean calibration error of the labels.
         untagged: Share of the test papers that get no label.
-        labels: Of each label.
+        labels: Measures of each label.
         bins: Reliability over all papers and labels.
     """
 

@@ -57,10 +57,13 @@ class IndexDiagnosis:
 
     def plus(self, *findings: Finding) -> IndexDiagnosis:
         """Return a copy with more findings."""
-        told = collected(findings)
-        details = {**self.details, **told["details"]}
-        lines, troubles = (*self.lines, *told["lines"]), (*self.troubles, *told["troubles"])
-        return replace(self, details=details, lines=lines, troubles=troubles)
+        more = collected(findings)
+        return replace(
+            self,
+            details={**self.details, **more["details"]},
+            lines=(*self.lines, *more["lines"]),
+            troubles=(*self.troubles, *more["troubles"]),
+        )
 
     def with_papers(self, schema: IndexSchema, papers: int, count: Callable[[str], int]) -> IndexDiagnosis:
         """Return a copy with what the searched version holds; `count` counts the papers with a vector of a format."""
@@ -121,8 +124,8 @@ def missing_vectors(index: IndexDiagnosis) -> Iterator[Finding]:
     """Yield a problem for every field in which papers lack their vectors, so that searches by meaning miss them."""
     for vector in index.vectors:
         if (lacking := index.papers - vector.count) > 0:
-            told = f"In the index {index.name}, {lacking:,} of {index.papers:,} papers have no {vector.field} vector"
-            yield Finding(trouble=f"{told}; index again with <fresh>.")
+            problem = f"In the index {index.name}, {lacking:,} of {index.papers:,} papers have no {vector.field} vector"
+            yield Finding(trouble=f"{problem}; index again with <fresh>.")
 
 
 def human_bytes(size: int) -> str:

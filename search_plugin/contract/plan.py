@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 TITLE_BOOST = 0.3
-"""Of the title's own BM25, added to that of title and abstract together (docs/benchmarks.md, The title's weight)."""
+"""Default weight of the title's own BM25, added to that of title and abstract together (docs/benchmarks.md)."""
 
 MAX_BOOST = 1_000
 

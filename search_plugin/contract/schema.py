@@ -29,7 +29,7 @@ class VectorField:
     """A field of vectors.
 
     Attributes:
-        name: In the engine; with a dot in an object of the documents.
+        name: Its name in the engine; with a dot in an object of the documents.
         format: The task format in lower case, `prx`, `clf`, `rgn` or `qry`; search legs and `Document.vectors` carry
             this name.
         dimension: Length of the vectors.
@@ -177,17 +177,9 @@ def to_stored(schema: IndexSchema) -> dict[str, Any]:
 
 
 def from_stored(stored: Mapping[str, Any]) -> IndexSchema:
-    """Return the schema that `to_stored` returned, of this version of ses or the one before.
+    """Return the schema that `to_stored` was given.
 
-    Args:
-        stored: Output of `to_stored`.
-
-    Returns:
-        The schema.
-
-    Raises:
-        ValueError: If it is damaged.
-        UnavailableError: If another version of ses made it.
+    Raises `ValueError` if the schema is damaged, and `UnavailableError` if another version of ses made it.
     """
     if lacking := [one.name for one in fields(IndexSchema) if one.name not in stored]:
         raise ValueError(f"The schema lacks {lacking[0]}.")

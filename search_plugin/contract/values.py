@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from corpora.custom import LONGEST_KEYWORD, FieldKind, FieldValue
 from corpora.dates import normal_date
@@ -81,8 +81,3 @@ def _keyword(value: object) -> str:
 
 def _refuse() -> FieldValue:
     raise TypeError
-
-
-def names_of(rows: Iterable[Mapping[str, object]]) -> tuple[str, ...]:
-    """Return the fields that some rows name, each once, in order."""
-    return tuple(dict.fromkeys(name for row in rows for name in row))

@@ -13,13 +13,9 @@ T = TypeVar("T")
 
 
 class Remembered(Generic[T]):
-    """What was found for some words, such as how many papers hold them; the newest, of a limited number.
+    """What was found for some words, such as how many papers hold them; the newest `most` answers.
 
-    Threads may share it.
-
-    Args:
-        kept: Tells which answers to remember.
-        most: How many.
+    Threads may share it. `kept` says which answers to remember.
     """
 
     def __init__(self, kept: Callable[[T], object] = lambda _: True, most: int = MOST) -> None:

@@ -155,7 +155,12 @@ def joined(patterns: Sequence[str]) -> list[str]:
 def beginnings(values: Sequence[str]) -> list[str]:
     """Return expressions for values with a word that begins like one of some texts; the rest may be misspelled."""
     words = {fold(word)[:2] for value in values for word in re.findall(r"\w{3,}", value)}
-    return [f"({ANYTHING}[ -/])?{_spelled(word)}{ANYTHING}" for word in sorted(words)[:8]]
+    return [word_like(word) for word in sorted(words)[:8]]
+
+
+def word_like(start: str) -> str:
+    """Return an expression for values with a word that begins like this, in any case."""
+    return f"({ANYTHING}[ -/])?{_spelled(start)}{ANYTHING}"
 
 
 def closeness(manner: Manner, value: str, stored: str) -> float:

@@ -42,7 +42,11 @@ def parse_filter(text: str, fields: Sequence[Field] = PAPER_FIELDS) -> Filter:
 
     from search_plugin.filters.grammar import parser_of, syntax_error
 
-    _check_text(text)
+    _check_length(len(text))
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(f"The filter's character {error.start + 1} is not valid Unicode; type it as UTF-8.") from None
     try:
         parsed = cast("Parsed", parser_of(tuple(fields)).parse(text))
     except UnexpectedInput as error:
@@ -58,14 +62,6 @@ def parse_filters(texts: Iterable[str], fields: Sequence[Field] = PAPER_FIELDS) 
     texts = list(texts)
     _check_length(sum(map(len, texts)))
     return all_of(*(parse_filter(text, fields) for text in texts))
-
-
-def _check_text(text: str) -> None:
-    _check_length(len(text))
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise InputError(f"The filter's character {error.start + 1} is not valid Unicode; type it as UTF-8.") from None
 
 
 def _check_length(length: int) -> None:

@@ -21,7 +21,7 @@ class Boost:
     """A boost by a forecast.
 
     Attributes:
-        field: Of the forecast, a percentile from 0 to 100.
+        field: Field of the forecast, a percentile from 0 to 100.
         strength: Between 0 and 1: a rank is multiplied by 1 + strength / 2 for the percentile 0, by 1 for 50, and by
             1 - strength / 2 for 100.
     """

@@ -123,11 +123,7 @@ def _bibtex_entry(paper: Paper, key: str) -> str:
         "language": escaped(paper.language),
         "note": "Retracted" if paper.retracted else "",
     }
-    return _written(kind, key, {name: value for name, value in fields.items() if value})
-
-
-def _written(kind: str, key: str, fields: Mapping[str, str]) -> str:
-    lines = "".join(f"  {name} = {{{value}}},\n" for name, value in fields.items())
+    lines = "".join(f"  {name} = {{{value}}},\n" for name, value in fields.items() if value)
     return f"@{kind}{{{key},\n{lines}}}\n"
 
 

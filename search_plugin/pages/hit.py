@@ -18,7 +18,7 @@ class Hit:
     """One paper found.
 
     Attributes:
-        rank: From 1, over all pages.
+        rank: Position from 1, over all pages.
         paper: The paper as indexed.
         score: Fused score; comparable within one search only.
         legs: Each leg's rank, raw score and contribution; legs that did not find it are absent.

@@ -21,7 +21,7 @@ class Page:
 
     Attributes:
         index: Name of the index searched.
-        query: As it was searched.
+        query: The query as it was searched.
         mode: By words, by meaning or both; `listing` for a search without words.
         fusion: How the legs were joined.
         joined_by: Who joined them: `ses` or `engine`.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
@@ -11,7 +12,7 @@ from search_plugin.contract.ordering import NEWEST_FIRST
 from search_plugin.contract.plan import Plan, VectorClause
 from search_plugin.request import SearchRequest
 from search_plugin.understanding.expansion.acronyms import long_forms
-from search_plugin.understanding.expansion.expand import Expanded, Synonyms, expand
+from search_plugin.understanding.expansion.expand import expand
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,24 +36,21 @@ def plan_of(index: Index, request: SearchRequest, vectors: tuple[VectorClause, .
     words = request.searched if request.mode != "vector" else ""
     column = index.schema.single(request.collapse).name if request.collapse else ""
     order = None if request.searched else request.sort or NEWEST_FIRST
-    plain, notions = (None, ()) if request.verbatim else _expanded(index, words, request.synonyms)
-    return Plan(
+    plan = Plan(
         words,
         vectors,
         request.filter,
         request.window,
-        request.exact,
-        request.title_boost,
-        column,
-        order,
-        plain,
-        notions,
+        exact=request.exact,
+        title_boost=request.title_boost,
+        column=column,
+        order=order,
     )
-
-
-def _expanded(index: Index, words: str, synonyms: Synonyms) -> Expanded:
-    """Return words with their other spellings, synonyms, and the long forms of acronyms."""
-    return expand(words, index.schema.language, synonyms={**long_forms(index, words), **synonyms})
+    if request.verbatim:
+        return plan
+    synonyms = {**long_forms(index, words), **request.synonyms}
+    plain, notions = expand(words, index.schema.language, synonyms=synonyms)
+    return replace(plan, plain=plain, notions=notions)
 
 
 def _query_vector(index: Index, encoder: TextEncoder | None, query: str) -> np.ndarray:

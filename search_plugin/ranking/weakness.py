@@ -23,7 +23,7 @@ class Floor:
     """The least that a hit should reach with a model.
 
     Attributes:
-        least: Of the similarity and the weighted share of words together.
+        least: The least sum of the similarity and the weighted share of words.
         words: Weight of the share of the query's words that the paper holds.
     """
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from functools import lru_cache
 from itertools import zip_longest
 
 from search_plugin.understanding.spelling import Corrected
@@ -32,6 +31,7 @@ _SMALL_WORDS = {
     "finnish": "ja on ei tai sekä miten että",
     "indonesian": "dan pada yang dengan untuk dari di dalam adalah",
 }
+_ALL_SMALL_WORDS = frozenset(" ".join(_SMALL_WORDS.values()).split())
 _ENDINGS = {
     "german": r"(?<=...)(ung|ungen|heit|keit|lich|ische[nrsm]?|krankheit|schaft)$",
     "french": r"(ement|aux|euse|eux|ique|iques|ées?)$",
@@ -70,7 +70,7 @@ def foreign_language(looked: Corrected, language: str) -> str:
     typed = [token[0] for token in TOKEN.finditer(looked.words)]
     words = [word.lower() for word in typed]
     others = [word for word in dict.fromkeys(words) if term_of(word, language)]
-    few = len(set(others) - _small_words()) < FEWEST_WORDS
+    few = len(set(others) - _ALL_SMALL_WORDS) < FEWEST_WORDS
     if few:
         words = [word.lower() for word, after in zip_longest(typed, typed[1:], fillvalue="") if not _named(word, after)]
     signs = {name: _signs(words, unknown, name) for name in _SMALL_WORDS}
@@ -84,11 +84,6 @@ def foreign_language(looked: Corrected, language: str) -> str:
     missing = sum(word in unknown for word in others)
     # One word alone may be a misspelling, or a name.
     return best if missing and 2 * missing >= len(others) and len(words) > 1 else ""
-
-
-@lru_cache(maxsize=1)
-def _small_words() -> frozenset[str]:
-    return frozenset(word for words in _SMALL_WORDS.values() for word in words.split())
 
 
 def _named(word: str, after: str) -> bool:

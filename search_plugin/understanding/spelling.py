@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 from corpora.paper import Paper
 from search_plugin.contract.engine import Index
@@ -34,7 +33,7 @@ FEWEST = 3
 FEWEST_OF_LONG = 2
 """The same for a word of `SHORTEST_OF_TWO` letters or more, which hardly resembles another by chance."""
 
-_USUAL = """
+_QUESTIONS = """
 about above across after again against almost along already although always among another because been before being
 below best better between both could does doing down during each either every from give given have having help here
 instead just keep know less like made make many might more most much must near necessary never often once only other
@@ -42,6 +41,7 @@ ought over prove question quite rather really same shall should since some still
 then there these they thing think those though through together toward under until upon used using versus very want
 were what when where whether which while whose will with within without work would your yourself
 """
+_USUAL = frozenset(_QUESTIONS.split())
 """Words that people use in questions, and that hardly any abstract holds."""
 
 SAMPLE = 40
@@ -63,13 +63,11 @@ class Corrected:
         words: The words to search for.
         changes: By word as typed, what replaced it.
         unknown: Words that no paper holds, as typed.
-        known: How many of the other words some paper holds; without stop words.
     """
 
     words: str
     changes: Mapping[str, str] = field(default_factory=dict)
     unknown: tuple[str, ...] = ()
-    known: int = 0
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -89,9 +87,9 @@ def look_up_words(index: Index, text: str) -> Corrected:
     held = index.word_counts(words)
     unknown = tuple(word for word in words if not held[word] and not _UNSPACED_RUN.match(word))
     if unknown:
-        known = _spelled_otherwise(index, text, unknown)
-        unknown = tuple(word for word in unknown if word not in known)
-    return Corrected(text, unknown=unknown, known=len(words) - len(unknown))
+        others = _spelled_otherwise(index, text, unknown)
+        unknown = tuple(word for word in unknown if word not in others)
+    return Corrected(text, unknown=unknown)
 
 
 def _spelled_otherwise(index: Index, text: str, unknown: Sequence[str]) -> set[str]:
@@ -108,17 +106,8 @@ def correct(index: Index, looked: Corrected) -> Corrected:
     if not wanted or len(wanted) > MOST_CORRECTED:
         return looked
     changes = {word: better for word in wanted if (better := _nearest(index, word))}
-    return Corrected(
-        with_changes(looked.words, changes),
-        changes,
-        tuple(word for word in looked.unknown if word not in changes),
-        looked.known,
-    )
-
-
-@lru_cache(maxsize=1)
-def _usual() -> frozenset[str]:
-    return frozenset(_USUAL.split())
+    unknown = tuple(word for word in looked.unknown if word not in changes)
+    return Corrected(with_changes(looked.words, changes), changes, unknown)
 
 
 def with_changes(text: str, changes: Mapping[str, str]) -> str:
@@ -128,7 +117,7 @@ def with_changes(text: str, changes: Mapping[str, str]) -> str:
 
 def _may_be_misspelled(word: str) -> bool:
     """Return whether a word is written as a person writes a word: with a capital at its beginning at most."""
-    return word.isalpha() and word[1:].islower() and len(word) >= SHORTEST and word.lower() not in _usual()
+    return word.isalpha() and word[1:].islower() and len(word) >= SHORTEST and word.lower() not in _USUAL
 
 
 def _parts(text: str) -> Iterator[str]:

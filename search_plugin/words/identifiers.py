@@ -83,7 +83,7 @@ def read_identifiers(text: str) -> tuple[tuple[Identifier, ...], str]:
     rest = " ".join(" ".join([*parts, divided[at:]]).split()).strip(" ,;.()[]")
     words = [word for word in re.split(r"[\s,;]+", rest) if word]
     guesses: list[Identifier] = []
-    if all(_can_be_an_id(word, alone=len(words) == 1 and not found) for word in words):
+    if (len(words) == 1 and not found) or all(any(map(str.isdigit, word)) for word in words):
         guesses = [guess for word in words for guess in _guessed(word)]
     distinct = dict.fromkeys([*(Identifier(one.kind, one.value) for one in found), *guesses])
     return tuple(distinct)[:MOST], rest
@@ -98,10 +98,6 @@ def _forms(kind: str, value: str) -> tuple[str, ...]:
     if kind == "arxiv":
         return (value, *(f"{value}v{version}" for version in range(1, 10)))
     return _cases(value) if kind in ("doi", "pmc") else (value,)
-
-
-def _can_be_an_id(word: str, *, alone: bool) -> bool:
-    return alone or any(character.isdigit() for character in word)
 
 
 def _guessed(word: str) -> Iterator[Identifier]:

@@ -170,10 +170,5 @@ def _agree(one: Name, other: Name) -> bool:
             return False
     if "".join(one.given) == "".join(other.given):
         return True
-    return all(_compatible(a, b) for a, b in zip(one.given, other.given, strict=False))
-
-
-def _compatible(one: str, other: str) -> bool:
-    if len(one) == 1 or len(other) == 1:
-        return one[0] == other[0]
-    return one == other
+    pairs = zip(one.given, other.given, strict=False)
+    return all(a[0] == b[0] if 1 in (len(a), len(b)) else a == b for a, b in pairs)

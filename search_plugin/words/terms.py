@@ -19,7 +19,7 @@ vowels."""
 TOKEN = re.compile(f"([{UNSPACED}]+)|[^\\W_{UNSPACED}]+(?:[{MARKS}][^\\W_{UNSPACED}]*)*")
 
 SPACED = {code: chr(code).lower() if chr(code).isalnum() else " " for code in range(128)}
-"""Of ASCII: letters in lower case, and a space for all that is no letter or digit. `str.translate` with it finds words
+"""ASCII with letters in lower case, and a space for all that is no letter or digit. `str.translate` with it finds words
 ten times as fast as a regular expression."""
 
 _LETTERS = str.maketrans(

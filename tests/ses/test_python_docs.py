@@ -54,6 +54,7 @@ def test_every_example_of_the_page_runs(tmp_path, monkeypatch, capsys):
     assert "1 Masks and the spread of a virus" in printed
     assert "(('Nature', 1), ('The Lancet', 1))" in printed
     assert "(('masks', 1), ('schools', 1))" in printed
+    assert "hybrid - lexical" in printed
     assert "not found There is no index 'other'" in printed
 
 
@@ -79,14 +80,14 @@ def test_every_public_function_is_there_with_its_arguments(called):
             assert f"| `{called}.{name}` |" in page or f"{called}.{name}" in ENGINES_OWN
 
 
-@pytest.mark.parametrize("kind", [ses.Page, ses.Hit, ses.Paper, ses.IndexReport, ses.AuthorClusters])
+@pytest.mark.parametrize("kind", [ses.Page, ses.Hit, ses.Paper, ses.IndexReport, ses.AuthorClusters, ses.Evaluation])
 def test_every_attribute_of_a_result_is_there(kind):
     section = PAGE.read_text().partition(f"### `ses.{kind.__name__}`")[2].partition("\n### ")[0]
     names = {one.name for one in dataclasses.fields(kind)}
     for name, held in public(kind):
         assert (written(name, held) if inspect.isfunction(held) else f"| `{name}` |") in section
         names.discard(name)
-    assert not names
+    assert [name for name in names if f"| `{name}` |" not in section] == []
 
 
 def test_every_name_and_every_option_is_there():

@@ -26,8 +26,8 @@ index = library["mine"]
 reveal_type(index)  # ses.opened.OpenIndex
 page = index.search("virus", filter=["year>=2000"], facets="journal", size=3, weights={"prx": 0.7})
 reveal_type(page)  # search_plugin.pages.page.Page
-reveal_type(page[0])  # search_plugin.pages.page.Hit
-reveal_type(page[:2])  # tuple[search_plugin.pages.page.Hit, ...]
+reveal_type(page[0])  # search_plugin.pages.hit.Hit
+reveal_type(page[:2])  # tuple[search_plugin.pages.hit.Hit, ...]
 reveal_type([hit.paper for hit in page])  # list[corpora.paper.Paper]
 reveal_type(index["a"].authors)  # tuple[str, ...]
 reveal_type(list(index))  # list[corpora.paper.Paper]
@@ -36,6 +36,8 @@ reveal_type(library.feeds.get("air"))  # products.feeds.feed.Feed
 reveal_type(library.describe("mine").papers)  # int
 with ses.open() as opened:
     reveal_type(opened)  # ses.library.Library
+reveal_type(ses.measure({}, {}))  # ses.evaluation.result.Evaluation
+reveal_type(index.evaluate("scifact").mean("AP"))  # float
 reveal_type(ses.load_model().encode(["a"]).shape)  # tuple[Any, ...]
 index.search("virus", sise=3)  # type: ignore[call-arg]
 index.search(None)  # type: ignore[arg-type]
@@ -101,7 +103,7 @@ def test_types_under_strict_checks(installed, tmp_path):
         ("ses.Paper(ti", {"title="}),
         ("ses.open().", {"index", "feeds", "describe", "default", "rebuild"}),
         ("ses.open().index('a', fre", {"fresh="}),
-        ("ses.open()['a'].", {"search", "similar", "similar_text", "show", "find", "suggest"}),
+        ("ses.open()['a'].", {"search", "similar", "similar_text", "show", "find", "suggest", "evaluate"}),
         ("ses.open()['a'].search('x').", {"hits", "facets", "notes", "to_dataframe"}),
         ("ses.open()['a'].search('x')[0].", {"paper", "score", "doi", "link", "weak"}),
         ("[hit.paper for hit in ses.open()['a'].search('x')][0].", {"title", "authors", "year", "extra"}),

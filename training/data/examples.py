@@ -27,10 +27,9 @@ MOST_TRIPLETS = 5
 class Example:
     """One example.
 
-    Attributes:
-        texts: The text itself; or the query, its positive and negatives, or its candidates.
-        targets: One class, some labels, one value, a score a candidate, a vector, or nothing.
-        line: The line on which its record begins.
+    The texts are the text itself; or the query, its positive and negatives, or its candidates. The targets are one
+    class, some labels, one value, a score a candidate, a vector, or nothing. The line is that on which the record
+    begins.
     """
 
     texts: tuple[str, ...]
@@ -40,12 +39,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Unusable:
-    """A record that gives no example.
-
-    Attributes:
-        line: The line on which it begins.
-        reason: Why it gives none.
-    """
+    """A record that gives no example: the line on which it begins, and why it gives none."""
 
     line: int
     reason: str

@@ -16,47 +16,32 @@ from eval.frozen import Frozen, ids_of, read_frozen, title_key
 from training.data.builders.base import PaperRecord
 from training.data.records import read_records
 
-
-@dataclass(frozen=True, slots=True)
-class Names:
-    """Keys that identify a paper.
-
-    Attributes:
-        ids: Identifiers as `eval.frozen.ids_of` gives them.
-        title: Key of the title as `eval.frozen.title_key` gives it.
-    """
-
-    ids: frozenset[str]
-    title: str
+PaperKeys = tuple[frozenset[str], str]
+"""What identifies a paper: identifiers as `ids_of` gives them, and the key of its title as `title_key` gives it."""
 
 
-def names_of(paper: Mapping[str, Any]) -> Names:
+def keys_of(paper: Mapping[str, Any]) -> PaperKeys:
     """Return the keys that identify a paper."""
-    return Names(frozenset(ids_of(paper)), title_key(paper.get("title")))
+    return frozenset(ids_of(paper)), title_key(paper.get("title"))
 
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """Recognizes papers of evaluation sets by id and by title.
-
-    Attributes:
-        ids: Identifiers as `eval.frozen.ids_of` gives them.
-        titles: Keys of titles as `eval.frozen.title_key` gives them.
-    """
+    """Recognizes papers of evaluation sets by identifiers and keys of titles (`ids_of` and `title_key`)."""
 
     ids: frozenset[str] = frozenset()
     titles: frozenset[str] = frozenset()
 
-    def reason(self, record: Mapping[str, Any], own: Names | None = None) -> str:
+    def reason(self, record: Mapping[str, Any], own: PaperKeys | None = None) -> str:
         """Return why a record is refused, empty if it is not; the papers inside a record are checked too.
 
         The record is a paper, or a record of a task; `own` are the keys of the record itself, if they are known
         already.
         """
-        for names in (own or names_of(record), *map(names_of, _inside(record))):
-            if not names.ids.isdisjoint(self.ids):
+        for ids, title in (own or keys_of(record), *map(keys_of, _inside(record))):
+            if not ids.isdisjoint(self.ids):
                 return "id of an evaluation set"
-            if names.title in self.titles:
+            if title in self.titles:
                 return "title of an evaluation set"
         # In DPR's form, a paper that asks is one text: its title, a separator and its abstract.
         query, question = record.get("query"), str(record.get("question") or "").partition("[SEP]")[0]
@@ -87,10 +72,10 @@ def read_papers(files: Sequence[Path], guard: Guard, counts: Counter[str]) -> It
             if isinstance(record, str):
                 found["malformed"] += 1
                 continue
-            names = names_of(record)
+            keys = keys_of(record)
             # For millions of papers, hashes take a fraction of the memory of titles.
-            own, title = set(map(hash, names.ids)), names.title
-            if reason := guard.reason(record, names):
+            own, title = set(map(hash, keys[0])), keys[1]
+            if reason := guard.reason(record, keys):
                 found[f"refused: {reason}"] += 1
             elif not own.isdisjoint(ids):
                 found["duplicate: id"] += 1

@@ -156,9 +156,9 @@ def _write(
     starts, targets, ends = array("q", [0]), array("d"), array("q")
     unusable: Counter[str] = Counter()
     columns = 0
-    examples = _usable(read_examples(task, path, card.separator, labels), unusable)
+    limited = islice(_usable(read_examples(task, path, card.separator, labels), unusable), task.limit)
     with (folder / "tokens.bin").open("wb") as tokens:
-        for block in _blocks(islice(examples, task.limit)):
+        for block in iter(lambda: list(islice(limited, _EXAMPLES_AT_ONCE)), []):
             for example in block:
                 columns = columns or len(example.texts)
                 if len(example.texts) != columns:
@@ -197,11 +197,6 @@ def _usable(examples: Iterator[object], unusable: Counter[str]) -> Iterator[Exam
             yield example
         else:
             unusable[example.reason] += 1  # type: ignore[attr-defined]
-
-
-def _blocks(examples: Iterator[Example]) -> Iterator[list[Example]]:
-    while block := list(islice(examples, _EXAMPLES_AT_ONCE)):
-        yield block
 
 
 def _open(folder: Path) -> Packed:

@@ -55,13 +55,13 @@ def parse_notes(notes: str) -> bool | None:
 
 @dataclass(frozen=True, slots=True)
 class FileLabel:
-    """A record of a file with a decision.
+    """A record of a file with a decision; its id and title may be empty.
 
     Attributes:
         line: Where it begins, from 1; the number of the record in an ASReview project.
-        id: The record's own id; may be empty.
-        title: Its title; may be empty.
-        identifiers: Such as `doi:10.1000/182`.
+        id: The record's own id.
+        title: The record's title.
+        identifiers: Identifiers such as `doi:10.1000/182`.
         included: The decision.
     """
 
@@ -74,14 +74,7 @@ class FileLabel:
 
 @dataclass(frozen=True, slots=True)
 class LabelFile:
-    """What a file says.
-
-    Attributes:
-        path: The file.
-        labels: Records with a decision.
-        undecided: Records without one.
-        rejected: Records that can't be read.
-    """
+    """The labels of a file, and how many of its records have no decision, or can't be read."""
 
     path: Path
     labels: tuple[FileLabel, ...]
@@ -91,12 +84,7 @@ class LabelFile:
 
 @dataclass(frozen=True, slots=True)
 class MatchedLabels:
-    """Labels of a file by the papers they belong to.
-
-    Attributes:
-        labels: Whether each paper is included, by id.
-        unknown: Lines of records that no candidate matches.
-    """
+    """Whether each paper is included, by id, and the lines of records that no candidate matches."""
 
     labels: Mapping[str, bool]
     unknown: tuple[int, ...]

@@ -6,7 +6,8 @@ The scores of both mean the same. They are converted here to the similarities th
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING, Any, Protocol
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -56,36 +57,48 @@ GRAPH = {"m": 16, "ef_construction": 100}
 """Edges per node and build candidates of every HNSW graph; set explicitly because defaults change."""
 
 
-class Dialect(Protocol):
+class Dialect(ABC):
     """How one product renders vectors."""
 
-    product: Product
-
-    def check(self, plugins: frozenset[str]) -> None:
-        """Raise `UnavailableError` if a plugin that ses needs is missing."""
-
-    def settings(self) -> dict[str, Any]:
-        """Return the index settings that vectors need."""
-
-    def vector(self, field: VectorField, quantization: str) -> dict[str, Any]:
-        """Return the mapping of a vector field, or raise `InputError` if the product does not support it."""
-
-    def nearest(self, field: str, vector: np.ndarray, k: int, candidates: int, where: QueryBody | None) -> QueryBody:
-        """Return the HNSW query for the k nearest papers, among the papers that match a filter."""
+    def __init__(self, product: Product) -> None:
+        self.product = product
 
     @property
     def filters_passages(self) -> bool:
         """Whether every filter of papers holds inside a graph search of their passages."""
+        return True
+
+    def check(self, plugins: frozenset[str]) -> None:  # noqa: B027 - most products need none
+        """Raise `UnavailableError` if a plugin that ses needs is missing."""
+
+    def settings(self) -> dict[str, Any]:
+        """Return the index settings that vectors need."""
+        return {}
+
+    @abstractmethod
+    def vector(self, field: VectorField, quantization: str) -> dict[str, Any]:
+        """Return the mapping of a vector field, or raise `InputError` if the product does not support it."""
+
+    @abstractmethod
+    def nearest(self, field: str, vector: np.ndarray, k: int, candidates: int, where: QueryBody | None) -> QueryBody:
+        """Return the HNSW query for the k papers nearest to a vector, (dimension,), of those that match a filter."""
+
+    @abstractmethod
+    def closeness_script(self, field: VectorField, vector: np.ndarray) -> dict[str, Any]:
+        """Return the script that scores a document by its closeness to a vector, (dimension,)."""
 
     def similarity(self, field: VectorField, vector: np.ndarray, where: QueryBody | None) -> QueryBody:
         """Return the query that scores every paper that matches a filter by its exact similarity."""
+        matching = [{"exists": {"field": field.name}}, *([where] if where else [])]
+        script = self.closeness_script(field, vector)
+        return {"script_score": {"query": {"bool": {"filter": matching}}, "script": script}}
 
 
 def raw_closeness(similarity: Similarity, score: float) -> float:
     """Return the similarity behind a Lucene score: the cosine, the dot product, or minus the Euclidean distance.
 
     Args:
-        similarity: Of the vector field.
+        similarity: Measure of the vector field.
         score: `(1 + cosine) / 2`; `1 / (1 + distance^2)`; `1 + dot` for a positive dot product, else `1 / (1 - dot)`:
             Lucene's `VectorSimilarityFunction`, which keeps scores above 0.
 

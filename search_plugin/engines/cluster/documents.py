@@ -24,19 +24,13 @@ if TYPE_CHECKING:
 
     from search_plugin.contract.schema import VectorField
 
-
 ATTRIBUTES = tuple(field.name for field in fields(Paper) if field.name != "extra")
 _MAX_ID_BYTES = 512
 _TYPES: dict[FieldKind, type | tuple[type, ...]] = {"number": (int, float), "keywords": list, "boolean": bool}
 
 
 class BulkRequest(NamedTuple):
-    """Lines of a bulk request.
-
-    Attributes:
-        ids: Of the papers, in order.
-        lines: Two for each paper that is written or updated, one for each that is deleted.
-    """
+    """Lines of a bulk request: two for each paper that is written or updated, one for each that is deleted."""
 
     ids: tuple[str, ...]
     lines: tuple[bytes, ...]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from corpora.errors import InputError
 from search_plugin.contract.schema import VectorField
 from search_plugin.engines.cluster import joining
-from search_plugin.engines.cluster.dialect import GRAPH, QueryBody
+from search_plugin.engines.cluster.dialect import GRAPH, Dialect, QueryBody
 from search_plugin.engines.cluster.errors import ClusterError
 from search_plugin.engines.cluster.product import Product
 from search_plugin.engines.cluster.queries import columns
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from search_plugin.contract.legs import Ranking
     from search_plugin.contract.plan import Plan
     from search_plugin.engines.cluster.joining import Searched
-
 
 MAX_DIMENSION = 4096
 MIN_DIMENSION_1BIT = 64
@@ -45,19 +44,8 @@ _SCRIPTS = {
 }
 
 
-class ElasticsearchDialect:
-    """See `Dialect`."""
-
-    def __init__(self, product: Product) -> None:
-        self.product = product
-        self.filters_passages = True
-
-    def check(self, plugins: frozenset[str]) -> None:
-        """Check nothing: vectors are part of every Elasticsearch."""
-
-    def settings(self) -> dict[str, Any]:
-        """Return the index settings that vectors need."""
-        return {}
+class ElasticsearchDialect(Dialect):
+    """Elasticsearch's vectors, which need no plugin and no setting."""
 
     def vector(self, field: VectorField, quantization: str) -> dict[str, Any]:
         """Return the mapping of a vector field, or raise `InputError` if the product does not support it."""
@@ -87,15 +75,10 @@ class ElasticsearchDialect:
         clause: dict[str, Any] = {"field": field, "query_vector": vector, "k": k, "num_candidates": candidates}
         return {"knn": clause | ({"filter": where} if where else {})}
 
-    def similarity(self, field: VectorField, vector: np.ndarray, where: QueryBody | None) -> QueryBody:
-        """Return the query that scores every paper that matches a filter by its exact similarity."""
+    def closeness_script(self, field: VectorField, vector: np.ndarray) -> dict[str, Any]:
+        """Return the script that scores a document by its closeness to a vector, (dimension,)."""
         source = _SCRIPTS[field.similarity].format(field=field.name)
-        return {
-            "script_score": {
-                "query": {"bool": {"filter": [{"exists": {"field": field.name}}, *([where] if where else [])]}},
-                "script": {"source": source, "params": {"vector": vector}},
-            }
-        }
+        return {"source": source, "params": {"vector": vector}}
 
 
 _RETRIEVERS = {"minmax": "linear", "rrf": "rrf"}

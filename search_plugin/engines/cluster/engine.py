@@ -41,15 +41,10 @@ if TYPE_CHECKING:
 
 
 class ClusterEngine:
-    """Keeps indexes in an OpenSearch or Elasticsearch cluster; see `Engine`.
+    """Keeps indexes in an OpenSearch or Elasticsearch cluster, `http://HOST:PORT` or several with commas; see `Engine`.
 
-    Args:
-        url: `http://HOST:PORT`, or several with commas between.
-        connection: Credentials and settings.
-
-    Raises:
-        InputError: If the URL can't be read.
-        UnavailableError: If the cluster doesn't answer, or isn't one that ses works with.
+    Raises `InputError` if the URL can't be read, and `UnavailableError` if the cluster doesn't answer, or isn't one
+    that ses works with.
     """
 
     def __init__(self, url: str, connection: Connection | None = None) -> None:

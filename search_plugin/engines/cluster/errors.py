@@ -48,10 +48,10 @@ class ClusterError(UnavailableError):
     """A failed request.
 
     Args:
-        sentence: What is wrong.
-        status: Of the HTTP reply; 0 where none came.
+        sentence: One sentence: what is wrong.
+        status: Status of the HTTP reply; 0 if none came.
         type_name: The cluster's name for the error, such as `resource_already_exists_exception`.
-        hint: What to do.
+        hint: Advice for the user.
     """
 
     def __init__(self, sentence: str, status: int = 0, type_name: str = "", hint: str = "") -> None:

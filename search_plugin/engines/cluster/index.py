@@ -54,7 +54,6 @@ if TYPE_CHECKING:
     from search_plugin.engines.cluster.lease import Lease
     from search_plugin.engines.cluster.transport import Cluster, RetryPolicy
 
-
 PAGE = 1_000
 """Papers asked for in one request."""
 
@@ -64,16 +63,7 @@ SEGMENT_BYTES = 5 << 30
 
 
 class ClusterIndex:
-    """One generation of an index; see `Index`.
-
-    Args:
-        cluster: The cluster.
-        dialect: How its product writes vectors.
-        name: Name of the index for users.
-        generation: Number of the generation.
-        schema: Content of the index.
-        lease: The right to write; None for readers.
-    """
+    """One generation of an index; see `Index`. A lease is the right to write; readers have none."""
 
     def __init__(
         self, cluster: Cluster, dialect: Dialect, name: str, generation: int, schema: IndexSchema, lease: Lease | None

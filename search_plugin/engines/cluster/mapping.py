@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from search_plugin.contract.ordering import Sort
     from search_plugin.contract.schema import Bm25
 
-
 BUILT_IN = ("english", "cjk")
 """Languages for which both products' own analyzer is used."""
 
@@ -149,8 +148,8 @@ def added_mapping(
     return {"_meta": {"ses": {**facts, "schema": to_stored(wider)}}, "properties": added}
 
 
-def schema_of(mappings: Mapping[str, Any], told: str) -> IndexSchema:
-    """Return the schema that an index, named by `told`, was made with; `UnavailableError` if ses can't read it."""
+def schema_of(mappings: Mapping[str, Any], label: str) -> IndexSchema:
+    """Return the schema that an index, named by `label`, was made with; `UnavailableError` if ses can't read it."""
     try:
         schema = from_stored(mappings["_meta"]["ses"]["schema"])
         # Each format occurs once, and is one that a model of ses can have.
@@ -158,21 +157,21 @@ def schema_of(mappings: Mapping[str, Any], told: str) -> IndexSchema:
     except (KeyError, TypeError, ValueError):
         sound = False
     if not sound:
-        raise UnavailableError(f"{told} is damaged, or not made by this version of ses", "index again with <fresh>")
+        raise UnavailableError(f"{label} is damaged, or not made by this version of ses", "index again with <fresh>")
     return schema
 
 
-def check_open(settings: Mapping[str, Any], physical: str, told: str) -> None:
+def check_open(settings: Mapping[str, Any], physical: str, label: str) -> None:
     """Raise `UnavailableError` if an index is closed."""
     if settings.get("verified_before_close") == "true":
         raise UnavailableError(
-            f"{told[0].upper()}{told[1:]} is closed, by somebody or by a trial of BM25 that was killed; open it with "
+            f"{label[0].upper()}{label[1:]} is closed, by somebody or by a trial of BM25 that was killed; open it with "
             f"POST /{physical}/_open, and try again."
         )
 
 
 def check_unchanged(
-    mappings: Mapping[str, Any], settings: Mapping[str, Any], schema: IndexSchema, dialect: Dialect, told: str
+    mappings: Mapping[str, Any], settings: Mapping[str, Any], schema: IndexSchema, dialect: Dialect, label: str
 ) -> None:
     """Raise `UnavailableError` if somebody has changed what the fields of an index are, or how words are scored."""
     properties = properties_of(schema, dialect)
@@ -180,13 +179,13 @@ def check_unchanged(
     added = (f"properties.{name}" for name in mappings.get("properties", {}) if name not in properties)
     if changed := next(chain(_differences(expected, mappings, ""), added), ""):
         raise UnavailableError(
-            f"The mapping of {told} was changed by somebody else (at {changed})",
+            f"The mapping of {label} was changed by somebody else (at {changed})",
             "undo that, or index again with <fresh>",
         )
     scoring = {"similarity": similarity_of(schema.bm25), **analysis_of(schema)}
     if changed := next(_differences(scoring, settings, ""), ""):
         raise UnavailableError(
-            f"The setting {changed} of {told} was changed by somebody else, or by a trial of BM25 that was killed",
+            f"The setting {changed} of {label} was changed by somebody else, or by a trial of BM25 that was killed",
             "set it back, or index again with <fresh>",
         )
 

@@ -23,7 +23,7 @@ import orjson
 from corpora.errors import UnavailableError
 from search_plugin.contract.schema import VectorField
 from search_plugin.engines.cluster import joining
-from search_plugin.engines.cluster.dialect import GRAPH, QueryBody
+from search_plugin.engines.cluster.dialect import GRAPH, Dialect, QueryBody
 from search_plugin.engines.cluster.errors import ClusterError
 from search_plugin.engines.cluster.product import Product
 from search_plugin.engines.cluster.queries import columns
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from search_plugin.contract.plan import Plan
     from search_plugin.engines.cluster.joining import Searched
 
-
 PLUGIN = "opensearch-knn"
 
 _SPACES = {"cosine": "cosinesimil", "dot": "innerproduct", "l2": "l2"}
@@ -45,13 +44,13 @@ _FILTERS_PASSAGES_SINCE = (3, 5)
 _COMPRESSED = {"int4": "8x", "1bit": "32x"}
 
 
-class OpenSearchDialect:
-    """See `Dialect`."""
+class OpenSearchDialect(Dialect):
+    """OpenSearch's vectors."""
 
-    def __init__(self, product: Product) -> None:
-        self.product = product
-        # Earlier versions apply most filters to the passages themselves, which have none of the papers' fields.
-        self.filters_passages = product.version >= _FILTERS_PASSAGES_SINCE
+    @property
+    def filters_passages(self) -> bool:
+        """Whether filters hold inside a search of passages; older versions apply most to the passages themselves."""
+        return self.product.version >= _FILTERS_PASSAGES_SINCE
 
     def check(self, plugins: frozenset[str]) -> None:
         """Raise `UnavailableError` if the k-NN plugin is missing."""
@@ -84,15 +83,10 @@ class OpenSearchDialect:
         clause: dict[str, Any] = {"vector": vector, "k": k, "method_parameters": {"ef_search": candidates}}
         return {"knn": {field: clause | ({"filter": where} if where else {})}}
 
-    def similarity(self, field: VectorField, vector: np.ndarray, where: QueryBody | None) -> QueryBody:
-        """Return the query that scores every paper that matches a filter by its exact similarity."""
+    def closeness_script(self, field: VectorField, vector: np.ndarray) -> dict[str, Any]:
+        """Return the script that scores a document by its closeness to a vector, (dimension,)."""
         parameters = {"field": field.name, "query_value": vector, "space_type": _SPACES[field.similarity]}
-        return {
-            "script_score": {
-                "query": {"bool": {"filter": [{"exists": {"field": field.name}}, *([where] if where else [])]}},
-                "script": {"lang": "knn", "source": "knn_score", "params": parameters},
-            }
-        }
+        return {"lang": "knn", "source": "knn_score", "params": parameters}
 
 
 HYBRID_PLUGIN = "opensearch-neural-search"

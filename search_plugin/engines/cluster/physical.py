@@ -14,7 +14,6 @@ from search_plugin.engines.cluster.errors import SEEING, ClusterError, unseen
 if TYPE_CHECKING:
     from search_plugin.engines.cluster.transport import Cluster
 
-
 _PHYSICAL = re.compile(r"ses\.(?P<name>[a-z0-9][a-z0-9_-]*)\.v(?P<generation>\d+)")
 
 

@@ -26,13 +26,7 @@ SUPPORTED: dict[ProductName, tuple[tuple[int, int], ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """What a server is.
-
-    Attributes:
-        kind: Which engine.
-        number: The version as the server reports it.
-        version: Major and minor.
-    """
+    """What a server is: its version as the server reports it, and major and minor as numbers."""
 
     kind: ProductName
     number: str

@@ -43,15 +43,10 @@ _NOT_RECOVERED = "1"
 
 
 class Cluster:
-    """An OpenSearch or Elasticsearch cluster, asked once what it is.
+    """An OpenSearch or Elasticsearch cluster, asked once what it is, by the URLs of its nodes with commas between.
 
-    Args:
-        url: Of its nodes, with commas between.
-        connection: Credentials and settings.
-
-    Raises:
-        InputError: If the URL can't be read.
-        UnavailableError: If it doesn't answer, isn't one that ses works with, or its client isn't installed.
+    Raises `InputError` if a URL can't be read, and `UnavailableError` if the cluster doesn't answer, isn't one that ses
+    works with, or its client isn't installed.
     """
 
     def __init__(self, url: str, connection: Connection) -> None:

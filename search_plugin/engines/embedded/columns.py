@@ -1,8 +1,8 @@
-"""The papers' values by field, for filters, so that these read no paper.
+"""The papers' values by field, as the word index keeps them, and as columns, so that filters read no paper.
 
-Numbers are an array with one value per row. All other kinds have an inverted index: for each value, the rows that hold
-it. A value is stored as 64 bits of its BLAKE2b hash; the chance that two of ten million values have the same hash is
-one in 370,000.
+In columns, numbers are an array with one value per row. All other kinds have an inverted index: for each value, the
+rows that hold it. A value is stored as 64 bits of its BLAKE2b hash; the chance that two of ten million values have the
+same hash is one in 370,000.
 
 Columns cover a range of rows and are derived from the papers' records. Column folders are named after the rows that
 they cover, and are moved into place complete. Columns of later rows are kept in memory until `finish` writes them.
@@ -15,21 +15,68 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from datetime import date
 from functools import lru_cache, reduce
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from corpora.dates import first_day
 from search_plugin.contract import tree
 from search_plugin.engines.embedded.derived import Derived, deriving, newest
 from search_plugin.engines.embedded.errors import reads_stored
-from search_plugin.engines.embedded.fields import COMPARED, held_values, number_of
 from search_plugin.engines.embedded.files import mapped
 
 if TYPE_CHECKING:
     import numpy as np
 
     from corpora.paper import Paper
-    from search_plugin.engines.embedded.fields import Kinds
+    from search_plugin.contract.schema import IndexSchema
+
+
+Kinds = Mapping[str, str]
+"""The kind of each field that can be used in filters, by name."""
+
+COMPARED = ("number", "date")
+"""Kinds whose values are stored as ordered numbers."""
+
+
+def kinds_of(schema: IndexSchema) -> Kinds:
+    """Return the kinds of an index's fields, without those of text."""
+    return {field.name: field.kind for field in schema.fields if field.kind != "text"}
+
+
+def number_of(value: tree.Value) -> float:
+    """Return a number, or the ordinal of a date's first day."""
+    return float(date.fromisoformat(first_day(value)).toordinal() if isinstance(value, str) else value)
+
+
+def held_values(paper: Paper, kinds: Kinds) -> dict[str, Any]:
+    """Return a paper's values by field, without missing ones.
+
+    Numbers and dates are floats, booleans True, and lists have no repetitions.
+    """
+    held: dict[str, Any] = {}
+    for name, kind in kinds.items():
+        value = paper.value(name)
+        if value is None:
+            continue
+        if kind in COMPARED:
+            held[name] = number_of(value)  # type: ignore[arg-type]  # a list is of another kind
+        else:
+            held[name] = list(dict.fromkeys(value)) if isinstance(value, tuple) else value
+    return held
+
+
+def compared_path(name: str, kinds: Kinds) -> str:
+    """Return the name under which the word index keeps a field's number; field names have no capitals."""
+    return f"fields.{name}Day" if kinds[name] == "date" else f"fields.{name}"
+
+
+def to_json(held: Mapping[str, Any], kinds: Kinds) -> dict[str, Any]:
+    """Return values for the word index: a date by its day for filters, and by its year for facets."""
+    days = {f"{name}Day": value for name, value in held.items() if kinds[name] == "date"}
+    years = {name: float(date.fromordinal(int(held[name])).year) for name in held if kinds[name] == "date"}
+    return {**held, **days, **years}
 
 
 NAME = "columns"
@@ -73,9 +120,9 @@ class Columns:
 
     Attributes:
         start: The first row.
-        stop: One past the last row.
-        numbers: By field, float64 (stop - start,), NaN if missing.
-        postings: By field.
+        stop: The row after the last one.
+        numbers: Numbers by field, float64 (stop - start,), NaN if missing.
+        postings: Postings by field.
     """
 
     start: int
@@ -189,7 +236,7 @@ def passing(
     Args:
         where: The filter.
         parts: Columns of all rows; a field without a column has no values.
-        count: Of rows.
+        count: Number of rows.
         saying: Does the same for filters of words alone, which have no columns.
 
     Returns:

@@ -25,13 +25,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """A derived folder.
-
-    Attributes:
-        path: The folder.
-        covered: How many rows or vectors it covers.
-        sizes: The bytes of each file.
-    """
+    """A derived folder, how many rows or vectors it covers, and the bytes of each of its files."""
 
     path: Path
     covered: int

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from search_plugin.contract.engine import MOST_VALUES, too_many
 from search_plugin.contract.legs import Facets
 from search_plugin.contract.plan import LISTED
-from search_plugin.engines.embedded.lexical import matching
-from search_plugin.engines.embedded.queries import among, both, either, to_tantivy
+from search_plugin.engines.embedded.queries import among, both, either, matching, to_tantivy
 from search_plugin.filters.matching import joined
 
 if TYPE_CHECKING:

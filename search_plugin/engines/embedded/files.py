@@ -62,12 +62,7 @@ class Appended:
 
 
 class Files:
-    """The appended files of one generation.
-
-    Args:
-        folder: Of the generation.
-        dimensions: Of the vectors, by field.
-    """
+    """The appended files of one generation, in a folder; `dimensions` are those of the vectors, by field."""
 
     def __init__(self, folder: Path, dimensions: Mapping[str, int]) -> None:
         import numpy as np

@@ -39,19 +39,12 @@ if TYPE_CHECKING:
     from search_plugin.contract.plan import Counting, Plan
     from search_plugin.contract.tree import Filter
 
-
 _NAME = "facts.json"
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """A generation's facts.
-
-    Attributes:
-        begun: The schema it was begun with.
-        schema: The same with the fields that were added since.
-        source: What it is built from.
-    """
+    """A generation's schema as it was begun with, with the fields that were added since, and its source."""
 
     begun: IndexSchema
     schema: IndexSchema
@@ -102,14 +95,7 @@ def create_generation(folder: Path, schema: IndexSchema) -> None:
 
 @explains_errors
 class EmbeddedIndex:
-    """One generation of an index; see `Index`. Threads may share it; one process writes at a time.
-
-    Args:
-        name: Name of the index.
-        generation: Number of the generation.
-        schema: Content of the index.
-        folder: Folder of the generation.
-    """
+    """One generation of an index; see `Index`. Threads may share it; one process writes at a time."""
 
     def __init__(self, name: str, generation: int, schema: IndexSchema, folder: Path) -> None:
         self.name, self.generation, self.schema, self.folder = name, generation, schema, folder

@@ -9,7 +9,7 @@ from corpora.errors import InputError
 from search_plugin.contract.legs import Listing, Scored, ranked
 from search_plugin.contract.ordering import TITLE
 from search_plugin.contract.plan import LEXICAL
-from search_plugin.engines.embedded import lexical
+from search_plugin.engines.embedded import queries
 from search_plugin.engines.embedded.queries import rows_of
 from search_plugin.engines.embedded.vectors import nearest
 
@@ -36,7 +36,7 @@ def run_legs(snapshot: Snapshot, words: Words, schema: IndexSchema, plan: Plan) 
         legs[LEXICAL] = partial(lexical_leg, snapshot, words, plan)
     for clause in plan.vectors:
         legs[clause.field] = partial(vector_leg, snapshot, schema, plan, clause)
-    if len(legs) < 2 or snapshot.searcher.num_docs < lexical.LARGE:
+    if len(legs) < 2 or snapshot.searcher.num_docs < queries.LARGE:
         return {name: leg() for name, leg in legs.items()}
     from concurrent.futures import ThreadPoolExecutor
 
@@ -50,7 +50,7 @@ def run_legs(snapshot: Snapshot, words: Words, schema: IndexSchema, plan: Plan) 
 def lexical_leg(snapshot: Snapshot, words: Words, plan: Plan) -> list[Scored]:
     """Return the papers that match a plan's words, best first, ties by id."""
     best: dict[int, float] = {}
-    for query in lexical.ranking(words, snapshot.searcher, plan):
+    for query in queries.ranking(words, snapshot.searcher, plan):
         for row, score in zip(*rows_of(snapshot.searcher, query, plan.window), strict=True):
             best[row] = max(score, best.get(row, score))
     rows = sorted(best, key=lambda row: -best[row])[: plan.window]

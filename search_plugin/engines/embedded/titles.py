@@ -25,8 +25,8 @@ class Titles:
     """Sort keys of consecutive rows.
 
     Attributes:
-        keys: In UTF-8, one after the other, uint8 (bytes,).
-        ends: Where each one ends, int64 (rows,).
+        keys: The keys in UTF-8, one after the other, uint8 (bytes,).
+        ends: The end of each key, int64 (rows,).
     """
 
     keys: np.ndarray

@@ -31,7 +31,7 @@ def closeness(vectors: np.ndarray, query: np.ndarray, similarity: Similarity) ->
     Args:
         vectors: float32 (count, dimension).
         query: float32 (dimension,).
-        similarity: Which.
+        similarity: Measure of closeness.
 
     Returns:
         float32 (count,): cosine (0 for a zero vector), dot product, or minus Euclidean distance.
@@ -251,7 +251,7 @@ def nearest(
         matrix: float32 (vectors, dimension).
         query: float32 (dimension,).
         similarity: How closeness is measured.
-        count: How many to find.
+        count: Number of vectors to find.
         allowed: bool (vectors,), vectors that may be found; None for all.
         approximate: An index over the first vectors; without it the search is exact.
 

@@ -20,14 +20,13 @@ import orjson
 
 from corpora.writing import sync
 from search_plugin.engines.embedded.checksums import cheap, checksum
+from search_plugin.engines.embedded.columns import Kinds, held_values, kinds_of, to_json
 from search_plugin.engines.embedded.errors import reads_stored
-from search_plugin.engines.embedded.fields import Kinds, held_values, kinds_of, to_json
 from search_plugin.words.languages import get_language
 
 if TYPE_CHECKING:
     from corpora.paper import Paper
     from search_plugin.contract.schema import IndexSchema
-
 
 META = "meta.json"
 _KINDS = ("store", "term", "idx", "pos", "fieldnorm", "fast")
@@ -139,10 +138,10 @@ class Words:
     """An opened word index. If its folder can't be written, tantivy reads one of links, in which it can make its lock.
 
     Attributes:
-        folder: Where it is.
+        folder: Folder of the index.
         index: tantivy's.
         schema: tantivy's.
-        kinds: Of the fields.
+        kinds: Kinds of the fields, by name.
         prepare: Separates the words of a text.
         split: Returns the words of a prepared text, one for each position.
         analyze: Returns the indexed terms of a prepared text.

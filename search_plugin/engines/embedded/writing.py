@@ -18,20 +18,14 @@ if TYPE_CHECKING:
     from corpora.paper import Paper
     from search_plugin.contract.engine import Document
     from search_plugin.contract.schema import IndexSchema, VectorField
-    from search_plugin.engines.embedded.fields import Kinds
+    from search_plugin.engines.embedded.columns import Kinds
     from search_plugin.engines.embedded.files import Files
     from search_plugin.engines.embedded.records import Encoded
     from search_plugin.engines.embedded.snapshot import Snapshot
 
 
 class Written(NamedTuple):
-    """A paper to write.
-
-    Attributes:
-        paper: The paper.
-        encoded: As its record will hold it.
-        vectors: New ones by format, or the row that already holds them.
-    """
+    """A paper to write, as its record will hold it, with new vectors by format, or the row that already holds them."""
 
     paper: Paper
     encoded: Encoded

@@ -27,7 +27,7 @@ SHARE = 0.5
 _BRACKETS = re.compile(r"\(([^()]{2,10}?)(?:[;,:][^()]*)?\)")
 _ACRONYM = re.compile(r"(?=(?:.*[A-Z]){2})[A-Za-z][A-Za-z0-9]{1,7}")
 _TYPED_IN_CAPITALS = 2
-"""Of more words in capitals, none is an acronym for sure."""
+"""Words of a query in capitals; if there are more, none is an acronym for sure."""
 
 
 def acronyms_of(text: str) -> list[str]:

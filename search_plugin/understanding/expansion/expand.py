@@ -9,7 +9,7 @@ from typing import NamedTuple
 from corpora.documents import read_text
 from corpora.errors import InputError
 from search_plugin.contract.plan import Notion, Spelling
-from search_plugin.understanding.expansion import compounds, english
+from search_plugin.understanding.expansion.spellings import compounds, continues, plurals, transatlantic
 from search_plugin.words.languages import DEFAULT_LANGUAGE
 from search_plugin.words.terms import TOKEN, folded
 
@@ -18,8 +18,8 @@ Synonyms = Mapping[tuple[str, ...], tuple[str, ...]]
 
 Rule = Callable[[str], Sequence[str]]
 
-RULES: Mapping[str, Rule] = {"continents": english.transatlantic, "plurals": english.plurals}
-"""Of single words in English."""
+RULES: Mapping[str, Rule] = {"continents": transatlantic, "plurals": plurals}
+"""Kinds of spellings of single words in English."""
 
 COMPOUNDS = "compounds"
 KINDS = (COMPOUNDS, *RULES)
@@ -28,10 +28,10 @@ MOST_WORDS = 40
 """A longer text is pasted, and holds the words of its topic in more than one form."""
 
 MOST_SPELLINGS = 200
-"""Of a whole query, each searched in two fields: OpenSearch takes 1,024 clauses, of which a filter may be 512."""
+"""Spellings of a whole query, each searched in two fields: OpenSearch takes 1,024 clauses, a filter up to 512."""
 
 MOST_BYTES = 8 << 20
-"""Of a file of synonyms."""
+"""Largest file of synonyms."""
 
 _NONE: Synonyms = {}
 
@@ -67,7 +67,7 @@ def expand(
         meant = synonyms.get(tuple(map(folded, words)), ())
         others = {one.lower(): min(1.0, len(words) / len(TOKEN.findall(one))) for one in meant}
         if COMPOUNDS in kinds:
-            others |= dict.fromkeys(compounds.spellings(words), 1.0)
+            others |= dict.fromkeys(compounds(words), 1.0)
         if len(words) == 1 and language == "english":
             others |= {one: 1.0 for name, rule in RULES.items() if name in kinds for one in rule(words[0].lower())}
         spelled = [Spelling(text, weight) for text, weight in others.items() if text != typed.lower()][:left]
@@ -87,7 +87,7 @@ def _runs(text: str, synonyms: Synonyms) -> Iterator[tuple[list[str], str]]:
     at = 0
     while at < len(tokens):
         end = at + 1
-        while end < len(tokens) and compounds.continues(
+        while end < len(tokens) and continues(
             words[end - 1], words[end], text[tokens[end - 1].end() : tokens[end].start()]
         ):
             end += 1

@@ -14,7 +14,7 @@ from itertools import pairwise
 from corpora.errors import InputError
 from search_plugin.contract.engine import Index
 from search_plugin.contract.tree import Compare, OneOf
-from search_plugin.filters.matching import ANYTHING
+from search_plugin.filters.matching import word_like
 from search_plugin.filters.parse import quoted
 from search_plugin.understanding.meaning import Preference
 from search_plugin.understanding.preferences.frequency import rare_words
@@ -80,9 +80,9 @@ class _Segment:
     """The first or the last words of a query.
 
     Attributes:
-        typed: As they stand there.
-        topic: The others.
-        words: Those of the name, folded.
+        typed: The words as they stand there.
+        topic: The other words.
+        words: The words of the name, folded.
     """
 
     typed: str
@@ -225,7 +225,7 @@ def _candidates(index: Index, words: Sequence[str], distinctive: Set[str], names
     if distinctive & _SERIALS:
         asked += words
     starts = dict.fromkeys(word[:3] for word in asked if len(word) > 1 and word not in _SMALL | _SERIALS)
-    expressions = [_holding(start) for start in list(starts)[:MOST_STARTS]]
+    expressions = [word_like(start) for start in list(starts)[:MOST_STARTS]]
     if not expressions:
         return ()
 
@@ -236,9 +236,3 @@ def _candidates(index: Index, words: Sequence[str], distinctive: Set[str], names
             return _SEPARATOR
 
     return list(filter(None, index.remembered(f"venues with {' '.join(starts)}", look).split(_SEPARATOR)))
-
-
-def _holding(start: str) -> str:
-    """Return an expression for names with a word that begins like this; any letter may have an accent."""
-    letters = "".join(f"[{one}{one.upper()}]" if one.isascii() and one.isalpha() else "[^ -~]" for one in start)
-    return f"({ANYTHING}[ -/])?{letters}{ANYTHING}"

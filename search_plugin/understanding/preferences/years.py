@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from search_plugin.contract.tree import And, Compare, OneOf, Operator
@@ -80,8 +80,10 @@ def read_years(query: str) -> YearRead | None:
     if sure:
         topic = _PAPERS_ABOUT.sub("", topic, count=1) if _PAPERS_ABOUT.match(topic) else topic
     term = () if sure or when else (topic.split()[-1], str(first))
-    preference = _preference(first, last, when) if len(years) == 1 else _one_of(years)
-    return YearRead(preference, topic, sure, term)
+    if len(years) == 1:
+        return YearRead(_preference(first, last, when), topic, sure, term)
+    description = f"from {', '.join(map(str, years[:-1]))} or {years[-1]}"
+    return YearRead(Preference("year", OneOf("year", tuple(years)), description), topic, sure, term)
 
 
 def year_at_an_end(query: str) -> tuple[Preference, str] | None:
@@ -91,10 +93,6 @@ def year_at_an_end(query: str) -> tuple[Preference, str] | None:
         return None
     year = int(found["before"] or found["after"])
     return _preference(year, year, ""), (found["rest"] or found["topic"] or "").strip(" ,;")
-
-
-def _one_of(years: Sequence[int]) -> Preference:
-    return Preference("year", OneOf("year", tuple(years)), f"from {', '.join(map(str, years[:-1]))} or {years[-1]}")
 
 
 _BOUNDS: Mapping[str, Operator] = {"since": ">=", "after": ">", "before": "<", "until": "<="}

@@ -12,8 +12,7 @@ from ses.terminal.options import engine_options, open_library
 from ses.terminal.results import say
 
 if TYPE_CHECKING:
-    from products.feeds.feed import Feed
-    from products.feeds.ranking import FeedEntry
+    from products.feeds.feed import Feed, FeedEntry
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -12,8 +12,7 @@ from ses.terminal.options import engine_options, model_options, open_library, to
 from ses.terminal.results import say, tell, write_csv
 
 if TYPE_CHECKING:
-    from products.reviewers.explaining import Explanation
-    from products.reviewers.matching import Match, Matched
+    from products.reviewers.matching import Explanation, Match, Matched
 
 _LISTED = 5
 

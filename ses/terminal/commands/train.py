@@ -69,8 +69,9 @@ def train(
     results: dict[str, Trained] = {}
     with joined() as processes:
         report = partial(training_progress, quiet=as_json or not processes.first)
-        options = {"minutes": minutes, "resume": resume, "processes": processes}
-        for name, trained in train_variants(variants, folder, report=report, **options):
+        for name, trained in train_variants(
+            variants, folder, minutes=minutes, resume=resume, report=report, processes=processes
+        ):
             results[name] = trained
             if not as_json and processes.first:
                 show(name, variants[name], trained, folder / name)

@@ -5,13 +5,7 @@ without torch. All weights are drawn wide enough that each one changes the vecto
 """
 
 from tests.encoders.checkpoints.adapterhub import make_adapter, make_fusion, make_lora, make_peft, make_prefix
-from tests.encoders.checkpoints.biencoders import (
-    biencoder_params,
-    make_scimult,
-    make_unipr,
-    scimult_state,
-    unipr_state,
-)
+from tests.encoders.checkpoints.biencoders import biencoder_params, make_scimult, make_unipr, scimult_state, unipr_state
 from tests.encoders.checkpoints.families import make_modernbert, make_mpnet, make_multilingual
 from tests.encoders.checkpoints.files import read_params, read_weights
 from tests.encoders.checkpoints.huggingface import make_miread, make_sentence_transformers

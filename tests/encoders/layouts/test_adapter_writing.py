@@ -166,11 +166,11 @@ def test_the_library_and_ses_read_each_others_adapters(activation, base, tmp_pat
 
     found, again = find_model(str(ours)), library_model(base)
     weights, card = read_checked(found, ["prx", "qry"]), find_model(str(base)).card
-    for key, form in (("prx", "safetensors"), ("qry", "torch")):
+    for key in ("prx", "qry"):
         facts = found.card.network.options["adapters"][key]
-        write_adapter(tmp_path / "w" / key, weights, key, name=f"w-{key}", base=card, form=form, **facts)
+        write_adapter(tmp_path / "w" / key, weights, key, name=f"w-{key}", base=card, **facts)
         told = {}
-        again.load_adapter(str(tmp_path / "w" / key), use_safetensors=form == "safetensors", loading_info=told)
+        again.load_adapter(str(tmp_path / "w" / key), use_safetensors=True, loading_info=told)
         assert not any(told.values())
         np.testing.assert_allclose(library_vectors(again, f"w-{key}", ids), vectors[Format(key)], atol=1e-5)
 
@@ -206,13 +206,12 @@ def test_the_library_and_ses_read_each_others_fusions(base, tmp_path):
     for task_format in Format:
         facts = found.card.network.options["adapters"][task_format]
         folder = tmp_path / "w" / task_format
-        write_adapter(folder, weights, task_format, name=task_format.code, base=plain, form="torch", **facts)
-        again.load_adapter(str(folder))
+        write_adapter(folder, weights, task_format, name=task_format.code, base=plain, **facts)
+        again.load_adapter(str(folder), use_safetensors=True)
     for task_format in Format:
         names = fuses[task_format.code].children
-        form = "torch" if task_format is Format.PRX else "safetensors"
         folder = tmp_path / "w" / f"{task_format}_fusion"
-        write_fusion(folder, weights, task_format, adapters=names, base=plain, form=form)
-        again.load_adapter_fusion(str(folder), use_safetensors=form == "safetensors")
+        write_fusion(folder, weights, task_format, adapters=names, base=plain)
+        again.load_adapter_fusion(str(folder), use_safetensors=True)
         own = library_vectors(again, fuses[task_format.code], ids)
         np.testing.assert_allclose(own, vectors[task_format], atol=1e-5)

@@ -175,7 +175,7 @@ def _all(edit):
         (dict, {"instruct_type": "odd"}, "has 'odd' layers"),
         (dict, {"use_attn_gate": False}, f"holds {GATE}, unlike its encoder_params say"),
         (dict, {"proj_adaptor": True}, r"lacks encoder\.layer\.0\.attention\.self\.adaptor\.weight"),
-        (dict, {"instruct_type": "mod2"}, f"hold {GATE}, which the architecture instructions has not"),
+        (dict, {"instruct_type": "mod2"}, f"hold {GATE}, which the architecture instructions does not have"),
         (_all(lambda w: {n: a for n, a in w.items() if n != GATE}), {}, f"lacks {GATE}"),
         (_all(lambda w: w | {GATE: np.ones(7, np.float32)}), {}, r"of shape \(7,\), and there are 4 heads"),
         (_all(lambda w: w | {GATE: w[GATE] * np.nan}), {}, f"are damaged: {GATE}"),

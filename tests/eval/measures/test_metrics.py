@@ -1,13 +1,14 @@
 import sys
 from math import log2
 
+import ir_measures
 import pytest
 import pytrec_eval
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpora.errors import InputError, UnavailableError
-from eval.measures.metrics import KINDS, Measure, Scores, evaluate, parse_measure
+from eval.measures.metrics import MEASURES, Scores, evaluate, parse_measure
 from eval.statistics.interval import mean_interval
 from eval.trec.judgments import Qrels
 from eval.trec.runs import Run
@@ -68,7 +69,7 @@ def test_every_measure_is_its_definition(gains, some, found):
 def test_golden_values():
     qrels = Qrels({"q": {"a": 3, "b": 1, "c": 0, "d": -1, "e": 2}})
     run = Run("t", {"q": [("x", 9.0), ("a", 8.0), ("d", 7.0), ("b", 6.0), ("c", 5.0)]})
-    scores = evaluate(run, qrels, ["ndcg@5", "ndcg@2", "map", "recall@4", "p@5", "mrr@10", "mrr@1"])
+    scores = evaluate(run, qrels, ["ndcg@5", "ndcg@2", "map", "recall@4", "p@5", "mrr@10", "mrr@1", "Judged@3"])
     ideal = 3 + 2 / log2(3) + 1 / 2
     assert scores.means == pytest.approx(
         {
@@ -79,6 +80,7 @@ def test_golden_values():
             "P@5": 2 / 5,
             "MRR@10": 1 / 2,
             "MRR@1": 0.0,
+            "Judged@3": 2 / 3,
         }
     )
 
@@ -86,9 +88,12 @@ def test_golden_values():
 def test_negative_judgments_do_not_reach_trec_eval(monkeypatch):
     seen = []
     real = pytrec_eval.RelevanceEvaluator
-    monkeypatch.setattr(
-        pytrec_eval, "RelevanceEvaluator", lambda gains, names: seen.append(gains) or real(gains, names)
-    )
+
+    def noted(gains, *given, **named):
+        seen.append(gains)
+        return real(gains, *given, **named)
+
+    monkeypatch.setattr(pytrec_eval, "RelevanceEvaluator", noted)
     assert evaluate(Run("t", {"q": [("a", 1.0)]}), Qrels({"q": {"a": -2, "b": 3}}), ["MAP"]).means == {"MAP": 0.0}
     assert seen == [{"q": {"a": 0, "b": 3}}], "below 0 they corrupt its memory"
 
@@ -130,8 +135,8 @@ def test_what_is_counted_is_told_by_name_beside_intervals_of_the_level():
 def test_a_reciprocal_rank_counts_up_to_the_cut_off_of_any_size():
     found = {str(rank): 1 / rank for rank in (1, 2, 3, 7, 49, 999_998, 999_999)}
     for rank, value in found.items():
-        assert parse_measure(f"MRR@{rank}").value({"recip_rank": value}) == value
-        assert parse_measure(f"MRR@{max(1, int(rank) - 1)}").value({"recip_rank": value}) == (value == 1)
+        assert parse_measure(f"MRR@{rank}").value(value) == value
+        assert parse_measure(f"MRR@{max(1, int(rank) - 1)}").value(value) == (value == 1)
 
 
 def test_same_id_pairs_are_dropped_only_when_asked():
@@ -149,30 +154,83 @@ def test_a_run_of_other_queries_is_a_mistake():
         evaluate(Run("t", {"x": []}), Qrels({"q": {"a": 1}}), ["MAP"])
 
 
-@given(st.sampled_from(KINDS), st.none() | st.integers(1, 999_999))
-def test_measure_names_round_trip_in_any_case(kind, cutoff):
-    measure = Measure(kind, cutoff)
-    if (cutoff is None and kind.needs_cutoff) or (cutoff is not None and kind.cut == "never"):
+CUT = ("nDCG", "AP", "RR", "R", "P", "Success", "Judged")
+
+
+@given(st.sampled_from([*CUT, "MAP", "MRR", "Recall", "Precision", "Rprec"]), st.none() | st.integers(1, 999_999))
+def test_measure_names_round_trip_in_any_case(name, cutoff):
+    text = name if cutoff is None else f"{name}@{cutoff}"
+    if (cutoff is None and name in ("R", "Recall", "P", "Precision", "Success")) or (cutoff and name == "Rprec"):
         with pytest.raises(InputError, match="cut-off"):
-            parse_measure(str(measure))
+            parse_measure(text)
     else:
-        assert {parse_measure(text) for text in (str(measure), str(measure).upper(), f" {str(measure).lower()} ")} == {
-            measure
-        }
+        measure = parse_measure(text)
+        assert (measure.name, measure.cutoff) == (text, cutoff or 0)
+        assert measure.definition == ir_measures.parse_measure(text)
+        assert {parse_measure(text.upper()), parse_measure(f" {text.lower()} ")} == {measure}
 
 
 def test_only_r_precision_takes_no_cut_off():
     with pytest.raises(InputError, match="Rprec takes no cut-off: write Rprec alone"):
         parse_measure("Rprec@5")
-    assert [str(parse_measure(f"{kind.name}@5")) for kind in KINDS[:-1]] == [f"{kind.name}@5" for kind in KINDS[:-1]]
+    assert [str(parse_measure(f"{name}@5")) for name in CUT] == [f"{name}@5" for name in CUT]
+    with pytest.raises(InputError, match="P needs a cut-off: P@10, for example"):
+        parse_measure("P")
 
 
 @pytest.mark.parametrize(
     ("alias", "name"),
-    [("AP", "MAP"), ("rr@10", "MRR@10"), ("R@100", "Recall@100"), ("precision@5", "P@5"), ("Hit@1", "Success@1")],
+    [("MAP", "AP"), ("mrr@10", "RR@10"), ("Recall@100", "R@100"), ("precision@5", "P@5"), ("NDCG@5", "nDCG@5")],
 )
-def test_aliases(alias, name):
-    assert str(parse_measure(alias)) == name
+def test_a_measure_keeps_the_name_it_was_asked_by(alias, name):
+    asked, own = parse_measure(alias), parse_measure(name)
+    assert asked.definition == own.definition
+    assert str(asked).casefold() == alias.casefold()
+    scores = evaluate(Run("t", {"q": [("a", 1.0)]}), Qrels({"q": {"a": 1, "b": 1}}), [alias, name])
+    assert len({tuple(values.items()) for values in scores.per_query.values()}) == 1
+
+
+def test_parameters_are_those_of_ir_measures():
+    qrels = Qrels({"q": {"a": 1, "b": 2, "c": 0}, "r": {"a": 1}})
+    run = Run("t", {"q": [("a", 3.0), ("b", 2.0), ("c", 1.0)]})
+    names = ["P(rel=2)@1", "P(rel=2)@2", "RR(rel=2)@2", "rr(rel=2)@1", "IPrec@0.5", "NumRet", "nDCG(gains={1:0})@1"]
+    found = evaluate(run, qrels, names).per_query
+    assert list(found) == [*names[:3], "RR(rel=2)@1", *names[4:]]
+    assert [values["q"] for values in found.values()] == [0, 0.5, 0.5, 0, 1, 3, 0]
+    assert {values["r"] for values in found.values()} == {0}
+    assert evaluate(run, qrels, ["NumRet"]).outcome().cells["NumRet"].high > 1
+    for text, reason in (
+        ("P(rel='a')@5", "rel"),
+        ("P(x=1)@5", "its parameters are: cutoff, rel"),
+        ("P(1@5", "no meas"),
+    ):
+        with pytest.raises(InputError, match=reason):
+            parse_measure(text)
+
+
+@given(st.dictionaries(st.sampled_from("pqr"), judgments, min_size=1), st.dictionaries(st.sampled_from("pqs"), results))
+@settings(deadline=None, max_examples=30)
+def test_other_libraries_measure_rankings_in_trec_evals_order(gains, found):
+    qrels, run = Qrels(gains), Run("t", {next(iter(gains)): (), **{q: tuple(r.items()) for q, r in found.items()}})
+    scores = evaluate(run, qrels, ["Judged@3", "P@3"])
+    for query, value in scores.per_query["Judged@3"].items():
+        first = [name for name, _ in run.rankings.get(query, ())][:3]
+        assert value == pytest.approx(sum(name in gains[query] for name in first) / max(1, len(first)))
+
+
+def test_a_measure_whose_library_is_missing_is_told_before_anything_is_done():
+    reason = r"SDCG\(max_rel=2\)@10 is computed by cwl_eval.*pip install ir-measures"
+    with pytest.raises(UnavailableError, match=reason):
+        parse_measure("SDCG(max_rel=2)@10")
+    with pytest.raises(InputError, match="No library computes"):
+        parse_measure("nDCG(judged_only=True, dcg='exp-log2')@10")
+
+
+def test_measures_of_any_library_take_any_ids():
+    qrels, run = Qrels({"a topic": {"d": 2}, "b": {"d": 1}}), Run("t", {"a topic": [("d", 1.0)], "b": [("e", 1.0)]})
+    values = evaluate(run, qrels, ["ERR@20", "Compat(p=0.8)", "nDCG@10"]).per_query
+    assert values["ERR@20"] == pytest.approx({"a topic": 3 / 16, "b": 0})  # a gain of 2 of 4 is (2^2 - 1) / 2^4
+    assert values["Compat(p=0.8)"] == pytest.approx({"a topic": 1, "b": 0})
 
 
 @pytest.mark.parametrize(
@@ -183,7 +241,7 @@ def test_unknown_measures(text):
         parse_measure(text)
 
 
-def test_without_pytrec_eval_the_extra_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "pytrec_eval", None)
+def test_without_ir_measures_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ir_measures", None)
     with pytest.raises(UnavailableError, match=r"pip install 'ses\[eval\]'"):
-        evaluate(Run("t", {"q": []}), Qrels({"q": {"a": 1}}), ["MAP"])
+        evaluate(Run("t", {"q": []}), Qrels({"q": {"a": 1}}), MEASURES)

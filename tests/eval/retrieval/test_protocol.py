@@ -13,8 +13,7 @@ from corpora.paper import Accepted
 from corpora.registry import get_corpus
 from encoders.encoder import load_encoder
 from eval.retrieval.beir import BeirFolder
-from eval.retrieval.protocol import Protocol, evaluate_queries
-from eval.retrieval.timing import seconds_a_query
+from eval.retrieval.protocol import Protocol, evaluate_queries, seconds_a_query
 from eval.trec.judgments import Qrels
 from search_plugin.contract.plan import TITLE_BOOST
 from search_plugin.fusion.fusions import FUSIONS

@@ -1,7 +1,8 @@
-"""Tuning: the choice, and folds that never see what they are measured on."""
+"""Tuning: the choice, folds that never see what they are measured on, and the settings of each stage."""
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import replace
 from statistics import fmean, stdev
 
@@ -9,8 +10,29 @@ import numpy as np
 import pytest
 
 from corpora.errors import InputError
-from eval.retrieval.tuning import Folds, choose, fit
+from eval.retrieval.beir import JudgedQueries
+from eval.retrieval.protocol import Protocol, evaluate_queries
+from eval.retrieval.tuning import (
+    BOOSTS,
+    K1,
+    B,
+    Folds,
+    Trials,
+    boosts,
+    check_measure,
+    choose,
+    fit,
+    fusions,
+    scorings,
+    stages,
+    start,
+)
+from eval.trec.judgments import Qrels
+from search_plugin.contract.plan import LEXICAL
+from search_plugin.contract.schema import Bm25
 from search_plugin.fusion.search_settings import SearchSettings
+from tests.indexer.jobs import engine_in, make_job, run_job
+from tests.tiny import papers, write_jsonl
 
 POINTS = tuple(SearchSettings("minmax", {"lexical": 1.0, "prx": float(weight)}) for weight in range(1, 7))
 
@@ -55,8 +77,8 @@ def test_choices_are_those_of_the_rule_written_out(seed):
     # The inner folds are drawn by the next seed; five, where nothing else is said.
     queries = [str(number) for number in range(23)]
     points = tuple(SearchSettings("minmax", {"a": 1.0, "b": float(place)}) for place in range(8))
-    for folds, inner, start in ((None, 5, 0), (Folds(3, 4, seed), 4, seed)):
-        assert fit_table(points, values, queries, folds).chosen == points[chosen_by_hand(values, inner, start + 1)]
+    for folds, inner, drawn in ((None, 5, 0), (Folds(3, 4, seed), 4, seed)):
+        assert fit_table(points, values, queries, folds).chosen == points[chosen_by_hand(values, inner, drawn + 1)]
 
 
 def test_fewest_queries_and_folds():
@@ -117,3 +139,114 @@ def test_a_stage_begins_where_the_one_before_ended():
     fitted = fit(start, stages, measured, [str(number) for number in range(20)])
     assert (fitted.chosen.title_boost, fitted.chosen.weights["prx"]) == (0.5, 3.0)
     assert set(asked) == {(0.1, 1.0), (0.5, 1.0), (0.5, 3.0)}, "never all with all"
+
+
+LEGS = ("lexical", "prx")
+
+
+def test_fusions_are_all_there_the_simplest_first():
+    begun = SearchSettings("minmax", {"lexical": 0.5, "prx": 0.5}, title_boost=0.2, bm25=Bm25(0.9, 0.4))
+    points = fusions(LEGS, begun)
+    assert points[0] == begun
+    assert {(point.title_boost, point.bm25) for point in points} == {(0.2, Bm25(0.9, 0.4))}
+    assert len(points) == 11 + 11 + 11 * 4
+    assert len({(point.name, *point.weights.values()) for point in points}) == len(points)
+    distances = [abs(point.weights["lexical"] - 0.5) for point in points]
+    assert distances == pytest.approx(sorted(distances))
+    of_three = fusions("abc", begun, steps=4, constants=(60,))
+    assert all(sum(point.weights.values()) == pytest.approx(1) for point in of_three)
+    assert len(of_three) == 3 * (15 + 1)  # equal weights are no quarters
+
+
+@pytest.mark.parametrize("begun", [start(LEGS), SearchSettings("rrf", {"prx": 1}, 20, 0.7, Bm25(1.3, 0.1))])
+def test_scores_of_words_vary_around_the_start(begun):
+    tried = scorings(begun)
+    assert tried[0] == begun
+    assert {(one.bm25.k1, one.bm25.b) for one in tried[1:]} >= {
+        (k1, b) for k1 in K1 for b in B if (k1, b) != (begun.bm25.k1, begun.bm25.b)
+    }
+    assert len({one.name for one in tried}) == len({one.title_boost for one in tried}) == 1
+    raised = boosts(begun)
+    assert raised[0] == begun
+    assert {one.title_boost for one in raised} == {begun.title_boost, *BOOSTS}
+    assert len({one.bm25 for one in raised}) == 1
+
+
+def test_the_start_is_what_a_search_does():
+    assert start(LEGS) == SearchSettings(weights={"lexical": 0.5, "prx": 0.5})
+
+
+def test_the_constants_of_bm25_are_tried_where_asked_for():
+    assert [len(stages(LEGS, bm25=bm25)) for bm25 in (False, True)] == [2, 3]
+    with pytest.raises(InputError, match="fewer than two legs"):
+        stages(["prx"], bm25=True)
+
+
+class Counting:
+    """An index that counts its searches, and notes the constants of each."""
+
+    def __init__(self, index):
+        self.index, self.schema, self.name, self.asked, self.bm25 = index, index.schema, index.name, [], Bm25()
+
+    def search(self, plan):
+        self.asked.append((plan.legs, self.bm25, plan.title_boost))
+        return self.index.search(plan)
+
+    @contextmanager
+    def scored_by(self, bm25):
+        self.bm25 = bm25
+        yield
+        self.bm25 = Bm25()
+
+
+@pytest.fixture
+def world(tmp_path):
+    documents = papers(30)
+    job = make_job(tmp_path, write_jsonl(tmp_path / "papers.jsonl", documents))
+    run_job(tmp_path, job)
+    index, encoder = engine_in(tmp_path).open("papers"), job.encoder()
+    texts = {f"q{number}": documents[number].title for number in range(6)}
+    gains = {query: {documents[number].id: 1} for number, query in enumerate(texts)}
+    return JudgedQueries(texts, Qrels(gains), ()), Counting(index), encoder
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        start(LEGS),
+        SearchSettings("rrf", {LEXICAL: 0.3, "prx": 0.7}, 10),
+        SearchSettings("minmax", {LEXICAL: 1.0, "prx": 0.0}, None, 1.0),
+    ],
+)
+def test_settings_are_worth_what_a_search_by_them_is(world, settings):
+    judged, index, encoder = world
+    protocol = Protocol(("hybrid",), (settings.name,), settings.weights, ("MRR",), title_boost=settings.title_boost)
+    expected = evaluate_queries(judged, index, encoder, protocol)["hybrid"].scores.per_query["MRR"]
+    found = Trials(judged, index, encoder, "MRR")(settings)
+    assert found.tolist() == [expected[query] for query in judged.qrels.gains]
+
+
+def test_a_leg_is_searched_once_for_all_settings_that_share_it(world):
+    judged, index, encoder = world
+    trials = Trials(judged, index, encoder, "nDCG@10")
+    begun = start(LEGS)
+    for point in (begun, replace(begun, fusion="rrf"), begun, replace(begun, title_boost=1.0)):
+        assert trials(point).shape == (6,)
+    trials(replace(begun, bm25=Bm25(0.9, 0.4)))
+    searched = [(legs, str(bm25), boost) for legs, bm25, boost in dict.fromkeys(index.asked)]
+    default = str(Bm25())
+    assert searched == [
+        (("prx",), default, 0.3),
+        ((LEXICAL,), default, 0.3),
+        ((LEXICAL,), default, 1.0),
+        ((LEXICAL,), "k1 0.9, b 0.4", 0.3),
+    ]
+    assert len(index.asked) == 4 * len(judged.texts)
+    assert trials.count == 4
+    assert np.isfinite(trials(begun)).all()
+
+
+def test_a_measure_deeper_than_what_is_tried_is_refused():
+    check_measure("Recall@100")
+    with pytest.raises(InputError, match="first 100 hits"):
+        check_measure("Recall@1000")

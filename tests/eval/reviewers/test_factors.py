@@ -13,9 +13,9 @@ from encoders.encoder import load_encoder
 from encoders.layouts.unipr import factor_models, instructions_for
 from encoders.models.formats import Format
 from encoders.registry import find_model
+from ses.evaluation.factors import Factor
+from ses.evaluation.vectors import VectorSource
 from ses.terminal.commands.eval import eval_
-from ses.terminal.commands.eval.factors import Factor
-from ses.terminal.commands.eval.sources import VectorSource
 from tests.encoders.checkpoints import make_unipr
 from tests.eval.vectors_by_hand import write_lines, write_vectors
 from tests.tiny import make_model

@@ -91,9 +91,9 @@ def test_tasks_are_chosen_by_name_in_any_spelling(tmp_path):
 
 
 def test_ranking_measures_are_trec_evals():
+    from ir_measures import parse_trec_measure
+
     from eval.measures.metrics import parse_measure
 
-    for name in known_metrics("proximity"):
-        assert parse_measure(ranking_measure(name.replace("_N", "_5"))).trec_name.replace(".", "_") == name.replace(
-            "N", "5"
-        )
+    for name in (name.replace("_N", "_5") for name in known_metrics("proximity")):
+        assert [parse_measure(ranking_measure(name)).definition] == parse_trec_measure(name)

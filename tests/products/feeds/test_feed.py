@@ -12,10 +12,8 @@ from lxml.html import document_fromstring
 from corpora.errors import InputError
 from corpora.links import link_of
 from corpora.paper import Paper
-from products.feeds.feed import Feed, add_seeds, remove_seeds
-from products.feeds.formats import FORMATS, feed_format
-from products.feeds.html import entry_html
-from products.feeds.ranking import DISLIKED, FeedEntry, LikedNear, wanted_vector
+from products.feeds.feed import DISLIKED, Feed, FeedEntry, LikedNear, add_seeds, remove_seeds, wanted_vector
+from products.feeds.formats import FORMATS, entry_html, feed_format
 
 FEED = Feed("papers", "embedded:/x", ("a", "b"), ("c",))
 MOMENT = datetime(2026, 11, 22, 18, 30, tzinfo=UTC)

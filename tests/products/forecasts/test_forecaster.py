@@ -13,8 +13,14 @@ from corpora.errors import InputError, SesError
 from corpora.progress import Silent
 from encoders.heads import Head
 from encoders.models.formats import Format
-from products.forecasts.apply import apply_forecaster
-from products.forecasts.forecaster import DESCRIPTION, Forecaster, intervals, read_forecaster, write_forecaster
+from products.forecasts.forecaster import (
+    DESCRIPTION,
+    Forecaster,
+    apply_forecaster,
+    intervals,
+    read_forecaster,
+    write_forecaster,
+)
 from products.forecasts.training import (
     CitedPaper,
     ForecastOptions,

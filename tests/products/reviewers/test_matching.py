@@ -10,8 +10,7 @@ import pytest
 from corpora.errors import ConflictError, InputError
 from corpora.paper import Paper
 from products.reviewers import matching
-from products.reviewers.explaining import explain
-from products.reviewers.matching import Aggregating, Combining, Match, MatchingOptions, match
+from products.reviewers.matching import Aggregating, Combining, Match, MatchingOptions, explain, match
 from products.reviewers.pool import make_pool
 from products.reviewers.rules import AGGREGATES
 from products.reviewers.scoring import COMBINATIONS, VenueScores

@@ -19,9 +19,9 @@ SETTING = re.compile(
 HTML = (
     "corpora/notebook.py",
     "search_plugin/pages/hit.py",
+    "search_plugin/pages/page.py",
     "eval/reports",
-    "eval/tags.py",
-    "products/feeds/html.py",
+    "products/feeds/formats.py",
 )
 
 

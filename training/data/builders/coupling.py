@@ -9,8 +9,8 @@ from random import Random
 
 from corpora.cleaning import texts_of
 from corpora.errors import InputError
-from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, id_of, identity_of
-from training.data.builders.graph import Graph, others
+from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made
+from training.data.builders.graph import PaperRows, others
 
 
 def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
@@ -20,7 +20,7 @@ def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
     neither. Up to `per_query` positives of a paper are drawn, each with a negative. `InputError` if no two papers share
     so many.
     """
-    graph, entries = _with_entries(source, options["field"])
+    papers, entries = _with_entries(source, options["field"])
     having: dict[str, list[int]] = {}
     for row, of_paper in enumerate(entries):
         for entry in of_paper:
@@ -32,29 +32,27 @@ def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
         if not positives:
             source.left_out["shares too little"] += 1
             continue
-        draw = Random(f"{source.seed} {graph.ids[query]}")  # noqa: S311 - not for secrets
+        draw = Random(f"{source.seed} {papers.ids[query]}")  # noqa: S311 - not for secrets
         drawn = draw.sample(positives, min(int(options["per_query"]), len(positives)))
         negatives = others(draw, len(drawn), len(entries), {query, *shared})
         for positive, negative in zip(drawn, cycle(negatives), strict=False):
             made += 1
-            yield graph.triplet(query, positive, negative)
+            yield papers.triplet(query, positive, negative)
     if not made:
         raise InputError(f"No two papers share {options['fewest']:g} entries of {options['field']!r}; lower fewest.")
 
 
-def _with_entries(source: BuilderSource, field: str) -> tuple[Graph, Sequence[list[str]]]:
-    ids, identities, texts, entries = list[str](), list[str](), [], []
+def _with_entries(source: BuilderSource, field: str) -> tuple[PaperRows, Sequence[list[str]]]:
+    papers, entries = PaperRows(), []
     for paper in source.papers():
         found = list(dict.fromkeys(entry.casefold() for entry in texts_of(paper.get(field))))
         text = source.text_of(paper)
         if not found or not text:
             source.left_out["no text" if found else f"nothing under {field}"] += 1
             continue
-        ids.append(id_of(paper))
-        identities.append(identity_of(paper))
-        texts.append(text)
+        papers.add(paper, text)
         entries.append(found)
-    return Graph(ids, identities, texts, {}, {}), entries
+    return papers, entries
 
 
 BUILDER = Builder("triplet", {"field": "references", "fewest": 2, "per_query": 5}, build)

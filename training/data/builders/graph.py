@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from corpora.cleaning import texts_of
 from corpora.errors import InputError
 from eval.frozen import ids_of
-from training.data.builders.base import BuilderSource, Made, id_of, identity_of
+from training.data.builders.base import BuilderSource, Made, PaperRecord, id_of, identity_of
 from training.data.records import read_records
 
 if TYPE_CHECKING:
@@ -19,30 +19,38 @@ _DIRECT = 5
 """Count of a direct citation in SPECTER's graph; a citation of a citation has 1."""
 
 
-@dataclass(frozen=True, slots=True)
-class Graph:
+@dataclass(slots=True)
+class PaperRows:
+    """Papers by row: their ids, their identities (`identity_of`), and their fields that the task reads."""
+
+    ids: list[str] = field(default_factory=list)
+    identities: list[str] = field(default_factory=list)
+    texts: list[Mapping[str, Any]] = field(default_factory=list)
+
+    def add(self, paper: PaperRecord, text: Mapping[str, Any]) -> None:
+        """Add a paper and its fields."""
+        self.ids.append(id_of(paper))
+        self.identities.append(identity_of(paper))
+        self.texts.append(text)
+
+    def triplet(self, query: int, positive: int, negative: int) -> Made:
+        """Return the triplet of three papers."""
+        rows = {"query": query, "pos": positive, "neg": negative}
+        record = {name: self.texts[row] for name, row in rows.items()}
+        return Made(tuple(self.identities[row] for row in rows.values()), record)
+
+
+@dataclass(slots=True)
+class Graph(PaperRows):
     """Papers with text, by row, and what each of them cites.
 
     Attributes:
-        ids: Ids of the papers.
-        identities: Identities of the papers, as `identity_of` gives them.
-        texts: Their fields that the task reads.
         cited: Rows of the papers that a paper cites, in order.
         cited_by_cited: Rows of those that its cited papers cite and it does not, in order.
     """
 
-    ids: Sequence[str]
-    identities: Sequence[str]
-    texts: Sequence[Mapping[str, Any]]
-    cited: Mapping[int, Sequence[int]]
-    cited_by_cited: Mapping[int, Sequence[int]]
-
-    def triplet(self, query: int, positive: int, negative: int) -> Made:
-        """Return the triplet of three papers."""
-        names = ("query", "pos", "neg")
-        rows = (query, positive, negative)
-        record = {name: self.texts[row] for name, row in zip(names, rows, strict=True)}
-        return Made(tuple(self.identities[row] for row in rows), record)
+    cited: Mapping[int, Sequence[int]] = field(default_factory=dict)
+    cited_by_cited: Mapping[int, Sequence[int]] = field(default_factory=dict)
 
 
 def read_graph(source: BuilderSource, references: str) -> Graph:
@@ -52,17 +60,14 @@ def read_graph(source: BuilderSource, references: str) -> Graph:
     the source's file `graph` does, in the form of SPECTER's data.json: {id: {id: {"count": 5 or 1}}}, 5 for a citation
     and 1 for a citation of a citation. `InputError` if no paper cites another.
     """
-    ids, identities, texts = list[str](), list[str](), list[dict[str, Any]]()
-    rows, given = dict[str, int](), list[list[str]]()
+    graph, rows, given = Graph(), dict[str, int](), list[list[str]]()
     for paper in source.papers():
         if not (text := source.text_of(paper)):
             source.left_out["no text"] += 1
             continue
         for name in (id_of(paper), *ids_of(paper)):
-            rows.setdefault(name, len(ids))
-        ids.append(id_of(paper))
-        identities.append(identity_of(paper))
-        texts.append(text)
+            rows.setdefault(name, len(graph.ids))
+        graph.add(paper, text)
         given.append([] if "graph" in source.files else list(texts_of(paper.get(references))))
 
     def found(names: Collection[str], query: int) -> list[int]:
@@ -84,7 +89,8 @@ def read_graph(source: BuilderSource, references: str) -> Graph:
             query: sorted({far for row in direct for far in cited.get(row, ())} - {query, *direct})
             for query, direct in cited.items()
         }
-    return Graph(ids, identities, texts, {query: direct for query, direct in cited.items() if direct}, second)
+    graph.cited, graph.cited_by_cited = {query: direct for query, direct in cited.items() if direct}, second
+    return graph
 
 
 def _counted(source: BuilderSource) -> Iterator[dict[str, Any]]:

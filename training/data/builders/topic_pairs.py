@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, id_of, identity_of
+from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made
+from training.data.builders.graph import PaperRows
 from training.data.fields import Related, draw_any, names_in
 
 
@@ -17,19 +18,18 @@ def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
     `pairs` are drawn of a paper. The negative has the same `related` (a field such as the venue) and no fine-grained
     topic in common, or else is any such paper.
     """
-    texts, keys, identities, held = [], [], [], []
+    papers, held = PaperRows(), []
     for paper in source.papers():
-        texts.append(source.text_of(paper))
-        keys.append(id_of(paper))
-        identities.append(identity_of(paper))
+        papers.add(paper, source.text_of(paper))
         held.append(names_in(paper, options["field"], options["level"]))
     counts = Counter(name for names in held for name in names)
     fine = [[name for name in names if counts[name] <= options["widest"] * len(held)] for names in held]
-    same_topic = Related([{"id": key, "topics": names} for key, names in zip(keys, fine, strict=True)], "topics")
+    same_topic = Related([{"id": key, "topics": names} for key, names in zip(papers.ids, fine, strict=True)], "topics")
     related = Related(source.papers(), options["related"])
+    texts = papers.texts
     for row, text in enumerate(texts):
         for number in range(int(options["pairs"])):
-            seed = f"{source.seed}\t{keys[row]}\t{number}"
+            seed = f"{source.seed}\t{papers.ids[row]}\t{number}"
 
             def apart(other: int, row: int = row) -> bool:
                 return bool(texts[other]) and not set(fine[other]) & set(fine[row])
@@ -41,8 +41,7 @@ def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
             if near is None or far is None:
                 source.left_out["no paper shares a fine-grained topic" if near is None else "no paper of others"] += 1
                 continue
-            papers = (identities[row], identities[near], identities[far])
-            yield Made(papers, {"query": text, "pos": texts[near], "neg": texts[far]})
+            yield papers.triplet(row, near, far)
 
 
 BUILDER = Builder("triplet", {"field": "topics", "level": -1, "widest": 0.01, "pairs": 1, "related": "venue"}, build)

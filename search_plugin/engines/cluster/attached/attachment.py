@@ -19,7 +19,6 @@ from search_plugin.engines.cluster.mapping import schema_of
 if TYPE_CHECKING:
     from search_plugin.contract.schema import IndexSchema
 
-
 NAMESPACE = "ses"
 """The object in documents of others in which ses keeps what is its own."""
 
@@ -33,13 +32,13 @@ class Attachment:
     """An attached index.
 
     Attributes:
-        name: As users of ses call it.
+        name: Name for users of ses.
         target: The index or alias.
-        places: Where it keeps the fields.
-        schema: Of the vectors.
+        places: Places of the fields in it.
+        schema: Model, vectors and fields.
         beside: Why the vectors are in an index beside it; empty if they are in its own documents.
         moment: When it was attached, in seconds since 1970.
-        indexes: Those whose documents may hold vectors, also if the target reaches them no more.
+        indexes: Indexes whose documents may hold vectors, also if the target reaches them no more.
     """
 
     name: str
@@ -56,7 +55,7 @@ class Attachment:
         return replace(self.schema, fields=fields_of(self.places))
 
     @property
-    def told(self) -> str:
+    def vectors_place(self) -> str:
         """Where the vectors are, as a clause for people."""
         return f"vectors beside its documents ({self.beside})" if self.beside else "vectors in its documents"
 

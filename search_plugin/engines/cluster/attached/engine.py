@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from search_plugin.engines.cluster.dialect import Dialect
     from search_plugin.engines.cluster.index import ClusterIndex
 
-
 _ROUNDS = 5
 """How often documents are restored again that their owner brought back meanwhile."""
 

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from search_plugin.engines.cluster.lease import Lease
     from search_plugin.engines.cluster.transport import Cluster
 
-
 PAGE = 500
 """Documents that are looked up and updated together."""
 
@@ -46,14 +45,8 @@ class AttachedIndex(ClusterIndex):
     """An index of others, searched by its own fields and by the vectors of ses; see `Index`.
 
     Vectors are in its documents, or in a companion: an index of ses under the same ids, which also has a copy of the
-    fields, so that filters apply inside the vector search.
-
-    Args:
-        cluster: Where it is.
-        dialect: Of the product.
-        attachment: What it is.
-        lease: The right to write vectors; None for readers, who can change nothing.
-        target: Another name that reaches the documents; empty for that of the attachment.
+    fields, so that filters apply inside the vector search. Readers have no lease, and can change nothing. Another
+    `target` than that of the attachment may reach the documents.
     """
 
     def __init__(
@@ -126,7 +119,7 @@ class AttachedIndex(ClusterIndex):
     @property
     def attached_to(self) -> str:
         """What it is attached to, and where the vectors are, for people."""
-        return f"to {self.attachment.target}, {self.attachment.told}"
+        return f"to {self.attachment.target}, {self.attachment.vectors_place}"
 
     def count_all(self) -> int:
         """Return how many documents there are, with vectors or not."""

@@ -18,7 +18,6 @@ from search_plugin.contract.fields import ALIASES, IDENTIFIER_FIELDS, PAPER_FIEL
 if TYPE_CHECKING:
     from corpora.custom import FieldKind, FieldValue
 
-
 _TYPES: dict[str, FieldKind] = {
     **dict.fromkeys(("text", "match_only_text", "search_as_you_type"), "text"),
     **dict.fromkeys(("keyword", "constant_keyword", "wildcard"), "keywords"),
@@ -42,10 +41,10 @@ class Place:
     """Where an index keeps a field.
 
     Attributes:
-        name: Of the field: an attribute of papers, a kind of identifier, or a name that the user has chosen.
+        name: Name of the field: an attribute of papers, a kind of identifier, or a name that the user has chosen.
         path: The name that queries use.
-        source: Where a document has the value; another than `path` for multi-fields and aliases of fields.
-        kind: By the mapping's type.
+        source: Path of the value in a document; another than `path` for multi-fields and aliases of fields.
+        kind: Kind of the values, by the mapping's type.
         nested: The path of the nested objects that hold it; empty if there are none.
     """
 

@@ -26,11 +26,9 @@ NOTHING: QueryBody = {"match_none": {}}
 
 @dataclass(frozen=True)
 class Translation:
-    """Between the names of ses and those of an index.
+    """Between the names of ses and those of an index, in which fields are at `places`.
 
-    Attributes:
-        places: Where the index keeps the fields.
-        hash_path: Where ses keeps content hashes there; empty if they are elsewhere.
+    The index has content hashes at `hash_path`; if that is empty, they are elsewhere.
     """
 
     places: tuple[Place, ...]

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from search_plugin.engines.cluster.physical import Generation
     from search_plugin.engines.cluster.transport import Cluster
 
-
 FILTER = (
     "nodes.*.name,nodes.*.roles,nodes.*.os.mem,nodes.*.os.cgroup.memory.limit_in_bytes,"
     "nodes.*.jvm.mem.heap_max_in_bytes,nodes.*.fs.total"

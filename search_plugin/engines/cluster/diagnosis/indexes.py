@@ -237,7 +237,7 @@ def check_attached(questions: Questions, dialect: Dialect, attachment: Attachmen
         name,
         1,
         details={"attached_to": attachment.target, "beside": attachment.beside},
-        lines=(f"attached to {attachment.target}, {attachment.told}",),
+        lines=(f"attached to {attachment.target}, {attachment.vectors_place}",),
         model=schema.model,
         fingerprint=schema.fingerprint,
         quantization=schema.quantization,

@@ -15,8 +15,7 @@ from ses.terminal.commands.eval.sources import show, vector_options, vector_sour
     "--data",
     required=True,
     type=click.Path(path_type=Path),
-    help="A folder of S2AND's data sets, or a file of papers with authors in JSON lines, whose full names are the "
-    "truth.",
+    help="Folder of S2AND's data sets, or file of papers with authors in JSON lines, whose full names are the truth.",
 )
 @click.option(
     "--method",
@@ -31,7 +30,7 @@ from ses.terminal.commands.eval.sources import show, vector_options, vector_sour
     default=50,
     show_default=True,
     type=click.IntRange(min=2),
-    help="Of a file of papers, the largest up to 60 signatures.",
+    help="Number of blocks from a file of papers: the largest ones with up to 60 signatures.",
 )
 @vector_options
 def authors(

@@ -14,31 +14,42 @@ from ses.terminal.commands.eval.sources import vector_options
 @click.option(
     "--data", required=True, type=click.Path(path_type=Path), help="JSON lines of papers with labels, plain or packed."
 )
-@click.option("--label", default="label", show_default=True, metavar="FIELD", help="Its string or list are the labels.")
+@click.option(
+    "--label",
+    default="label",
+    show_default=True,
+    metavar="FIELD",
+    help="Field with the label or the labels of a paper.",
+)
 @click.option(
     "--split",
     "split_field",
     default="split",
     show_default=True,
     metavar="FIELD",
-    help="It says train or test; where no paper has it, a fifth of each class is drawn for testing.",
+    help="Field that says train or test; where no paper has it, a fifth of each class is drawn for testing.",
 )
 @click.option(
-    "--fewest", default=8, show_default=True, type=click.IntRange(min=1), help="Leave smaller classes out.", metavar="N"
+    "--fewest",
+    default=8,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Fewest papers of a class; smaller ones are left out.",
+    metavar="N",
 )
 @click.option(
     "--clusters",
     multiple=True,
     type=click.IntRange(min=1),
     metavar="K",
-    help="Clusters to make, such as the paper's 10, 20, 50 and 100; repeatable [default: one for each class].",
+    help="Number of clusters, such as the paper's 10, 20, 50 and 100; repeatable [default: one for each class].",
 )
 @click.option(
     "--seeds",
     default=3,
     show_default=True,
     type=click.IntRange(1, 1000),
-    help="Runs to average, each with another seed.",
+    help="Number of runs to average, each with another seed.",
 )
 @click.option("--by-field", is_flag=True, help="Labels are arXiv's: classify by field (cs), pair within it (cs.LG).")
 @vector_options

@@ -8,7 +8,6 @@ from typing import Any
 import rich_click as click
 
 from corpora.errors import InputError, require
-from ses.terminal.commands.eval.factors import Factor, find_factors
 from ses.terminal.commands.eval.sources import output_options, show, vector_options, vector_source
 
 PROTOCOLS = ("scirepeval", "cof", "unipr", "openreview")
@@ -18,7 +17,7 @@ _aggregate = click.option(
     default="max",
     show_default=True,
     metavar="NAME",
-    help="Of openreview, over a reviewer's papers: max, average, or a percentile such as p75.",
+    help="How openreview joins the similarities of a reviewer's papers: max, average, or a percentile such as p75.",
 )
 
 
@@ -30,7 +29,9 @@ _aggregate = click.option(
     help="A folder in SciRepEval's layout (test_hard_qrel.jsonl, test_soft_qrel.jsonl, reviewer_metadata.jsonl, "
     "metadata.jsonl) or CoF's.",
 )
-@click.option("--protocol", default="scirepeval", show_default=True, type=click.Choice(PROTOCOLS), help="Whose rules.")
+@click.option(
+    "--protocol", default="scirepeval", show_default=True, type=click.Choice(PROTOCOLS), help="Rules to match by."
+)
 @_aggregate
 @click.option(
     "--embeddings",
@@ -44,7 +45,7 @@ _aggregate = click.option(
     "named",
     multiple=True,
     metavar="FACTOR[=FORMAT]",
-    help="Of cof and unipr: the format of the model's vectors that stands for a factor, such as topic=clf, or a factor "
+    help="Format of the model's vectors that stands for a factor of cof or unipr, such as topic=clf, or a factor "
     "alone for UniPR's own instruction. Factors that aren't named are left out.",
 )
 @output_options
@@ -64,9 +65,13 @@ def reviewers(
     cof and unipr compare papers by three factors: semantic, topic and citation. A checkpoint of UniPR has an
     instruction for each. Of other models say what stands for which factor, with --factor or --embeddings.
     """
+    from eval.reports.registry import check_report
     from eval.reviewers.data import read_reviewers
     from eval.reviewers.protocol import evaluate_reviewers
     from products.reviewers.rules import MATCHINGS, openreview
+    from ses.evaluation.factors import Factor, find_factors
+    from ses.settings import load_settings
+    from ses.terminal.arguments import settings_of
 
     if aggregate != "max" and protocol != "openreview":
         raise InputError("--aggregate is for --protocol openreview: leave it out, or add that.")
@@ -77,11 +82,14 @@ def reviewers(
     if len(matching.factors) == 1:
         require(not named, "--factor is for --protocol cof and unipr: leave it out, or add one of those.")
         source = vector_source({**options, "embeddings": embeddings})
-        factors = {matching.factors[0]: Factor(source, source.told)}
+        factors = {matching.factors[0]: Factor(source, source.facts)}
         about: dict[str, Any] = {"data": data, "protocol": protocol}
     else:
-        factors = find_factors(matching, read.name, embeddings, named, options)
-        about = {"data": data, "protocol": protocol, "factors": {name: one.told for name, one in factors.items()}}
+        if options["report_file"]:
+            check_report(options["report_file"])
+        settings = load_settings(**settings_of(options))
+        factors = find_factors(matching, read.name, embeddings, named, settings, model_named=bool(options["model"]))
+        about = {"data": data, "protocol": protocol, "factors": {name: one.facts for name, one in factors.items()}}
     embedders = {name: one.embed for name, one in factors.items()}
     outcome = evaluate_reviewers(read, embedders, matching.only(factors))
     fewer = "" if len(factors) == len(matching.factors) else f", only {' and '.join(factors)}"

@@ -17,8 +17,16 @@ from ses.terminal.commands.eval.sources import vector_options
     type=click.Path(path_type=Path),
     help="SciDocs' folder data: mag, mesh, coview, coread, cite, cocite and the papers' metadata.",
 )
-@click.option("--task", "tasks", multiple=True, metavar="NAME", help="Such as mag; repeatable [default: all there].")
-@click.option("--split", default="test", show_default=True, help="test, or val to choose a model by.")
+@click.option(
+    "--task",
+    "tasks",
+    multiple=True,
+    metavar="NAME",
+    help="Name of a task, such as mag; repeatable [default: all in the folder].",
+)
+@click.option(
+    "--split", default="test", show_default=True, help="Name of the split: test, or val to choose a model by."
+)
 @vector_options
 def scidocs(
     data: Path,

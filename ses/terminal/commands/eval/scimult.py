@@ -13,7 +13,7 @@ from ses.terminal.commands.eval.sources import vector_options
 
 if TYPE_CHECKING:
     from eval.outcome import Outcome
-    from ses.terminal.commands.eval.sources import VectorSource
+    from ses.evaluation.vectors import VectorSource
 
 TASKS = ("classification", "links", "search")
 
@@ -25,9 +25,13 @@ TASKS = ("classification", "links", "search")
     type=click.Path(path_type=Path),
     help="A folder of SciMult's sets, such as classification_fine with its Geography_papers_test.json.",
 )
-@click.option("--task", required=True, type=click.Choice(TASKS), help="What the folder's sets are for.")
+@click.option("--task", required=True, type=click.Choice(TASKS), help="Task of the sets in the folder.")
 @click.option(
-    "--set", "sets", multiple=True, metavar="NAME", help="Such as Geography; repeatable [default: all there]."
+    "--set",
+    "sets",
+    multiple=True,
+    metavar="NAME",
+    help="Name of a set, such as Geography; repeatable [default: all in the folder].",
 )
 @click.option(
     "--similarity",
@@ -74,7 +78,6 @@ def scimult(
 def _measured(
     data: Path, name: str, task: str, source: VectorSource, similarity: Similarity, label_embeddings: Path | None
 ) -> dict[str, Outcome]:
-
     from encoders.files.embeddings import read_embeddings
     from eval.embedder import by_file
     from eval.scimult.data import read_classification, read_links, read_searches

@@ -18,10 +18,16 @@ from ses.terminal.commands.eval.sources import show, vector_options, vector_sour
     help="CSV files with title, abstract and label_included: one, a folder of them, or a tar archive.",
 )
 @click.option(
-    "--seeds", default=1, show_default=True, type=click.IntRange(min=1), help="Included papers known from the start."
+    "--seeds",
+    default=1,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Number of included papers that are known from the start.",
 )
-@click.option("--draws", default=10, show_default=True, type=click.IntRange(min=1), help="How often they are drawn.")
-@click.option("--random-seed", default=0, show_default=True, type=click.IntRange(min=0), help="Of the draws.")
+@click.option(
+    "--draws", default=10, show_default=True, type=click.IntRange(min=1), help="Number of times that they are drawn."
+)
+@click.option("--random-seed", default=0, show_default=True, type=click.IntRange(min=0), help="Seed of the draws.")
 @vector_options
 def screening(
     data: Path,

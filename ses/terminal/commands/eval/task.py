@@ -10,13 +10,14 @@ import rich_click as click
 
 from corpora.errors import SesError
 from encoders.models.formats import Format
-from ses.terminal.commands.eval.sources import VectorSource, vector_options, vector_source
+from ses.terminal.commands.eval.sources import command_words, vector_options, vector_source
 from ses.terminal.messages import message_of
 from ses.terminal.results import say_json, tell
 
 if TYPE_CHECKING:
     from eval.scirepeval.protocols import TaskResult
     from eval.scirepeval.task_file import Task, Use
+    from ses.evaluation.vectors import VectorSource
 
 
 _USES: Mapping[Use, str] = {
@@ -74,7 +75,7 @@ def task(
             failed[one.name] = found
     if not results:
         raise next(iter(failed.values()))
-    _tell({"file": file, "data": data or "hub"}, source, results, failed, options)
+    _show({"file": file, "data": data or "hub"}, source, results, failed, options)
     context.exit(1 if failed else 0)
 
 
@@ -88,7 +89,7 @@ def _separator(tasks: Sequence[Task], source: VectorSource) -> str:
     return source.card.separator if source.card and any(len(one.fields) > 2 for one in tasks) else "[SEP]"
 
 
-def _tell(
+def _show(
     about: Mapping[str, Any],
     source: VectorSource,
     results: Sequence[TaskResult],
@@ -99,7 +100,7 @@ def _tell(
 
     from eval.reports.tables import print_table
     from eval.scirepeval.average import average, leaderboard, task_table
-    from ses.terminal.commands.eval.sources import told_of, write_results
+    from ses.evaluation.vectors import VectorResults
 
     averages = average(results)
     table, board = task_table(results), leaderboard(averages, source.name)
@@ -107,19 +108,18 @@ def _tell(
     files = {one.task.name: one.files for one in results if one.files}
     reasons = {name: message_of(error) for name, error in failed.items()}
     if options["report_file"]:
-        write_results(table, [source], {**about, "embedding_files": files}, options["report_file"])
+        found = VectorResults(table, [source], {**about, "embedding_files": files})
+        found.write_report(options["report_file"], command_words())
     if options["as_json"]:
-        told = {
-            **told_of([source], about),
-            **table.as_dict(),
-            "per_unit": {one.task.name: one.outcome.per_unit for one in results},
+        document = {
+            **VectorResults(table, [source], about).to_dict(),
             "solvers": solvers,
             "embedding_files": files,
             "not_run": reasons,
             "averages": {"groups": averages.groups, "formats": averages.formats, "missing": averages.missing},
             "leaderboard": board.as_dict()["rows"],
         }
-        say_json(told)
+        say_json(document)
         return
     console = Console()
     print_table(table.table(), console)

@@ -12,7 +12,8 @@ from corpora.paper import Paper
 from search_plugin.contract.engine import Document
 from search_plugin.contract.plan import Notion, Plan, Spelling, VectorClause
 from search_plugin.contract.schema import IndexSchema, paper_vector
-from search_plugin.engines.embedded import legs, lexical
+from search_plugin.engines.embedded import legs
+from search_plugin.engines.embedded import queries as word_queries
 from search_plugin.engines.registry import connect
 from search_plugin.filters.parse import parse_filter
 from search_plugin.request import SearchRequest
@@ -49,7 +50,7 @@ def index(tmp_path_factory):
 
 
 def as_large(monkeypatch, papers):
-    monkeypatch.setattr(lexical, "LARGE", papers)
+    monkeypatch.setattr(word_queries, "LARGE", papers)
 
 
 def found(index, plan):
@@ -75,9 +76,9 @@ def test_only_rare_spellings_are_searched_by_themselves(index, notion, queries, 
     as_large(monkeypatch, 0)
     plan = Plan("lung", (), None, 10, plain="lung", notions=(NOTIONS[notion],))
     searcher = index._snapshot().searcher
-    assert len(lexical.ranking(index._words, searcher, plan)) == queries
+    assert len(word_queries.ranking(index._words, searcher, plan)) == queries
     as_large(monkeypatch, 10**9)
-    assert len(lexical.ranking(index._words, searcher, plan)) == 1
+    assert len(word_queries.ranking(index._words, searcher, plan)) == 1
 
 
 def test_an_error_in_the_other_leg_is_told(index, monkeypatch):

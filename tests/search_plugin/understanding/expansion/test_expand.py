@@ -7,10 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from search_plugin.contract.plan import Notion, Spelling
-from search_plugin.understanding.expansion import compounds
-from search_plugin.understanding.expansion.compounds import GREEK
-from search_plugin.understanding.expansion.english import plurals, transatlantic
 from search_plugin.understanding.expansion.expand import MOST_SPELLINGS, MOST_WORDS, expand
+from search_plugin.understanding.expansion.spellings import GREEK, compounds, plurals, transatlantic
 from search_plugin.words.terms import TOKEN
 
 
@@ -148,4 +146,4 @@ def test_no_word_is_lost(text):
     kept = TOKEN.findall(" ".join([plain, *(one.typed for one in notions)]))
     assert sorted(kept) == sorted(TOKEN.findall(text)) or not notions
     assert all(one.others and all(other.text for other in one.others) for one in notions)
-    assert all(compounds.spellings([word[0]]) is not None for word in TOKEN.finditer(text))
+    assert all(compounds([word[0]]) is not None for word in TOKEN.finditer(text))

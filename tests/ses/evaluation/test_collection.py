@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from corpora.paper import Accepted, Deleted, Paper, Rejected
-from ses.terminal.commands.eval.collection import in_memory
+from ses.evaluation.collection import in_memory
 
 
 def test_papers_in_memory_are_the_last_of_their_ids_that_are_not_deleted():

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
 from encoders.models.formats import Format
-from ses.terminal.commands.eval.sources import VectorSource, model_source, vector_source
+from ses.evaluation.vectors import VectorSource, model_source, vector_source
 
 if TYPE_CHECKING:
     from encoders.models.model import Model
     from eval.embedder import Text, Vectors
     from products.reviewers.rules import Matching
+    from ses.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,13 +23,13 @@ class Factor:
     """The vectors that represent a factor.
 
     Attributes:
-        source: Of the vectors.
-        told: Model with its fingerprint, and format or instruction; or the file.
+        source: Source of the vectors.
+        facts: Model with its fingerprint, and format or instruction; or the file.
         task_format: The format to request from the source.
     """
 
     source: VectorSource
-    told: Mapping[str, str]
+    facts: Mapping[str, str]
     task_format: Format = Format.PRX
 
     def embed(self, texts: Sequence[Text]) -> Vectors:
@@ -37,7 +38,13 @@ class Factor:
 
 
 def find_factors(
-    matching: Matching, data_set: str, embeddings: Sequence[str], named: Sequence[str], options: Mapping[str, Any]
+    matching: Matching,
+    data_set: str,
+    embeddings: Sequence[str],
+    named: Sequence[str],
+    settings: Settings,
+    *,
+    model_named: bool = False,
 ) -> dict[str, Factor]:
     """Find the vectors of the factors: of all, or of those that are named.
 
@@ -46,10 +53,11 @@ def find_factors(
         data_set: Name of the data, by which UniPR's instructions are chosen.
         embeddings: `FACTOR=FILE` each.
         named: `FACTOR=FORMAT` each, or `FACTOR` for the model's own instruction.
-        options: Of the command.
+        settings: Name the model, the default one if none is named.
+        model_named: Whether the user named a model, which is an error where it would not be used.
 
     Returns:
-        By factor, in the matching's order.
+        The vectors by factor, in the matching's order.
 
     Raises:
         InputError: If a factor is unknown or named twice, the model lacks what stands for one, or two factors would
@@ -57,31 +65,25 @@ def find_factors(
         UnavailableError: If the model isn't there.
     """
     from encoders.layouts.unipr import factor_models, instructions_for
-    from encoders.registry import DEFAULT_MODEL, find_model
-    from eval.reports.registry import check_report
-    from ses.settings import load_settings
-    from ses.terminal.arguments import settings_of
+    from ses.evaluation.retrieval import model_of
 
-    if options.get("report_file"):
-        check_report(options["report_file"])
     files, formats = _by_factor(matching, embeddings, "--embeddings"), _by_factor(matching, named, "--factor")
     if twice := sorted(files.keys() & formats.keys()):
         raise InputError(f"The factor {twice[0]} has both --embeddings and --factor; keep one of them.")
     if missing := [factor for factor, file in files.items() if not file]:
         raise InputError(f"--embeddings {missing[0]} names no file: write --embeddings {missing[0]}=FILE.")
-    if files and not formats and options["model"]:
+    if files and not formats and model_named:
         raise InputError("With --embeddings alone no model is used: leave --model out, or give --factor FACTOR=FORMAT.")
-    found = {factor: _of_file(Path(file), options) for factor, file in files.items()}
+    found = {factor: _of_file(Path(file), settings) for factor, file in files.items()}
     if formats or not files:
-        settings = load_settings(**settings_of(options))
-        model, words = find_model(settings.model or DEFAULT_MODEL), instructions_for(data_set)
+        model, words = model_of(settings), instructions_for(data_set)
         instructed = factor_models(model, words)
         for factor, name in (formats or dict.fromkeys(matching.factors, "")).items():
             if name:
-                found[factor] = _of_format(model, name, options)
+                found[factor] = _of_format(model, name, settings)
             elif factor in instructed:
-                told = {"instruction": words[factor], **_model_told(instructed[factor])}
-                found[factor] = Factor(model_source(instructed[factor], options), told)
+                facts = {"instruction": words[factor], **_facts(instructed[factor])}
+                found[factor] = Factor(model_source(instructed[factor], settings), facts)
             else:
                 raise InputError(
                     f"{model.card.name} has no vectors made for the factor {factor}: name the format that stands for "
@@ -103,19 +105,19 @@ def _by_factor(matching: Matching, given: Sequence[str], option: str) -> dict[st
     return dict(parts)
 
 
-def _of_file(file: Path, options: Mapping[str, Any]) -> Factor:
-    return Factor(vector_source({**options, "embeddings": [str(file)], "model": None}), {"file": str(file)})
+def _of_file(file: Path, settings: Settings) -> Factor:
+    return Factor(vector_source([str(file)], settings), {"file": str(file)})
 
 
-def _of_format(model: Model, name: str, options: Mapping[str, Any]) -> Factor:
+def _of_format(model: Model, name: str, settings: Settings) -> Factor:
     if name not in list(Format):
         raise InputError(f"There is no format {name!r}; choose one of {', '.join(Format)}.")
     task_format = Format(name)
     model.card.head(task_format)  # reports a missing format before papers are encoded
-    return Factor(model_source(model, options), {"format": name, **_model_told(model)}, task_format)
+    return Factor(model_source(model, settings), {"format": name, **_facts(model)}, task_format)
 
 
-def _model_told(model: Model) -> dict[str, str]:
+def _facts(model: Model) -> dict[str, str]:
     return {"model": model.card.name, "fingerprint": model.card.fingerprint}
 
 
@@ -124,7 +126,7 @@ def _require_different(factors: Mapping[str, Factor]) -> None:
     for name, factor in factors.items():
         card, task_format = factor.source.card, factor.task_format
         same: object = (
-            factor.told["file"]
+            factor.facts["file"]
             if card is None
             else (card.fingerprint, card.head(task_format), card.prompts.get(task_format, ""))
         )

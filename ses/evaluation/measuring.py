@@ -1,0 +1,125 @@
+"""Measuring runs, and comparing retrieval systems of any kind on the same judged queries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from corpora.errors import InputError, require
+from eval.measures.metrics import MEASURES, evaluate
+from eval.optional import optional
+from eval.retrieval.beir import JudgedQueries, join
+from eval.retrieval.protocol import make_protocol, run_queries
+from eval.trec.runs import Run
+from ses.checked import checked
+from ses.evaluation.inputs import names_of, ranking_of, to_qrels, to_run, to_topics
+from ses.evaluation.result import Evaluation, evaluation_of
+from ses.opened import OpenIndex
+
+
+@checked
+def measure(run: Any, qrels: Any, measures: Any = MEASURES, *, drop_same_id: bool = False) -> Evaluation:
+    """Measure a run against judgments.
+
+    Args:
+        run: A TREC run file; by query id, the documents with their scores, or the ids in order; or a table with the
+            columns `query_id` or `qid`, `doc_id` or `docno`, and `score`.
+        qrels: A file of judgments in TREC's or BEIR's form; by query id, the gains of documents; or a table with the
+            columns `query_id` or `qid`, `doc_id` or `docno`, and `relevance` or `label`.
+        measures: Measures of ir_measures, such as `nDCG@10`, `RR@10`, `AP` or `P(rel=2)@5`.
+        drop_same_id: Whether to leave out hits whose id is the query's, where queries are papers themselves.
+
+    Returns:
+        The measures with intervals. Every judged query counts, as 0 if the run has no results for it.
+
+    Raises:
+        InputError: If a measure is unknown, the run or the judgments can't be read, or no query of the run is judged.
+        UnavailableError: If the library that computes a measure isn't installed.
+
+    Example:
+        >>> run, qrels = {"q": {"a": 2.0, "b": 1.0}}, {"q": {"b": 1}}
+        >>> ses.measure(run, qrels, ["RR"]).mean("RR")
+        0.5
+    """
+    names, found = names_of(measures), to_run(run)
+    scores = evaluate(found, to_qrels(qrels), names, drop_same_id=drop_same_id)
+    return evaluation_of({found.tag: scores.outcome()}, {found.tag: found})
+
+
+@checked
+def experiment(
+    systems: Mapping[str, Any],
+    topics: Any,
+    qrels: Any,
+    measures: Any = MEASURES,
+    *,
+    batched: Sequence[str] = (),
+    depth: int | None = None,
+    drop_same_id: bool = False,
+) -> Evaluation:
+    """Compare retrieval systems on the same judged queries.
+
+    Args:
+        systems: By name: a function from the text of a query to ranked ids (or pairs of id and score, scores by id, a
+            page of hits, or a table); an open index, which is searched by words and by meaning; a transformer of
+            PyTerrier; or a run, as `measure` takes it.
+        topics: A file of queries, texts by query id, or a table with the columns `query_id` or `qid`, and `query`.
+        qrels: Judgments, as `measure` takes them.
+        measures: Measures of ir_measures, such as `nDCG@10`.
+        batched: Names of the systems that take the list of all queries, and return a ranking of each.
+        depth: Hits of each query that an open index returns; if None, 100, or as many as a measure needs.
+        drop_same_id: Whether to leave out hits whose id is the query's, where queries are papers themselves.
+
+    Returns:
+        The measures of all systems with intervals, and tests of their differences.
+
+    Raises:
+        InputError: If a measure is unknown, an input can't be read, or a system returns something else than rankings.
+        UnavailableError: If the library that computes a measure isn't installed.
+
+    Example:
+        >>> systems = {"first": lambda query: ["a", "b"], "last": lambda query: ["b", "a"]}
+        >>> found = ses.experiment(systems, {"q": "virus", "r": "lung"}, {"q": {"a": 1}, "r": {"a": 1}}, ["RR"])
+        >>> found.mean("RR", "first"), found.mean("RR", "last")
+        (1.0, 0.5)
+    """
+    names = names_of(measures)
+    require(systems, "There are no systems to compare", "give a dictionary from names to functions")
+    if unknown := [name for name in batched if name not in systems]:
+        raise InputError(f"There is no system {unknown[0]!r} to call with all queries", "correct its name in batched")
+    judged = join(to_topics(topics), to_qrels(qrels))
+    protocol = make_protocol(modes=("hybrid",), measures=names, depth=depth, drop_same_id=drop_same_id)
+
+    runs: dict[str, Run] = {}
+    for name, system in systems.items():
+        if isinstance(system, OpenIndex):
+            runs[name] = run_queries(judged.texts, system.index, system.load(system.index), protocol)["hybrid"]
+        else:
+            runs[name] = _run_of(name, system, judged, batched=name in batched)
+    outcomes = {
+        name: evaluate(run, judged.qrels, names, drop_same_id=drop_same_id).outcome() for name, run in runs.items()
+    }
+    left_out = {"queries_without_text": len(judged.without_text)}
+    return evaluation_of(outcomes, runs, texts=judged.texts, left_out=left_out)
+
+
+def _run_of(name: str, system: Any, judged: JudgedQueries, *, batched: bool) -> Run:
+    """Return the run of a function, a transformer of PyTerrier, or a run as it is."""
+    if isinstance(system, Run | str | Path | Mapping) or hasattr(system, "columns"):
+        return to_run(system, name)
+    if callable(transform := getattr(system, "transform", None)):
+        table = optional("pandas", "PyTerrier's transformers need pandas", "pandas").DataFrame
+        return to_run(transform(table({"qid": list(judged.texts), "query": list(judged.texts.values())})), name)
+    if not callable(system):
+        raise InputError(f"The system {name} can't be {type(system).__name__}; give a function from a query to ids.")
+    return Run(name, dict(zip(judged.texts, map(ranking_of, _called(name, system, judged, batched)), strict=True)))
+
+
+def _called(name: str, system: Callable[[Any], Any], judged: JudgedQueries, batched: bool) -> Sequence[Any]:  # noqa: FBT001
+    texts = list(judged.texts.values())
+    if not batched:
+        return [system(text) for text in texts]
+    found = list(system(texts))
+    require(len(found) == len(texts), f"The system {name} returned {len(found)} rankings of {len(texts)} queries.")
+    return found

@@ -1,0 +1,189 @@
+"""Judged queries searched in an index, or ranked exactly in memory, and measured."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from corpora.errors import InputError, require
+from eval.retrieval.beir import JudgedQueries, join
+from eval.retrieval.protocol import Protocol, Retrieval, absent_from, evaluate_exact, evaluate_queries
+from ses.evaluation.collection import Collection, IndexedCollection, beir_collection, in_memory
+from ses.evaluation.inputs import to_qrels, to_topics
+from ses.evaluation.result import Evaluation, evaluation_of, python_provenance
+from ses.settings import load_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from encoders.models.model import Model
+    from encoders.text_encoder import TextEncoder
+    from eval.reports.provenance import Provenance
+    from search_plugin.contract.engine import Index
+    from ses.settings import Settings
+
+EXACT = "exact"
+"""The mode that ranks all vectors in memory, without an engine."""
+
+TIMES = "seconds of a page of ten hits, the median over some queries, one after another"
+
+
+def evaluate_index(
+    index: Index,
+    load: Callable[[Index], TextEncoder],
+    judged: JudgedQueries,
+    protocol: Protocol,
+    files: Sequence[Path] = (),
+) -> Evaluation:
+    """Search judged queries in an index, whose model is loaded if vectors are searched, and measure the runs.
+
+    Args:
+        index: Index of the papers.
+        load: Loads the model of the index.
+        judged: Queries and judgments.
+        protocol: What to compare and how.
+        files: Files that the queries came from, for a report.
+
+    Returns:
+        The evaluation, with a system for each mode and fusion.
+    """
+    encoder = None if set(protocol.modes) == {"lexical"} else load(index)
+    outcome = evaluate_queries(judged, index, encoder, protocol)
+    facts = {"index": index.name, "model": index.schema.model}
+    evaluation = _evaluation(outcome, judged, {"judged_documents_absent": absent_from(index, judged)}, facts)
+    cards = [encoder.card] if encoder else []
+    gather = functools.partial(python_provenance, data=files, cards=cards, settings={"index": index.name})
+    return replace(evaluation, provenance=gather)
+
+
+def judged_of(data: str | Path, split: str, topics: Any, qrels: Any) -> tuple[JudgedQueries, Sequence[Path]]:
+    """Return the queries of a data set in BEIR's form and its files, or topics with judgments of a Python program."""
+    require(
+        bool(data) == (topics is None and qrels is None) and (topics is None) == (qrels is None),
+        "An evaluation needs judged queries",
+        "give either <data>, or <topics> with <qrels>",
+    )
+    if data:
+        collection = beir_collection(str(data), split, load_settings())
+        return collection.judged, collection.files
+    return join(to_topics(topics), to_qrels(qrels)), ()
+
+
+def evaluate_collection(
+    collection: Collection,
+    protocol: Protocol,
+    settings: Settings,
+    indexed: IndexedCollection | None = None,
+    *,
+    exact: bool = False,
+) -> Evaluation:
+    """Run the judged queries of a collection, and measure the runs.
+
+    Args:
+        collection: Papers and judged queries.
+        protocol: What to compare and how.
+        settings: Name the model, and the engine for a report.
+        indexed: The collection's index, to search it by the modes of the protocol.
+        exact: Whether to rank all vectors in memory too.
+
+    Returns:
+        The evaluation, with a system for each mode and fusion; `exact` is the last.
+    """
+    from eval.embedder import by_encoder
+
+    load = indexed.load if indexed else functools.cache(functools.partial(encoder_of, settings))
+    outcome: dict[str, Retrieval] = {}
+    counts = {"topics_without_judgments": collection.unjudged}
+    if indexed:
+        encoder = None if set(protocol.modes) == {"lexical"} else load()
+        counts |= {**indexed.counts, "judged_documents_absent": absent_from(indexed.index, collection.judged)}
+        outcome = evaluate_queries(collection.judged, indexed.index, encoder, protocol)
+    if exact:
+        papers, counts_in_memory = in_memory(collection)
+        absent = len(collection.judged.qrels.documents - {paper.id for paper in papers})
+        counts = {**counts_in_memory, "judged_documents_absent": absent, **counts}
+        embed, similarity = by_encoder(load()), load().card.similarity
+        outcome[EXACT] = evaluate_exact(collection.judged, papers, embed, similarity, protocol)
+    index = indexed.index if indexed else None
+    facts = {**collection.facts, "index": index.name if index else None, "model": model_of(settings).card.name}
+    evaluation = _evaluation(outcome, collection.judged, counts, facts)
+    about = {**collection.facts, "fusion": ", ".join(protocol.fusions), "times": TIMES}
+    about |= {what: str(count) for what, count in evaluation.left_out.items()}
+    return replace(
+        evaluation, provenance=functools.partial(_provenance, settings, index, load, collection.files, about)
+    )
+
+
+def seconds_of(collection: Collection, protocol: Protocol, settings: Settings, index: Index) -> dict[str, float]:
+    """Return the time of a search by system, to plot quality against speed."""
+    from eval.retrieval.protocol import seconds_a_query
+
+    # The queries' vectors are already in the cache.
+    encoder = encoder_of(replace(settings, embedding_cache=False))
+    return seconds_a_query(collection.judged.texts, index, encoder, protocol)
+
+
+def model_of(settings: Settings) -> Model:
+    """Return the model that the settings name, else the default one."""
+    from encoders.registry import find_model
+
+    return find_model(settings.model_name)
+
+
+def encoder_of(settings: Settings) -> TextEncoder:
+    """Load the model that the settings name, else the default one."""
+    from ses.loaded_model import make_encoder
+
+    return make_encoder(settings, model_of(settings))
+
+
+def make_runs_folder(folder: Path, judged: JudgedQueries) -> None:
+    """Make a folder for run files, or raise `InputError` if it can't be made or a file can't hold a judged id."""
+    from eval.files.text import require_column
+
+    for name in (*judged.texts, *judged.qrels.documents):
+        require_column(name)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"The folder {folder} can't be made ({error.strerror})", "give another as <run>") from error
+
+
+def _evaluation(
+    outcome: Mapping[str, Retrieval], judged: JudgedQueries, counts: Mapping[str, int], facts: Mapping[str, Any]
+) -> Evaluation:
+    first = next(iter(outcome.values()))
+    left_out = {**counts, "queries_without_text": first.without_text, "queries_shortened": first.shortened}
+    return evaluation_of(
+        {mode: found.scores.outcome() for mode, found in outcome.items()},
+        {mode: found.run for mode, found in outcome.items()},
+        "mode",
+        texts=judged.texts,
+        left_out=left_out,
+        facts=facts,
+    )
+
+
+def _provenance(
+    settings: Settings,
+    index: Index | None,
+    load: Callable[[], TextEncoder],
+    files: tuple[Path, ...],
+    about: Mapping[str, str],
+) -> Provenance:
+    from encoders.encoder import Encoder
+    from eval.reports.provenance import gather_provenance
+    from search_plugin.engines.registry import connect
+
+    encoder = load()
+    engine = connect(settings.engine_url, settings.connection).diagnose(index.name) if index else None
+    return gather_provenance(
+        data=files,
+        cards=[encoder.card],
+        engine=f"{engine.product} {engine.version}" if engine else "",
+        runtime=encoder.runtime if isinstance(encoder, Encoder) else settings.runtime or "",
+        settings=about,
+    )
