@@ -94,6 +94,7 @@ fix: $(TOOLS)
 
 docs: $(TOOLS)
 	$(BIN)/python -m ses.terminal.reference > docs/cli.md
+	$(BIN)/python -m ses.terminal.reference docs/python.md
 	$(BIN)/python -m tests.guide
 	$(BIN)/python -m tests.readme
 

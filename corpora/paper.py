@@ -41,6 +41,11 @@ class Paper:
         origins: Names of the corpora that hold the paper; a reader leaves them out, an index records them.
         extra: Values of fields that are not of every paper (custom fields, tags, forecasts), by name; none of them
             empty.
+
+    Example:
+        >>> paper = ses.Paper("a", "A virus", authors=("Ada Byron",), year=2020)
+        >>> paper.title, paper.year
+        ('A virus', 2020)
     """
 
     id: str

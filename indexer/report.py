@@ -35,6 +35,11 @@ class IndexReport:
         papers: Number of papers that the index holds now.
         seconds: Seconds of the whole run.
         encoding_seconds: Seconds spent in the encoder, while reading and writing went on.
+
+    Example:
+        >>> report = library.index("two", [ses.Paper("a", "A virus"), ses.Paper("b", "")])
+        >>> report.new, report.rejected
+        (1, 1)
     """
 
     index: str

@@ -5,9 +5,10 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from dataclasses import fields as attributes_of
-from typing import Any, Literal, get_args
+from pkgutil import resolve_name
+from typing import Annotated, Any, Literal, TypedDict, get_args, get_origin, get_type_hints
 
 from corpora.errors import InputError
 from corpora.markup import plain_text
@@ -29,33 +30,112 @@ MAX_WINDOW = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class SearchRequest:
-    """A search as the user requested it.
+class Option:
+    """The description of an option of a search, for every interface: Python, the command line, and others.
 
     Attributes:
-        query: The query as the user typed it, without control characters. If there are no words, papers are listed.
-        mode: By words (BM25), by meaning (vectors) or both.
-        fusion: How the legs of a hybrid search are joined; a name in `FUSIONS`, `rrf` also as `rrf@20`.
-        weights: The weights of the legs in the fusion, by name (`lexical`, `prx`); 1 where absent.
-        filter: A condition that holds for every hit.
-        facets: Fields to count the matches by.
-        size: Hits on the page; 0 for counts alone.
-        offset: Hits before the page.
-        window: Papers per leg; paging ends there.
-        exact: Compare with every vector instead of using an approximate index.
-        collapse: Field of one value; of papers that share one only the best is shown. Empty for none.
-        rerank: The reranker; a name in `RERANKERS`, or empty.
-        join: Who joins the legs of a hybrid search.
-        title_boost: Weight of the title's own BM25, added to that of title and abstract together.
-        words: The words that are searched, encoded and highlighted; the query itself if None.
-        notes: How the query was understood, one sentence each.
-        sort: Order of the papers found, instead of the best first; a listing is by year, newest first, if None.
-        boost: A boost by a forecast; none if None.
-        verbatim: Search the words as typed alone: none is corrected, and no other spelling is searched.
-        synonyms: What else to search for, by words in small letters; if the query is not verbatim.
+        help: What it means.
+        form: What a user writes, such as `FIELD`, where the type does not say it.
+        default_help: What happens without it, where its default does not say it.
+        choices: The names that can be chosen, as `module:attribute` of their registry; it is read when it is needed.
+        typed: Whether its value can be written as text.
+        search_only: Whether only a search takes it, and not the search for similar papers.
+        name: Name of the option.
+        type: Type of its values, as a user gives them.
+        default: The value in force without it.
+    """
 
-    Raises:
-        InputError: If the query is too long, or a number is out of bounds.
+    help: str
+    form: str = ""
+    default_help: str = ""
+    choices: str = ""
+    typed: bool = True
+    search_only: bool = False
+    name: str = ""
+    type: Any = None
+    default: Any = None
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The values allowed, where they are few names."""
+        if self.choices:
+            return tuple(resolve_name(self.choices))
+        return get_args(self.type) if get_origin(self.type) is Literal else ()
+
+    @property
+    def default_text(self) -> str:
+        """What is in force without the option, for people; empty if nothing is."""
+        nothing = self.default is None or self.default is False or self.default in ("", (), {})
+        return self.default_help or ("" if nothing else str(self.default))
+
+
+class PageOptions(TypedDict, total=False):
+    """The options of a search beside the query, as a user gives them; `make_request` checks them.
+
+    A new option has a line here, an attribute of `SearchRequest`, and the code that it changes; the command line and
+    the documentation are made from this description (`search_options`).
+    """
+
+    mode: Annotated[
+        Mode, Option("Search by words, by meaning, or by both", default_help="hybrid; for similar papers, vector")
+    ]
+    fusion: Annotated[str, Option("How the legs are joined", "NAME", choices="search_plugin.fusion.fusions:FUSIONS")]
+    weights: Annotated[
+        Mapping[str, float] | Sequence[str], Option("Weights of the legs, such as lexical=0.7", "LEG=NUMBER")
+    ]
+    title_boost: Annotated[float, Option("Weight of the title's BM25 beside that of the whole text")]
+    filter: Annotated[
+        str | Sequence[str] | Filter,
+        Option("Condition for every hit, such as 'year>=2020 and not journal=Nature'", "EXPR"),
+    ]
+    facets: Annotated[str | Sequence[str], Option("Field to count the matches by", "FIELD")]
+    sort: Annotated[
+        str | Sort,
+        Option(
+            "Order of the papers: title, year, or a custom field of numbers or dates; -year for the largest first",
+            "FIELD",
+            default_help="the best first; without words, -year",
+        ),
+    ]
+    boost: Annotated[
+        str | Boost,
+        Option(
+            "Move papers with a higher forecast a little up, such as impact, or impact=0.1 with a strength",
+            "FIELD",
+            default_help="no boost",
+        ),
+    ]
+    size: Annotated[int, Option("Hits on the page; 0 for facets alone")]
+    offset: Annotated[int, Option("Hits before the page")]
+    window: Annotated[int, Option("Candidates per leg; paging ends there")]
+    exact: Annotated[bool, Option("Compare with every vector, without an approximate index")]
+    collapse: Annotated[str, Option("Show only the best paper for each value of a field, such as journal", "FIELD")]
+    rerank: Annotated[
+        str,
+        Option(
+            "Rank the papers found again, by the scores of every leg for every paper",
+            "NAME",
+            choices="search_plugin.ranking.rerankers:RERANKERS",
+        ),
+    ]
+    join: Annotated[Join, Option("Who joins the legs of a hybrid search: ses, or the search engine itself")]
+    literal: Annotated[
+        bool, Option("Take the query as plain words, without phrases, fields and operators", search_only=True)
+    ]
+    verbatim: Annotated[bool, Option("Search the words as typed: correct none, and add no spellings", search_only=True)]
+    synonyms: Annotated[
+        Synonyms,
+        Option("What else to search for, by words in small letters", default_help="those of the settings", typed=False),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """A search as the user requested it: the query, and the options of `PageOptions` as checked values.
+
+    `words` are searched, encoded and highlighted, the query itself if None; without words, papers are listed. `notes`
+    say how the query was understood, one sentence each. Raises `InputError` for a query that is too long, and for a
+    number out of bounds.
     """
 
     query: str
@@ -100,13 +180,6 @@ class SearchRequest:
         check_boost(self.title_boost)
 
 
-DEFAULTS: Mapping[str, Any] = {option.name: option.default for option in attributes_of(SearchRequest)}
-"""Defaults of a search, for help texts and APIs."""
-
-OPTIONS = DEFAULTS.keys() - {"query", "words", "notes"}
-"""What the user may give beside the query."""
-
-
 def make_request(
     query: str,
     *,
@@ -124,9 +197,7 @@ def make_request(
         fields: Of the index (`IndexSchema.fields`), which a filter may name.
         language: Of the index.
         literal: Whether to take the query as plain words, without operators.
-        **given: Attributes of `SearchRequest`; None, an empty text and an empty list count as not given. `filter` may
-            also be an expression, or several that must all hold; `weights` may be texts `LEG=NUMBER`; `facets` may be
-            a single field; `sort` may be a text such as `-year`, and `boost` one such as `impact=0.1`.
+        **given: The options of `PageOptions`; None, an empty text and an empty list count as not given.
 
     Returns:
         The request, checked.
@@ -217,3 +288,19 @@ def check_page(size: int, offset: int, window: int) -> None:
             f"Hits {offset + 1} to {offset + size} lie beyond the search window of {window}",
             f"ask for a <window> of at least {offset + size}, or for fewer hits",
         )
+
+
+DEFAULTS: Mapping[str, Any] = {one.name: getattr(SearchRequest(""), one.name) for one in attributes_of(SearchRequest)}
+"""Defaults of a search."""
+
+OPTIONS = PageOptions.__annotations__.keys() - {"literal"}
+"""What a request holds of the options."""
+
+
+def search_options() -> tuple[Option, ...]:
+    """Return the descriptions of all options of a search, whole: with name, type, default and help."""
+    described = []
+    for name, annotated in get_type_hints(PageOptions, include_extras=True).items():
+        kind, option = get_args(annotated)
+        described.append(replace(option, name=name, type=kind, default=DEFAULTS.get(name, False)))
+    return tuple(described)

@@ -1,6 +1,20 @@
-"""`python -m ses`."""
+"""The command `ses`, also as `python -m ses`."""
 
-from ses.terminal.cli import main
+import sys
+
+from ses.terminal.foreign import foreign_packages
+
+
+def main() -> None:
+    """Run the command line; a package of others in place of one of ses is told in a sentence."""
+    try:
+        from ses.terminal.cli import main as run
+    except ImportError:
+        if not (foreign := list(foreign_packages())):
+            raise
+        sys.exit("\n".join(f"Error: {sentence}" for sentence in foreign))
+    run()
+
 
 if __name__ == "__main__":
     main()

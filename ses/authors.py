@@ -31,6 +31,11 @@ class AuthorClusters:
         score: B-cubed against the true authors; None where some are not known.
         fitted: The threshold that has the largest B-cubed F1 on these rows themselves, where the truth is known; for
             the next rows, since on these it is too good.
+
+    Example:
+        >>> block, number = ses.cluster_authors("authors.csv").clusters["1"]
+        >>> block
+        'a byron'
     """
 
     clusters: Mapping[str, tuple[str, int]] = field(default_factory=dict)
@@ -57,6 +62,11 @@ def cluster_authors(
     Raises:
         InputError: If a row can't be read, or the threshold is not between 0 and 2.
         UnavailableError: If the model or scipy is missing.
+
+    Example:
+        >>> found = ses.cluster_authors("authors.csv", threshold=0.5)
+        >>> found.blocks, sorted(found.clusters)
+        (1, ['1', '2'])
     """
     import numpy as np
 

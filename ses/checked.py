@@ -18,7 +18,7 @@ from difflib import get_close_matches
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from corpora.errors import InputError
 from corpora.plain import plain
@@ -28,9 +28,7 @@ C = TypeVar("C", bound=type)
 
 _ELSEWHERE = {
     "Bm25": "search_plugin.contract.schema",
-    "Boost": "search_plugin.fusion.boosting",
     "FieldValue": "corpora.custom",
-    "Filter": "search_plugin.contract.tree",
     "Hierarchy": "products.tags.hierarchy",
     "Hit": "search_plugin.pages.hit",
     "Join": "search_plugin.contract.legs",
@@ -39,24 +37,17 @@ _ELSEWHERE = {
     "Progress": "corpora.progress",
     "Projection": "products.topics",
     "Quantization": "search_plugin.contract.schema",
-    "Sort": "search_plugin.contract.ordering",
-    "Synonyms": "search_plugin.understanding.expansion.expand",
     "Venue": "products.reviewers.venue",
 }
 """Where the types of arguments are that the API's modules import for type checkers alone."""
+
+_SIMPLE = {str: "a text", int: "a whole number", float: "a number", bool: "True or False", Path: "a path"}
+"""What messages call the types of simple values."""
 
 _PUBLIC = ("Hit", "Paper")
 """Classes of arguments that users have at hand."""
 
 _CHECKED_MAGIC = ("__getitem__", "__contains__")
-
-_SINGULAR: Mapping[Any, str] = {
-    str: "a text",
-    int: "a whole number",
-    float: "a number",
-    bool: "True or False",
-    Path: "a path",
-}
 
 
 class _Wrong(Exception):  # noqa: N818 - it never leaves this module
@@ -68,8 +59,8 @@ class _Arguments:
     """What a function takes.
 
     Attributes:
-        signature: Of the function.
-        annotations: By name of an argument, those of options included: its annotation as text, and the module of that.
+        signature: The signature of the function.
+        annotations: For each argument and option its annotation as text, and the module in which that holds.
         open: Whether the function itself checks the names of further options.
     """
 
@@ -101,19 +92,14 @@ def checked(function: F) -> F:
     @functools.wraps(function, updated=())  # a dataclass has what no function can hold
     def call(*given: Any, **named: Any) -> Any:
         takes = _arguments(function)
+        taken = f"it takes {', '.join(takes.annotations) or 'no arguments'}."
         for name in named:
             if name not in takes.annotations and not takes.open:
-                raise InputError(
-                    f"{function.__name__} takes no {name!r}{nearest(name, takes.annotations)}; it takes "
-                    f"{', '.join(takes.annotations) or 'no arguments'}."
-                )
+                raise InputError(f"{function.__name__} takes no {name!r}{nearest(name, takes.annotations)}; {taken}")
         try:
             bound = takes.signature.bind(*given, **named)
         except TypeError as error:
-            raise InputError(
-                f"{function.__name__} can't be called so ({error}); it takes "
-                f"{', '.join(takes.annotations) or 'no arguments'}."
-            ) from None
+            raise InputError(f"{function.__name__} can't be called so ({error}); {taken}") from None
         for name, value in bound.arguments.items():
             if takes.signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
                 bound.arguments[name] = {option: _argument(takes, option, one) for option, one in value.items()}
@@ -138,8 +124,8 @@ def _with_options(signature: inspect.Signature, module: str) -> inspect.Signatur
         return signature
     (options,) = get_args(_resolved(parameters[-1].annotation, module))
     shown = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind.__forward_arg__)
-        for name, kind in options.__annotations__.items()
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
+        for name, kind in get_type_hints(options).items()
     ]
     return signature.replace(parameters=[*parameters[:-1], *shown])
 
@@ -178,15 +164,15 @@ def _argument(takes: _Arguments, name: str, value: Any) -> Any:
 @functools.cache
 def _resolved(annotation: str, module: str) -> Any:
     """Return the type of an annotation; a name that is not known here may be anything."""
+    names = dict(vars(sys.modules[module]))
     code = compile(annotation, "an annotation", "eval")
-    known = vars(sys.modules[module])
-    names = {name: known[name] for name in code.co_names if name in known}
     for name in code.co_names:
-        if name in _ELSEWHERE and name not in names:
+        if name not in names and name in _ELSEWHERE:
             names[name] = getattr(import_module(_ELSEWHERE[name]), name)
         elif name not in names and not hasattr(builtins, name):
             names[name] = Any
-    return eval(code, names)  # noqa: S307 - an annotation of ses
+    kind = eval(code, names)  # noqa: S307 - an annotation of ses
+    return get_args(kind)[0] if get_origin(kind) is Annotated else kind
 
 
 def _fitting(kind: Any, value: Any) -> Any:
@@ -200,13 +186,11 @@ def _fitting(kind: Any, value: Any) -> Any:
         return _plain_one(value, lambda found: found in inner)
     if origin is None:
         return _single(kind, value)
-    if issubclass(origin, Mapping):
-        if not isinstance(value, Mapping):
-            raise _Wrong
+    if issubclass(origin, Mapping) and isinstance(value, Mapping):
         return {_fitting(inner[0], key): _fitting(inner[1], one) for key, one in value.items()}
-    if issubclass(origin, Iterable):
+    if issubclass(origin, Iterable) and not issubclass(origin, Mapping):
         return _several(origin, inner[0], value)
-    if callable(value):
+    if not issubclass(origin, Iterable) and callable(value):
         return value
     raise _Wrong
 
@@ -268,10 +252,10 @@ def _shown(value: object) -> str:
 def _expected(kind: Any) -> str:
     """Say what to give for a type."""
     origin, inner = get_origin(kind), get_args(kind)
-    if kind in _SINGULAR:
-        return _SINGULAR[kind]
+    if kind in _SIMPLE:
+        return _SIMPLE[kind]
     if origin in (Union, types.UnionType):
-        return " or ".join(dict.fromkeys(map(_expected, _told(inner))))
+        return " or ".join(dict.fromkeys(map(_expected, _simplest(inner))))
     if origin is Literal:
         return " or ".join(map(repr, inner))
     if origin is not None and issubclass(origin, Mapping):
@@ -289,15 +273,15 @@ def _expected(kind: Any) -> str:
 def _plural(kind: Any) -> str:
     """Return what several of a type are called: `texts`, `dictionaries of texts`, `values`."""
     if get_origin(kind) in (Union, types.UnionType):
-        return " or ".join(dict.fromkeys(map(_plural, _told(get_args(kind)))))
+        return " or ".join(dict.fromkeys(map(_plural, _simplest(get_args(kind)))))
     one = "a value" if kind is Any else _expected(kind)
     first, *rest = one.removeprefix("a ").split(" of ", 1)
     plural = first if kind is bool else f"{first.removesuffix('y')}ies" if first.endswith("y") else f"{first}s"
     return " of ".join([plural, *rest])
 
 
-def _told(kinds: Iterable[Any]) -> list[Any]:
+def _simplest(kinds: Iterable[Any]) -> list[Any]:
     """Return the types of a union that messages name: other classes only where there is nothing simpler."""
     given = [one for one in kinds if one is not types.NoneType]
-    simple = [one for one in given if one in _SINGULAR or get_origin(one) or one.__name__ in _PUBLIC]
+    simple = [one for one in given if one in _SIMPLE or get_origin(one) or one.__name__ in _PUBLIC]
     return simple or given

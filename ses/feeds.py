@@ -15,8 +15,8 @@ from ses.kept import KeptOverIndexes
 if TYPE_CHECKING:
     from products.feeds.feed import Feed, FeedEntry
     from search_plugin.contract.tree import Filter
+    from search_plugin.request import PageOptions
     from ses.opened import OpenIndex
-    from ses.requests import PageOptions
 
 SIZE, DATE_FIELD = 20, "year"
 
@@ -24,7 +24,13 @@ SIZE, DATE_FIELD = 20, "year"
 @checked_methods
 @dataclass(frozen=True, slots=True)
 class Feeds(KeptOverIndexes["Feed"]):
-    """Feeds by name; made by `library.feeds`."""
+    """Feeds by name; made by `library.feeds`.
+
+    Example:
+        >>> feed = library.feeds.create("air", index="mine", liked=["a"], title="Air and health")
+        >>> len(library.feeds.show("air", size=2))
+        2
+    """
 
     def create(
         self,

@@ -26,6 +26,11 @@ class Forecasts:
         folder: Where they are kept, each in a folder.
         open: Returns a published index.
         writing: Provides an index for writing, under its lock.
+
+    Example:
+        >>> forecaster, notes = library.forecasts.train("impact", "papers", "cited")
+        >>> library.forecasts.apply("impact", "papers").papers
+        400
     """
 
     folder: Path

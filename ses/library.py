@@ -1,27 +1,41 @@
-"""The indexes of an engine: choosing, opening, updating, copying, rolling back and dropping them."""
+"""The library: the indexes of an engine by name, and all that is done with them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
-from corpora.errors import SesError, require
-from ses.attaching import Attaching
+from corpora.errors import InputError, NotFoundError, SesError, StoppedError, require
+from search_plugin.contract.engine import EVALUATION
 from ses.checked import checked, checked_methods
-from ses.indexing import check_own
 
 if TYPE_CHECKING:
     from corpora.progress import Progress
+    from encoders.models.model import Model
+    from encoders.text_encoder import TextEncoder
+    from indexer.job import IndexJob
+    from indexer.report import IndexReport
     from products.kept import Kept
     from products.topics import Projection, Topics
+    from search_plugin.contract.engine import Engine, Index
+    from search_plugin.contract.schema import Bm25, IndexSchema, Quantization
+    from search_plugin.engines.cluster.attached.engine import AttachingEngine, Detached
+    from search_plugin.fusion.search_settings import SearchSettings
+    from search_plugin.understanding.expansion.expand import Synonyms
     from ses.feeds import Feeds
     from ses.forecasts import Forecasts
     from ses.index_facts import IndexFacts
     from ses.kept import State
     from ses.opened import OpenIndex
+    from ses.papers import Papers
     from ses.reviewers import Reviewers
     from ses.screening import Screening
+    from ses.settings import Settings
+    from ses.tags import Tags
 
 
 @checked
@@ -39,6 +53,11 @@ def open(engine: str | Path | None = None, **settings: Any) -> Library:  # noqa:
     Raises:
         InputError: If a setting is wrong.
         UnavailableError: If the engine does not answer, or its folder can't be used.
+
+    Example:
+        >>> with ses.open(Path("library")) as library:
+        ...     library.indexes()
+        []
     """
     from ses.settings import load_settings
 
@@ -47,37 +66,123 @@ def open(engine: str | Path | None = None, **settings: Any) -> Library:  # noqa:
 
 
 @checked_methods
-class Library(Attaching):
-    """The indexes of an engine, by name; made by `open`."""
+class Library:
+    """The indexes of an engine, by name; made by `open`.
+
+    Args:
+        settings: Settings of the engine and the model.
+
+    Example:
+        >>> report = library.index("new", [ses.Paper("a", "A virus", year=2020), {"id": "b", "title": "A lung"}])
+        >>> report.new, library["new"].search("virus", mode="lexical")[0].title
+        (2, 'A virus')
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        from search_plugin.fusion.search_settings import read_search_settings
+        from search_plugin.understanding.expansion.expand import read_synonyms
+
+        self._settings = settings
+        self._tuned: SearchSettings | None = read_search_settings(settings.tuned) if settings.tuned else None
+        self._synonyms: Synonyms = read_synonyms(settings.synonyms) if settings.synonyms else {}
+        self._secrets: tuple[str, ...] = ()  # settings that another process left out
+        self._encoders: dict[str, TextEncoder] = {}
+        self._connected: Engine | None = None
+        self._closed = False
+        self._connect()
 
     @property
-    def reviewers(self) -> Reviewers:
-        """Finds reviewers for submissions, by the reviewers' papers in an index."""
-        from ses.reviewers import Reviewers
+    def _engine(self) -> Engine:
+        require(not self._closed, "This library is closed", "open it again")
+        return self._connected or self._connect()
 
-        return Reviewers(self, lambda name: (self[name] if name else self.default()).index)
+    def _connect(self) -> Engine:
+        from search_plugin.engines.registry import connect
+        from ses.credentials import with_secrets
 
-    @property
-    def feeds(self) -> Feeds:
-        """The feeds over this library's indexes."""
-        from products.feeds.feed import Feed
-        from ses.feeds import Feeds
+        settings = with_secrets(self._settings, self._secrets)
+        self._connected = connect(settings.engine_url, settings.connection)
+        self._settings, self._secrets = settings, ()
+        return self._connected
 
-        return Feeds(*self._kept("feeds", Feed, "feed"), self._opened)
+    def close(self) -> None:
+        """Release the models and the engine; a library in a `with` block is closed at its end.
 
-    @property
-    def screening(self) -> Screening:
-        """The systematic reviews over this library's indexes."""
-        from products.screening.screening import ReviewState
-        from ses.screening import Screening
+        Indexes that were opened before can still be searched by words.
+        """
+        self._closed = True
+        self._connected = None
+        self._encoders.clear()
 
-        return Screening(*self._kept("screening", ReviewState, "review"), self._opened)
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        from ses.credentials import without_secrets
+
+        # Another process connects by itself.
+        settings, secrets = without_secrets(self._settings)
+        return {
+            **vars(self),
+            "_settings": settings,
+            "_secrets": secrets or self._secrets,
+            "_connected": None,
+            "_encoders": {},
+        }
+
+    def indexes(self, *, evaluations: bool = False) -> list[str]:
+        """Return the names of the indexes, the most recently published first; those of evaluations only on wish."""
+        return [name for name in self._engine.names() if evaluations or not name.startswith(EVALUATION)]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._engine.names()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.indexes())
+
+    def __len__(self) -> int:
+        return len(self.indexes())
+
+    def __getitem__(self, name: str) -> OpenIndex:
+        """Open an index, or raise `NotFoundError` with the available names."""
+        from ses.opened import OpenIndex
+
+        found = OpenIndex(
+            functools.partial(self._open, name),
+            self._load,
+            self._tuned,
+            functools.partial(self._writing, name),
+            self._synonyms,
+        )
+        opened = found.index
+        if self._tuned and self._tuned.bm25 != opened.schema.bm25:
+            logging.getLogger("ses").warning(
+                "The tuned settings were fitted with BM25's %s, and the index %s has %s; index again with fresh and "
+                "tuned.",
+                *(self._tuned.bm25, opened.name, opened.schema.bm25),
+            )
+        return found
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return self.indexes()
+
+    def default(self) -> OpenIndex:
+        """Open the default index: that of the settings, else the one that `use` chose, else the only one.
+
+        Raises `NotFoundError` if it does not exist, and `InputError` if there are several and none was chosen.
+        """
+        from ses.default_index import default_index
+
+        return self[default_index(self._settings, self.indexes())]
 
     def use(self, name: str) -> None:
         """Make an index the default of this engine, or raise `NotFoundError` if there is none of that name."""
         from ses.default_index import choose_index
 
-        check_own(self._engine.open(name).name)
+        _no_evaluation(self._engine.open(name).name)
         choose_index(self._settings, name)
 
     def describe(self, name: str) -> IndexFacts:
@@ -108,7 +213,7 @@ class Library(Attaching):
         with self._engine.lock(name):
             require(to not in self, f"There is an index {to} already", "drop it, or choose another name")
             progress.stage("copying", self._engine.open(name).count())
-            with self._engine.lock(check_own(to)):
+            with self._engine.lock(_no_evaluation(to)):
                 self._engine.copy(name, to, progress.advance)
         return self[to]
 
@@ -200,13 +305,6 @@ class Library(Attaching):
             self._engine.rollback(name)
         return self[name]
 
-    @property
-    def forecasts(self) -> Forecasts:
-        """The forecasters of this library: training, applying and measuring them."""
-        from ses.forecasts import Forecasts
-
-        return Forecasts(self._settings.data_dir / "forecasters", self._engine.open, self._writing)
-
     def drop(self, name: str) -> None:
         """Delete an index with all its versions and unfinished builds, or raise `NotFoundError` if there are none."""
         from ses.default_index import choose_index, chosen_index
@@ -224,9 +322,412 @@ class Library(Attaching):
             held = str(error)
         return f"<library {self._settings.engine_url}: {held}>"
 
+    def index(
+        self,
+        name: str,
+        papers: str | Path | Papers | None = None,
+        *,
+        corpus: str = "",
+        columns: Mapping[str, str] | None = None,
+        fields: Mapping[str, str] | None = None,
+        formats: Sequence[str] = ("prx",),
+        limit: int | None = None,
+        fresh: bool = False,
+        prune: bool = False,
+        origin: str | None = None,
+        encoding: str = "",
+        quantization: Quantization | None = None,
+        bm25: Bm25 | None = None,
+        language: str | None = None,
+        tags: str = "",
+        progress: Progress | None = None,
+    ) -> IndexReport:
+        """Index papers, or update their index; unchanged papers are skipped, and an interrupted run resumes.
+
+        Args:
+            name: Of the index.
+            papers: File or folder of a corpus, the URL of an index, or the papers: a table of pandas, polars or
+                pyarrow, or an iterable of `Paper`, dictionaries, dataclasses or named tuples. If None, the corpus is
+                found or fetched where it can be.
+            corpus: How to read the file; the index's name if empty.
+            columns: Columns or keys by attribute of a paper, for CSV, JSON and the papers of a program, or by custom
+                field.
+            fields: Custom fields to keep, kinds by name, such as `{"collection": "keyword"}`.
+            formats: Task formats to store vectors for; `prx` always is.
+            limit: Index the first papers only.
+            fresh: Build a new version beside the existing one, and swap at the end.
+            prune: Delete papers that the source no longer holds; those of other sources stay.
+            origin: Name of the source within the index.
+            encoding: Of text files, such as `cp1252`; UTF-8 if empty.
+            quantization: How a cluster stores vectors in memory, in a new index.
+            bm25: BM25's constants in a new index of a cluster; those of the tuned settings if None.
+            language: How words are analysed in a new index; English if None.
+            tags: Name of a tagger that tags the papers when they are written; its vectors are stored too.
+            progress: Receives progress reports.
+
+        Returns:
+            What was done. Records that could not be indexed are listed in the file that it names.
+
+        Raises:
+            InputError: If the papers can't be read, or the index was made by another model.
+            UnavailableError: If the engine, the model or the disk fails.
+            ConflictError: If another run is writing the index.
+            StoppedError: If the user stopped it; the message says what is kept.
+        """
+        from corpora.custom import declared
+        from corpora.registry import CORPORA
+        from encoders.models.formats import Format, parse_formats
+        from indexer.job import IndexJob
+        from indexer.pipeline import index_corpus
+        from search_plugin.contract.engine import check_index_name
+        from search_plugin.contract.fields import custom_fields
+        from ses.papers import of_corpus, of_program
+
+        require(limit is None or limit >= 1, f"A limit of {limit} leaves no paper", "give <limit> of 1 or more")
+        if prune and limit:
+            raise InputError(
+                "Pruning to a limit would delete all papers after the first few", "give <limit> or <prune>"
+            )
+        schema = None if fresh else self._engine.schema(name)
+        if not schema and name not in self:
+            _no_evaluation(check_index_name(name))
+        custom, rest = declared(fields or {}, columns or {})
+        options: dict[str, Any] = {"columns": rest, "fields": custom, "limit": limit, "origin": origin}
+        if papers is None or isinstance(papers, str | Path):
+            if not (corpus or name in CORPORA):
+                raise NotFoundError(
+                    f"There is no corpus {name!r}, so it is not known how to read the papers",
+                    f"give <corpus>, one of {', '.join(CORPORA)}",
+                )
+            place, connection = self._settings.data_dir, self._settings.connection_to(papers)
+            source = of_corpus(corpus or name, papers, place, **options, encoding=encoding, connection=connection)
+        elif encoding or corpus:
+            unused = "encoding" if encoding else "corpus"
+            raise InputError(f"Papers of a program have no {unused}", f"leave <{unused}> out")
+        else:
+            source = of_program(papers, name, **options)
+        model = self._model_for(schema)
+        if tags:
+            formats = [*formats, self._checked_tagger(tags, name, model, schema)]
+        job = IndexJob(
+            records=source.records,
+            source=source.mark,
+            index=name,
+            # Searches use the prx vectors, so they are always stored.
+            formats=tuple(dict.fromkeys([Format.PRX, *parse_formats(*formats)])),
+            fresh=fresh,
+            prune=prune,
+            origin=source.origin,
+            quantization=quantization,
+            bm25=bm25 or (self._tuned.bm25 if self._tuned else None),
+            fields=custom_fields(custom),
+            language=language,
+            whole=limit is None,
+            **self._encoding(model),
+        )
+        report = index_corpus(job, self._engine, progress)
+        if tags:
+            self.tags.apply(tags, name, progress=progress)
+        return report
+
+    def rebuild(
+        self,
+        name: str,
+        *,
+        quantization: Quantization | None = None,
+        bm25: Bm25 | None = None,
+        language: str | None = None,
+        progress: Progress | None = None,
+    ) -> IndexReport:
+        """Build an index again from its own papers: for the model of the settings, another language, or a new form.
+
+        Args:
+            name: Of the index. Origins, custom fields, tags and forecasts stay.
+            quantization: How a cluster stores vectors in memory; as before if None.
+            bm25: BM25's constants; those of the tuned settings, or as before, if None.
+            language: How words are analysed; as before if None.
+            progress: Receives progress reports.
+
+        Returns:
+            What was done.
+
+        Raises:
+            NotFoundError: If there is no such index.
+            UnavailableError: If the engine, the model or the disk fails.
+        """
+        from encoders.registry import find_model
+        from indexer.moving import readable, rebuilding
+        from indexer.pipeline import index_corpus
+
+        with readable(name):
+            index = self._engine.open(name)
+        model = find_model(self._settings.model or index.schema.model)
+        job = rebuilding(
+            index,
+            quantization=quantization,
+            bm25=bm25 or (self._tuned.bm25 if self._tuned else None),
+            language=language,
+            **self._encoding(model),
+        )
+        return index_corpus(job, self._engine, progress)
+
+    def attach(
+        self,
+        target: str,
+        *,
+        title: str = "",
+        abstract: str = "",
+        fields: Mapping[str, str] | None = None,
+        name: str = "",
+        formats: Sequence[str] = ("prx",),
+        language: str | None = None,
+        beside: bool = False,
+        progress: Progress | None = None,
+    ) -> IndexReport:
+        """Make an index of others searchable by meaning, where it is; an interrupted run resumes.
+
+        Vectors are written into its documents, in one field `ses` of their own. Where that is impossible, an index of
+        ses beside it holds them. No other field is changed.
+
+        Args:
+            target: The index, or an alias.
+            title: Its field of titles; `title` if empty.
+            abstract: Its field of abstracts; empty if there is none.
+            fields: Its fields for filters, facets and records, by attribute of a paper or by a name of your choice,
+                such as `{"year": "pub_year", "authors": "authors.name", "shelf": "extra.shelf"}`.
+            name: What to call it; the index's own name if empty.
+            formats: Task formats to make vectors for; `prx` always is.
+            language: Of its texts, for highlights and queries; English if None.
+            beside: Keep the vectors beside the documents in any case.
+            progress: Receives progress reports.
+
+        Returns:
+            What was done. Documents that are no papers are listed in the file that it names.
+
+        Raises:
+            NotFoundError: If there is no such index.
+            InputError: If the engine is no cluster, or a field can't serve.
+            StoppedError: If the user stopped it; the message says what is kept.
+        """
+        from encoders.models.formats import Format, parse_formats
+        from indexer.attaching import follow, schema_for
+        from search_plugin.engines.cluster.attached.engine import Wanted
+        from search_plugin.engines.cluster.scan import check_plain_name
+
+        engine = self._attaching()
+        fields = dict(fields or {})
+        for attribute, own in (("title", title), ("abstract", abstract)):
+            if own and fields.setdefault(attribute, own) != own:
+                raise InputError(
+                    f"The field {attribute} is given twice, as {own} and as {fields[attribute]}",
+                    "leave one of them out",
+                )
+        if "title" not in {given.strip().lower() for given in fields}:
+            fields["title"] = "title"
+        check_plain_name(target)
+        wanted = Wanted(_no_evaluation(name or _own_name(target)), target, fields, beside)
+        chosen = tuple(dict.fromkeys([Format.PRX, *parse_formats(*formats)]))
+        job = self._vectors_job(wanted.name, formats=chosen, language=language)
+        engine.attach(wanted, schema_for(job))
+        return follow(job, engine, progress)
+
+    def follow(self, name: str, *, progress: Progress | None = None) -> IndexReport:
+        """Bring the vectors of an attached index up to date with its documents.
+
+        Args:
+            name: What it is called.
+            progress: Receives progress reports.
+
+        Returns:
+            What was done.
+
+        Raises:
+            NotFoundError: If no index of this name is attached.
+            StoppedError: If the user stopped it; the message says what is kept.
+        """
+        from encoders.models.formats import Format
+        from indexer.attaching import follow
+
+        engine = self._attaching()
+        formats = tuple(Format(field.format) for field in engine.attached(name).schema.vectors)
+        return follow(self._vectors_job(name, formats=formats), engine, progress)
+
+    def detach(self, name: str, *, progress: Progress | None = None) -> Detached:
+        """Remove all that ses has written into an attached index or beside it.
+
+        Args:
+            name: What it is called.
+            progress: Receives progress reports.
+
+        Returns:
+            How many documents were restored, and in which mappings an unused field stays.
+
+        Raises:
+            NotFoundError: If no index of this name is attached.
+            StoppedError: If the user stopped it.
+        """
+        from corpora.progress import Silent
+        from ses.default_index import choose_index, chosen_index
+
+        progress = progress or Silent()
+        try:
+            begin = functools.partial(progress.stage, "restoring")
+            detached = self._attaching().detach(name, begin, progress.advance)
+        except KeyboardInterrupt:
+            raise StoppedError(f"Stopped: some documents of {name} still hold vectors", "detach it again") from None
+        if chosen_index(self._settings) == name:
+            choose_index(self._settings, "")
+        return detached
+
+    @property
+    def reviewers(self) -> Reviewers:
+        """Finds reviewers for submissions, by the reviewers' papers in an index."""
+        from ses.reviewers import Reviewers
+
+        return Reviewers(self.index, lambda name: self._opened(name).index, self._load, self._encoder)
+
+    @property
+    def feeds(self) -> Feeds:
+        """The feeds over this library's indexes."""
+        from products.feeds.feed import Feed
+        from ses.feeds import Feeds
+
+        return Feeds(*self._kept("feeds", Feed, "feed"), self._opened)
+
+    @property
+    def screening(self) -> Screening:
+        """The systematic reviews over this library's indexes."""
+        from products.screening.screening import ReviewState
+        from ses.screening import Screening
+
+        return Screening(*self._kept("screening", ReviewState, "review"), self._opened)
+
+    @property
+    def tags(self) -> Tags:
+        """The taggers of this library: training, applying and measuring them."""
+        from ses.tags import Tags
+
+        return Tags(self._settings.data_dir / "taggers", self._engine.open, self._writing, self._load)
+
+    @property
+    def forecasts(self) -> Forecasts:
+        """The forecasters of this library: training, applying and measuring them."""
+        from ses.forecasts import Forecasts
+
+        return Forecasts(self._settings.data_dir / "forecasters", self._engine.open, self._writing)
+
+    def _opened(self, name: str) -> OpenIndex:
+        return self[name] if name else self.default()
+
+    def _default_name(self) -> str:
+        from ses.default_index import default_index
+
+        try:
+            return default_index(self._settings, self.indexes())
+        except InputError:
+            return ""
+
+    def _open(self, name: str) -> Index:
+        return self._engine.open(name)
+
+    @contextmanager
+    def _writing(self, name: str) -> Iterator[Index]:
+        """Provide an index for writing, under its lock."""
+        with self._engine.lock(name):
+            yield self._engine.open(name)
+
+    def _load(self, index: Index) -> TextEncoder:
+        require(not self._closed, "This library is closed", "open it again")
+        from encoders.registry import find_model
+        from search_plugin.ranking.planning import check_model
+
+        model = find_model(self._settings.model or index.schema.model)
+        check_model(index, model.card.name, model.card.fingerprint)
+        return self._encoder(model)
+
+    def _encoder(self, model: Model) -> TextEncoder:
+        from ses.loaded_model import make_encoder
+
+        key = model.card.fingerprint
+        if key not in self._encoders:
+            self._encoders[key] = make_encoder(self._settings, model)
+        return self._encoders[key]
+
+    def _encoding(self, model: Model) -> dict[str, Any]:
+        """Return what jobs of indexing need to encode by a model, which is loaded when the first paper is encoded."""
+        return {
+            "card": model.card,
+            "encoder": functools.partial(self._encoder, model),
+            "state_dir": self._settings.data_dir,
+            "cached": self._settings.embedding_cache,
+        }
+
+    def _checked_tagger(self, tagger: str, name: str, model: Model, schema: IndexSchema | None) -> str:
+        """Return the format that a tagger reads, or raise `InputError` before any work if it is of another model."""
+        source = self.tags[tagger].source
+        if source.fingerprint != model.card.fingerprint:
+            raise InputError(
+                f"The tagger {tagger} was trained on vectors of the model {source.model} ({source.fingerprint}), not "
+                f"of {model.card.name} ({model.card.fingerprint})",
+                f"give <model={source.model}>, or another tagger",
+            )
+        if schema:
+            self.tags.check(tagger, name)
+        return source.format.value
+
+    def _model_for(self, schema: IndexSchema | None) -> Model:
+        """Return the model to write an index with: an existing index, of which there is a schema, keeps its own."""
+        from encoders.registry import find_model
+
+        settings = self._settings
+        return find_model(schema.model if schema and not settings.model else settings.model_name)
+
+    def _attaching(self) -> AttachingEngine:
+        if not self._engine.url.startswith("http"):
+            raise InputError(
+                "Only an index of OpenSearch or Elasticsearch can be attached", "give <engine> as http://HOST:PORT"
+            )
+        from search_plugin.engines.cluster.attached.engine import AttachingEngine
+
+        return AttachingEngine(self._engine.url, self._settings.connection)
+
+    def _vectors_job(self, name: str, **options: Any) -> IndexJob:
+        from indexer.job import IndexJob
+
+        model = self._model_for(self._engine.schema(name))
+        return IndexJob(
+            records=lambda: iter(()),
+            source="",
+            index=name,
+            **self._encoding(model),
+            **options,
+        )
+
     def _kept(self, folder: str, kind: type[State], noun: str) -> tuple[Kept[State], str]:
         """Return the states of a kind in the data folder, and the URL of the engine that new ones are over."""
         from products.kept import Kept
         from ses.default_index import shown_url
 
         return Kept(self._settings.data_dir / folder, kind, noun), shown_url(self._settings)
+
+
+def _no_evaluation(name: str) -> str:
+    """Return the name, or raise `InputError` if it is that of an evaluation's index."""
+    if name.startswith(EVALUATION):
+        raise InputError(
+            f"Names that begin with {EVALUATION} are for the indexes of evaluations", "choose another name"
+        )
+    return name
+
+
+def _own_name(target: str) -> str:
+    """Return the name of an index if ses can call it so too, or raise `InputError`."""
+    from search_plugin.contract.engine import check_index_name
+
+    try:
+        return check_index_name(target)
+    except InputError as error:
+        raise InputError(
+            f"ses can't call an index {target!r}",
+            "give it another name here by <index>: up to 64 lower-case letters, digits, - and _, a letter first",
+        ) from error

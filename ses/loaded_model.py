@@ -27,6 +27,11 @@ class LoadedModel:
 
     Attributes:
         encoder: The encoder used.
+
+    Example:
+        >>> model = ses.load_model()
+        >>> model.encode(["A virus", "A lung"], format="qry").shape == (2, model.card.dimension)
+        True
     """
 
     encoder: TextEncoder
@@ -54,7 +59,7 @@ class LoadedModel:
         Raises:
             InputError: If the model has no such vectors.
         """
-        from ses.terminal.arguments import parse_format
+        from encoders.models.formats import parse_format
 
         return self.encoder.encode(list(texts), parse_format(format))
 
@@ -86,12 +91,17 @@ def load_model(name: str = "", **settings: Any) -> LoadedModel:
     Raises:
         InputError: If a setting is wrong, or the folder holds no model.
         UnavailableError: If the model can't be fetched, or the runtime isn't installed.
+
+    Example:
+        >>> vectors = ses.load_model().encode_papers(library["mine"])
+        >>> len(vectors) == len(library["mine"])
+        True
     """
-    from encoders.registry import DEFAULT_MODEL, find_model
+    from encoders.registry import find_model
     from ses.settings import load_settings
 
     in_force = load_settings(**settings, **({"model": name} if name else {}))
-    return LoadedModel(make_encoder(in_force, find_model(in_force.model or DEFAULT_MODEL)))
+    return LoadedModel(make_encoder(in_force, find_model(in_force.model_name)))
 
 
 def make_encoder(settings: Settings, model: Model) -> TextEncoder:

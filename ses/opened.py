@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from corpora.errors import NotFoundError, SesError, require
+from search_plugin.request import PageOptions
 from ses.checked import checked_methods
-from ses.requests import PageOptions
 
 if TYPE_CHECKING:
     from corpora.paper import Paper
@@ -53,6 +53,13 @@ class OpenIndex:
         tuned: Fitted settings, used where a search gives none.
         writing: Provides the index for writing, under its lock.
         synonyms: Of the settings; what else to search for, by words.
+
+    Example:
+        >>> index = library["mine"]
+        >>> [hit.paper.id for hit in index.search("virus", mode="lexical", filter="year>=2020")]
+        ['c', 'a']
+        >>> index["a"].title
+        'Masks and the spread of a virus'
     """
 
     open: Callable[[], Index]
@@ -77,7 +84,7 @@ class OpenIndex:
         Args:
             query: Words, phrases, fields and operators, as docs/guide/queries.md describes; without words, the papers
                 that match the filter are listed, newest first.
-            **options: See `ses.requests.PageOptions`.
+            **options: See `search_plugin.request.PageOptions`.
 
         Returns:
             One page of hits.

@@ -4,26 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, NotFoundError
 from ses.checked import checked, checked_methods
-from ses.reviewer_factors import factor_builders
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from corpora.paper import Paper
     from corpora.progress import Progress
+    from encoders.models.model import Model
+    from encoders.text_encoder import TextEncoder
     from indexer.report import IndexReport
+    from products.reviewers.factors import FactorBuilder
     from products.reviewers.matching import Explanation, Matched
     from products.reviewers.pool import ReviewerPool
     from products.reviewers.profiles import ProfilePapers
     from products.reviewers.venue import Reviewer, Venue
-    from search_plugin.contract.engine import Index
-    from ses.indexing import Indexing
+    from search_plugin.contract.engine import Document, Index
 
 OPENREVIEW = "openreview"
 """The name of OpenReview's form, beside the corpora."""
+
+FACTORS = ("semantic", "topic", "words", "citation")
+"""By PRX vectors, by CLF vectors, by words, and by references or an instruction for citations."""
+
+_FORMATS = {"semantic": "prx", "topic": "clf"}
+_BLOCK = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +55,22 @@ class Reviewers:
     """Reviewers whose papers are in indexes of a library; made by `library.reviewers`.
 
     Attributes:
-        library: Indexes papers and loads models.
+        write: Indexes papers (`Library.index`).
         open: Opens an index by name, or the default index if the name is empty.
+        load: Loads the model of an index.
+        encoder: Loads a model.
+
+    Example:
+        >>> done = library.reviewers.index("reviewers", "reviewers.csv")
+        >>> found = library.reviewers.match([ses.Paper("s", "Masks in schools")], per_paper=1)
+        >>> [(one.submission, one.reviewer) for one in found.matches]
+        [('s', 'Ada Byron')]
     """
 
-    library: Indexing
+    write: Callable[..., IndexReport]
     open: Callable[[str], Index]
+    load: Callable[[Index], TextEncoder]
+    encoder: Callable[[Model], TextEncoder]
 
     def index(
         self,
@@ -87,7 +107,7 @@ class Reviewers:
         else:
             named = {FIELD: "reviewer", **(columns or {})}
             profiles = gather_profiles(self._records(path, corpus, {FIELD: "keywords"}, named))
-        report = self.library.index(
+        report = self.write(
             name, profiles.papers, fields={FIELD: "keywords"}, formats=formats, prune=True, progress=progress
         )
         return Profiled(report, profiles)
@@ -140,7 +160,7 @@ class Reviewers:
         from products.reviewers.matching import MatchingOptions, match
 
         chosen, progress = checked(MatchingOptions)(**options), progress or Silent()
-        builders = factor_builders(self.library, venue, factors, progress)
+        builders = _factor_builders(self, venue, factors, progress)
         progress.stage("comparing", len(venue.submissions))
         return match(venue, builders, chosen, lambda count: progress.advance(count))
 
@@ -180,7 +200,7 @@ class Reviewers:
             known = venue.submissions[0].id if venue.submissions else ""
             raise NotFoundError(f"There is no submission {paper!r}", f"give an id such as {known}")
         venue = replace(venue, submissions=own)
-        return explain(venue, reviewer, factor_builders(self.library, venue, factors, Silent()), options)
+        return explain(venue, reviewer, _factor_builders(self, venue, factors, Silent()), options)
 
     def venue(
         self,
@@ -243,3 +263,88 @@ def _only(pool: ReviewerPool, people: Mapping[str, Reviewer]) -> ReviewerPool:
         return pool
     held = zip(pool.reviewers, pool.papers, strict=True)
     return make_pool({reviewer: papers for reviewer, papers in held if reviewer in people})
+
+
+def _factor_builders(
+    reviewers: Reviewers, venue: Venue, factors: Sequence[str], progress: Progress
+) -> Callable[[Path], Mapping[str, FactorBuilder]]:
+    """Return what builds each factor: submissions are encoded now, the reviewers' papers are read later.
+
+    Args:
+        reviewers: Loads models.
+        venue: The submissions and reviewers.
+        factors: Some of `FACTORS`.
+        progress: Receives progress reports.
+
+    Returns:
+        A function that makes a builder for each factor, given a folder for files.
+
+    Raises:
+        InputError: If a factor is unknown, or can't be computed for this index.
+    """
+    from products.reviewers.factors import ReferencesBuilder, WordsBuilder
+
+    chosen = tuple(dict.fromkeys(factors))
+    if not chosen or set(chosen) - set(FACTORS):
+        raise InputError(f"Give one or more of the factors {', '.join(FACTORS)}, not {', '.join(chosen) or 'none'}.")
+    makers: dict[str, Callable[[Path], FactorBuilder]] = {}
+    for name in chosen:
+        if name == "words":
+            makers[name] = lambda _: WordsBuilder(venue.submissions)
+        elif name == "citation" and any(paper.references for paper in venue.submissions):
+            makers[name] = lambda _: ReferencesBuilder(venue.submissions)
+        elif name == "citation":
+            makers[name] = _by_instruction(reviewers, venue, name, progress)
+        else:
+            makers[name] = _by_format(reviewers, venue, _FORMATS[name], progress)
+    return lambda folder: {name: make(folder) for name, make in makers.items()}
+
+
+def _by_format(
+    reviewers: Reviewers, venue: Venue, task_format: str, progress: Progress
+) -> Callable[[Path], FactorBuilder]:
+    from encoders.models.formats import Format
+    from products.reviewers.factors import VectorsBuilder, stored
+
+    venue.index.schema.vector(task_format)
+    encoder = reviewers.load(venue.index)
+    own = _encoded(encoder, Format(task_format), venue.submissions, progress)
+    return lambda folder: VectorsBuilder(own, stored(task_format), folder / f"{task_format}.vectors")
+
+
+def _by_instruction(
+    reviewers: Reviewers, venue: Venue, factor: str, progress: Progress
+) -> Callable[[Path], FactorBuilder]:
+    """Encode submissions and reviewers' papers by the model's instruction for a factor, which no index holds."""
+    from encoders.layouts.unipr import factor_models, instructions_for
+    from encoders.models.formats import Format
+    from encoders.registry import find_model
+    from products.reviewers.factors import VectorsBuilder
+
+    instructed = factor_models(find_model(venue.index.schema.model), instructions_for(""))
+    if factor not in instructed:
+        raise InputError(
+            f"The submissions have no references, and the model of the index has no instruction for {factor}",
+            "give submissions with references, or leave the factor citation out",
+        )
+    encode = partial(_encoded, reviewers.encoder(instructed[factor]), Format.PRX)
+    own = encode(venue.submissions, progress)
+    return lambda folder: VectorsBuilder(own, partial(_read_again, encode), folder / f"{factor}.vectors")
+
+
+def _encoded(encoder: Any, task_format: Any, papers: Sequence[Paper], progress: Progress | None = None) -> np.ndarray:
+    import numpy as np
+
+    if progress:
+        progress.stage("encoding", len(papers))
+    texts = [encoder.card.text(paper.title, paper.abstract) for paper in papers]
+    parts = []
+    for start in range(0, len(texts), _BLOCK):
+        parts.append(encoder.encode(texts[start : start + _BLOCK], task_format))
+        if progress:
+            progress.advance(len(parts[-1]))
+    return np.concatenate(parts)
+
+
+def _read_again(encode: Callable[[Sequence[Paper]], np.ndarray], documents: Sequence[Document]) -> np.ndarray:
+    return encode([document.paper for document in documents])

@@ -39,7 +39,15 @@ class LabelReport:
 @checked_methods
 @dataclass(frozen=True, slots=True)
 class Screening(KeptOverIndexes["ReviewState"]):
-    """Reviews by name; made by `library.screening`."""
+    """Reviews by name; made by `library.screening`.
+
+    Example:
+        >>> review = library.screening.create("masks", index="mine", filter="year>=2020")
+        >>> library.screening.label("masks", include=["a"], exclude=["b"]).labels
+        2
+        >>> [one.paper.id for one in library.screening.next("masks")]
+        ['c']
+    """
 
     def create(self, name: str, *, index: str = "", filter: str = "") -> ReviewState:  # noqa: A002 - as everywhere in ses
         """Create a review.

@@ -101,6 +101,13 @@ class Settings:
         return self.connection
 
     @property
+    def model_name(self) -> str:
+        """The model of the settings, or the default model if none is set."""
+        from encoders.registry import DEFAULT_MODEL
+
+        return self.model or DEFAULT_MODEL
+
+    @property
     def engine_url(self) -> str:
         """The engine's URL, the embedded one if none is set."""
         return self.engine or f"embedded:{self.data_dir / 'indexes'}"

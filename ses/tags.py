@@ -34,6 +34,11 @@ class Tags:
         open: Returns a published index.
         writing: Provides an index for writing, under its lock.
         load: Loads the model of an index.
+
+    Example:
+        >>> tagger, notes = library.tags.train("subject", "papers", "topics")
+        >>> library.tags.apply("subject", "papers").papers
+        400
     """
 
     folder: Path
@@ -85,12 +90,12 @@ class Tags:
             UnavailableError: If scikit-learn isn't installed.
         """
         from corpora.progress import Silent
+        from encoders.models.formats import parse_format
         from products.tags.hierarchy import hierarchy_from
         from products.tags.labels import judgments_from, labelled_vectors
         from products.tags.tagger import write_tagger
         from products.tags.training import TaggerOptions, train_tagger
         from products.trained import vectors_for
-        from ses.terminal.arguments import parse_format
 
         check_field_name(name)
         chosen = checked(TaggerOptions)(**options)

@@ -3,6 +3,8 @@
 from enum import StrEnum
 from typing import Literal
 
+from corpora.errors import InputError, require
+
 Similarity = Literal["cosine", "dot", "l2"]
 """How two vectors are compared: by their cosine, their dot product, or their Euclidean distance."""
 
@@ -33,3 +35,21 @@ class Format(StrEnum):
     def code(self) -> str:
         """The control code that SciRepEval adds to the vocabulary, such as `[PRX]`."""
         return f"[{self.name}]"
+
+
+def parse_formats(*texts: str) -> tuple[Format, ...]:
+    """Read task formats, separated by commas; `InputError` if one is unknown, or there is none."""
+    names = [part.strip().lower() for text in texts for part in text.split(",") if part.strip()]
+    known = [task_format.value for task_format in Format]
+    if not names or any(name not in known for name in names):
+        raise InputError(
+            f"The formats {','.join(texts)!r} can't be read; give some of {', '.join(known)}, with commas between."
+        )
+    return tuple(dict.fromkeys(map(Format, names)))
+
+
+def parse_format(text: str) -> Format:
+    """Read one task format; `InputError` if it is unknown, or there are several."""
+    found = parse_formats(text)
+    require(len(found) == 1, f"Only one format is possible here, not {text!r}", "give one of them as <format>")
+    return found[0]

@@ -26,6 +26,11 @@ class Hit:
         collapsed: Candidates not shown because they share this one's value of the field collapsed by.
         known_by: What the query named the paper by, such as `DOI 10.1000/182` or `title`; empty if it was ranked.
         weak: Whether the paper matches weakly; never for models without a fitted floor (docs/ranking.md).
+
+    Example:
+        >>> hit = library["mine"].search("masks", mode="lexical")[0]
+        >>> hit.rank, hit.title, hit.paper.year
+        (1, 'Masks and the spread of a virus', 2020)
     """
 
     rank: int

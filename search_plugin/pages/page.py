@@ -44,6 +44,11 @@ class Page:
         notes: What the user should know about how the query was understood, one sentence each.
         size: Hits asked for.
         sort: The order of the hits, such as `-year`; empty for the best first.
+
+    Example:
+        >>> page = library["mine"].search("virus", mode="lexical", facets="venue")
+        >>> len(page), page.candidates, page.facets.counts["venue"]
+        (2, 2, (('Nature', 1), ('The Lancet', 1)))
     """
 
     index: str

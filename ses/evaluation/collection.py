@@ -132,14 +132,14 @@ def index_collection(collection: Collection, settings: Settings, progress: Progr
     """Bring the index of a collection up to date; it is never the default one."""
     from corpora.progress import Silent
     from corpora.reading import source_of
-    from encoders.registry import DEFAULT_MODEL, find_model
+    from encoders.registry import find_model
     from indexer.job import IndexJob
     from indexer.pipeline import index_corpus
     from search_plugin.engines.registry import connect
     from ses.loaded_model import make_encoder
 
     engine = connect(settings.engine_url, settings.connection)
-    model = find_model(settings.model or DEFAULT_MODEL)
+    model = find_model(settings.model_name)
     # The model is part of the name, so that models can be compared without indexing again each time.
     name = f"{EVALUATION}{_plain(collection.name)}-{model.card.fingerprint[:8]}"
     load = functools.cache(functools.partial(make_encoder, settings, model))

@@ -38,9 +38,10 @@ def measure(run: Any, qrels: Any, measures: Any = MEASURES, *, drop_same_id: boo
         UnavailableError: If the library that computes a measure isn't installed.
 
     Example:
-        >>> evaluation = measure({"q1": ["a", "b"], "q2": ["c"]}, {"q1": {"b": 1}, "q2": {"c": 1}}, ["RR@10"])
-        >>> evaluation.mean("RR@10")
-        0.75
+        >>> import ses
+        >>> run, qrels = {"q": {"a": 2.0, "b": 1.0}}, {"q": {"b": 1}}
+        >>> ses.measure(run, qrels, ["RR"]).mean("RR")
+        0.5
     """
     names, found = names_of(measures), to_run(run)
     scores = evaluate(found, to_qrels(qrels), names, drop_same_id=drop_same_id)
@@ -79,10 +80,11 @@ def experiment(
         UnavailableError: If the library that computes a measure isn't installed.
 
     Example:
-        >>> systems = {"first": lambda query: ["a", "b"], "second": lambda query: ["b", "a"]}
-        >>> evaluation = experiment(systems, {"q1": "masks", "q2": "lungs"}, {"q1": {"b": 1}, "q2": {"a": 1}}, ["P@1"])
-        >>> [(pair.baseline, pair.run, pair.better, pair.worse) for pair in evaluation.pairs]
-        [('first', 'second', 1, 1)]
+        >>> import ses
+        >>> systems = {"first": lambda query: ["a", "b"], "last": lambda query: ["b", "a"]}
+        >>> found = ses.experiment(systems, {"q": "virus", "r": "lung"}, {"q": {"a": 1}, "r": {"a": 1}}, ["RR"])
+        >>> found.mean("RR", "first"), found.mean("RR", "last")
+        (1.0, 0.5)
     """
     names = names_of(measures)
     require(systems, "There are no systems to compare", "give a dictionary from names to functions")

@@ -128,9 +128,9 @@ def seconds_of(collection: Collection, protocol: Protocol, settings: Settings, i
 
 def model_of(settings: Settings) -> Model:
     """Return the model that the settings name, else the default one."""
-    from encoders.registry import DEFAULT_MODEL, find_model
+    from encoders.registry import find_model
 
-    return find_model(settings.model or DEFAULT_MODEL)
+    return find_model(settings.model_name)
 
 
 def encoder_of(settings: Settings) -> TextEncoder:

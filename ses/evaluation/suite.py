@@ -98,7 +98,7 @@ def run_entries(
         The results of all systems; earlier ones of the same model on the same data are taken from the cache.
     """
     from encoders.encoder import Encoder
-    from encoders.registry import DEFAULT_MODEL, find_model
+    from encoders.registry import find_model
     from eval.embedder import by_encoder
     from ses.loaded_model import make_encoder
 
@@ -111,7 +111,7 @@ def run_entries(
             report(label, one)
             found[label].append(one)
 
-    for model in models or (settings.model or DEFAULT_MODEL,):
+    for model in models or (settings.model_name,):
         encoder = make_encoder(settings, find_model(model))
         made_by = encoder.runtime if isinstance(encoder, Encoder) else f"{settings.runtime}-{settings.precision}"
         bench = Bench(data or settings.cache_dir, encoder, by_encoder(encoder), settings.data_dir / "suites")

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from corpora.errors import InputError, require
+from corpora.errors import InputError
 
 if TYPE_CHECKING:
-    from encoders.models.formats import Format
     from search_plugin.contract.schema import Bm25
 
 _SETTINGS = ("engine", "model", "runtime", "precision", "long_text", "tuned", "synonyms")
@@ -55,23 +54,3 @@ def parse_columns(texts: Sequence[str]) -> dict[str, str]:
             )
         columns[name] = column.strip()
     return columns
-
-
-def parse_formats(*texts: str) -> tuple[Format, ...]:
-    """Read task formats, separated by commas; `InputError` if one is unknown."""
-    from encoders.models.formats import Format
-
-    names = [part.strip().lower() for text in texts for part in text.split(",") if part.strip()]
-    known = [task_format.value for task_format in Format]
-    if not names or any(name not in known for name in names):
-        raise InputError(
-            f"The formats {','.join(texts)!r} can't be read; give some of {', '.join(known)}, with commas between."
-        )
-    return tuple(dict.fromkeys(map(Format, names)))
-
-
-def parse_format(text: str) -> Format:
-    """Read one task format; `InputError` if it is unknown, or there are several."""
-    found = parse_formats(text)
-    require(len(found) == 1, f"Only one format is possible here, not {text!r}", "give one of them as <format>")
-    return found[0]

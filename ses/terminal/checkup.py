@@ -14,6 +14,7 @@ from encoders.runtimes.hardware import processor, products_saturate
 from search_plugin.contract.diagnosis import human_bytes
 from search_plugin.engines.registry import connect
 from ses.settings import stray_variables
+from ses.terminal.foreign import foreign_packages
 from ses.terminal.messages import EXIT_CODES, message_of, with_flags
 from ses.terminal.origins import Origin, origins
 
@@ -94,6 +95,7 @@ def check_up(settings: Settings, flags: Mapping[str, Any], index: str | None) ->
     shown = origins(settings, flags)
     model = _check_model(next(setting.value for setting in shown if setting.name == "model"))
     troubles = [f"{variable} is no setting of ses, and is ignored." for variable in stray_variables()]
+    troubles += foreign_packages()
     troubles += [model.problem] if model.problem else []
     engine, models = None, {}
     try:

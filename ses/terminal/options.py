@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin
 
 import rich_click as click
 
 from encoders.models.formats import Precision
 from encoders.runtimes.registry import RUNTIMES
 from encoders.tokens.batching import LongText
-from search_plugin.contract.legs import Join
-from search_plugin.fusion.fusions import FUSIONS
 from search_plugin.pages.page import FORMATS
-from search_plugin.ranking.rerankers import RERANKERS
-from search_plugin.request import DEFAULTS, Mode
+from search_plugin.request import Option, PageOptions, search_options
+from ses.terminal.arguments import settings_of
+from ses.terminal.messages import as_flag
 
 if TYPE_CHECKING:
     from ses.library import Library
+    from ses.opened import OpenIndex
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -67,57 +67,94 @@ model_options = together(
     runtime_options,
 )
 
-
-_EXECUTORS = {"client": "ses", "opensearch-pipeline": "engine", "es-retriever": "engine"}
-"""The old form of `--join`, which still works."""
-
-page_options = together(
-    click.option("--index", metavar="NAME",
-                 help="The index to search [default: that of `ses indexes use`, or the only one]."),
-    click.option("--mode", type=click.Choice(get_args(Mode)),
-                 help="What to search by [default: hybrid; for similar, vector]."),
-    click.option("--fusion", metavar="NAME", help=f"{', '.join(FUSIONS)} [default: {DEFAULTS['fusion']}]."),
-    click.option("--weight", "weights", multiple=True, metavar="LEG=NUMBER", help="Such as lexical=0.7; repeatable."),
-    click.option("--title-boost", type=float, metavar="NUMBER",
-                 help="Weight of the title's BM25 beside that of the whole text "
-                 f"[default: {DEFAULTS['title_boost']}]."),
-    click.option("--tuned", type=click.Path(path_type=Path), metavar="FILE",
-                 help="File of settings fitted by `ses eval tune`; other options override it."),
-    click.option("--filter", "filters", multiple=True, metavar="EXPR",
-                 help="Such as 'year>=2020 and not journal=Nature'; repeatable."),
-    click.option("--facet", "facets", multiple=True, metavar="FIELD", help="Count the matches by a field; repeatable."),
-    click.option("--sort", metavar="FIELD",
-                 help="title, year, or a custom field of numbers or dates; -year for the largest first "
-                 "[default: the best first; without words, -year]."),
-    click.option("--boost", metavar="FIELD",
-                 help="Move papers with a higher forecast a little up, such as impact, or impact=0.1 with a strength "
-                 "[default: no boost]."),
-    click.option("--size", default=DEFAULTS["size"], show_default=True, metavar="N",
-                 help="Hits on the page; 0 for facets alone."),
-    click.option("--offset", default=DEFAULTS["offset"], show_default=True, metavar="N", help="Hits before the page."),
-    click.option("--window", default=DEFAULTS["window"], show_default=True, metavar="N",
-                 help="Candidates per leg; paging ends there."),
-    click.option("--exact", is_flag=True, help="Compare with every vector, without an approximate index."),
-    click.option("--collapse", default="", metavar="FIELD",
-                 help="Show only the best paper for each value of a field, such as journal."),
-    click.option("--rerank", default="", metavar="NAME",
-                 help=f"Reranker: {', '.join(RERANKERS)} (every leg scores every paper found)."),
-    click.option("--join", type=click.Choice(get_args(Join)), default=DEFAULTS["join"], show_default=True,
-                 help="Who joins the legs of a hybrid search: ses, or the search engine itself."),
-    click.option("--executor", type=click.Choice(tuple(_EXECUTORS)), hidden=True,
-                 callback=lambda _context, _option, name: _EXECUTORS.get(name)),
-    click.option("--format", "form", type=click.Choice(("text", "json", *FORMATS)), default="text", show_default=True,
-                 help="What to print; bibtex and ris are for programs for references."),
+index_option = click.option(
+    "--index", metavar="NAME", help="The index to search [default: that of `ses indexes use`, or the only one]."
+)
+_output_options = together(
+    click.option(
+        "--tuned",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="File of settings fitted by `ses eval tune`; other options override it.",
+    ),
+    click.option(
+        "--format",
+        "form",
+        type=click.Choice(("text", "json", *FORMATS)),
+        default="text",
+        show_default=True,
+        help="What to print; bibtex and ris are for programs for references.",
+    ),
     click.option("--json", "as_json", is_flag=True, help="The same as --format json."),
     click.option("--quiet", "-q", is_flag=True, help="Print the hits alone, without notes and summary."),
-    click.option("--verbose", "-v", "--explain", "explain", is_flag=True,
-                 help="Show each leg's rank, score and contribution, and each stage's time and requests."),
-)  # fmt: skip
+    click.option(
+        "--verbose",
+        "-v",
+        "--explain",
+        "explain",
+        is_flag=True,
+        help="Show each leg's rank, score and contribution, and each stage's time and requests.",
+    ),
+)
+
+
+def page_options(*, search: bool) -> Callable[[F], F]:
+    """Return a decorator that adds the options of a page of hits, as `search_options` describes them.
+
+    Args:
+        search: Whether the command searches by words, and does not find papers like one.
+
+    Returns:
+        The decorator. What the user gave is read by `given_options`.
+    """
+    described = [one for one in search_options() if one.typed and (search or not one.search_only)]
+    return together(index_option, *map(_option, described), _output_options)
+
+
+def _option(option: Option) -> Callable[[F], F]:
+    """Return an option of the command line; its value is None, or empty, where the user gave none."""
+    flag, help_ = as_flag(option.name), option.help
+    if option.choices:
+        help_ += f": {', '.join(option.values)}"
+    several = Sequence in [get_origin(kind) for kind in get_args(option.type)]
+    if several:
+        help_ += "; repeatable"
+    help_ += f" [default: {option.default_text}]." if option.default_text else "."
+    if option.type is bool:
+        return click.option(flag, option.name, is_flag=True, help=help_)
+    numbers = {int: "N", float: "NUMBER"}
+    kind = click.Choice(option.values) if get_origin(option.type) is Literal else str
+    return click.option(
+        flag,
+        option.name,
+        multiple=several,
+        type=option.type if option.type in numbers else kind,
+        metavar=option.form or numbers.get(option.type),
+        help=help_,
+    )
+
+
+def given_options(options: Mapping[str, Any]) -> PageOptions:
+    """Return the options of a page that the user gave to a command."""
+    given: Any = {
+        name: options[name]
+        for name in PageOptions.__annotations__
+        if options.get(name) is not None and options[name] is not False and options[name] not in ("", ())
+    }
+    # A file, which the settings hold.
+    given.pop("synonyms", None)
+    chosen: PageOptions = given
+    return chosen
 
 
 def open_library(options: Mapping[str, Any]) -> Library:
     """Open the library that the options of a command name."""
     import ses
-    from ses.terminal.arguments import settings_of
 
     return ses.open(**settings_of(options))
+
+
+def open_index(options: Mapping[str, Any], name: str | None) -> OpenIndex:
+    """Open an index of the library that the options of a command name; the default index if no name is given."""
+    library = open_library(options)
+    return library[name] if name else library.default()

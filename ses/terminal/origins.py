@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from encoders.registry import DEFAULT_MODEL
 from ses.default_index import chosen_index, default_file
 from ses.settings import SETTINGS, Settings, from_environment, variable_of
 from ses.settings_files import read_settings_files
@@ -51,7 +50,7 @@ def origins(settings: Settings, flags: Mapping[str, Any]) -> tuple[Origin, ...]:
     chosen = chosen_index(settings)
     in_force = {
         "engine": settings.engine_url,
-        "model": settings.model or DEFAULT_MODEL,
+        "model": settings.model_name,
         "index": settings.index or chosen,
     }
     return tuple(

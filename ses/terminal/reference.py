@@ -1,12 +1,18 @@
-"""The reference of the command line in Markdown: `python -m ses.terminal.reference > docs/cli.md`."""
+"""The reference of the command line in Markdown: `python -m ses.terminal.reference > docs/cli.md`.
+
+`python -m ses.terminal.reference docs/python.md` writes the table of a search's options into that page.
+"""
 
 from __future__ import annotations
 
 import inspect
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import rich_click as click
 
+from search_plugin.request import search_options
 from ses.terminal.cli import ses
 from ses.terminal.lazy import LazyGroup
 
@@ -70,5 +76,19 @@ def _item(param: click.Parameter, context: click.Context) -> str:
     return f"- `{name}`" + (f": {told}" if told else "") + (f" [{'; '.join(notes)}]" if notes else "")
 
 
+def with_options(page: str) -> str:
+    """Return a page of Markdown with the table of a search's options below its heading."""
+    head, heading, rest = page.partition("### Options of a page\n\n")
+    rows = ""
+    for one in search_options():
+        values = f": {', '.join(f'`{value}`' for value in one.values)}" if one.values else ""
+        rows += f"| `{one.name}` | {one.help}{values} | {one.default_text} |\n"
+    _, next_heading, after = rest.partition("\n### ")
+    return f"{head}{heading}| option | meaning | default |\n| --- | --- | --- |\n{rows}{next_heading}{after}"
+
+
 if __name__ == "__main__":
-    click.echo(reference(), nl=False)
+    for name in sys.argv[1:]:  # pages with a table of options
+        Path(name).write_text(with_options(Path(name).read_text(encoding="utf-8")), encoding="utf-8")
+    if not sys.argv[1:]:
+        click.echo(reference(), nl=False)

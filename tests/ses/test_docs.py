@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import rich_click as click
 
-from ses.terminal.reference import commands, parameters, reference
+from ses.terminal.reference import commands, parameters, reference, with_options
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("ses", "corpora", "encoders", "indexer", "search_plugin", "training", "eval", "products")
@@ -77,6 +77,11 @@ def documents():
 
 def test_reference_is_fresh():
     assert (ROOT / "docs/cli.md").read_text(encoding="utf-8") == reference(), "out of date: run `make docs`"
+
+
+def test_the_table_of_options_is_fresh():
+    page = (ROOT / "docs/python.md").read_text(encoding="utf-8")
+    assert page == with_options(page), "out of date: run `make docs`"
 
 
 def test_reference_is_the_same_in_every_terminal():

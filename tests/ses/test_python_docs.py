@@ -12,9 +12,9 @@ import ses
 from products.forecasts.training import ForecastOptions
 from products.reviewers.matching import MatchingOptions
 from products.tags.training import TaggerOptions
+from search_plugin.request import PageOptions
 from ses.feeds import Feeds
 from ses.forecasts import Forecasts
-from ses.requests import PageOptions
 from ses.reviewers import Reviewers
 from ses.screening import Screening
 from ses.tags import Tags

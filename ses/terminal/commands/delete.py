@@ -6,7 +6,7 @@ from typing import Any
 
 import rich_click as click
 
-from ses.terminal.options import engine_options, open_library
+from ses.terminal.options import engine_options, open_index
 from ses.terminal.results import say
 
 
@@ -23,8 +23,7 @@ def delete(
     The exit code is 1 if the index does not hold some of them. A deleted paper comes back when a corpus that holds it
     is indexed again.
     """
-    library = open_library(options)
-    opened = library[index] if index else library.default()
+    opened = open_index(options, index)
     wanted = list(dict.fromkeys(line for id_ in ids for line in (_piped() if id_ == "-" else [id_])))
     missing = opened.delete(wanted)
     deleted = len(wanted) - len(missing)

@@ -15,7 +15,7 @@ import rich_click as click
 from corpora.errors import InputError
 from corpora.registry import CORPORA
 from encoders.files.embeddings import LAYOUTS
-from encoders.models.formats import Format
+from encoders.models.formats import Format, parse_formats
 from ses.terminal.options import model_options
 from ses.terminal.results import say_json, tell
 
@@ -76,9 +76,9 @@ def encode(context: click.RichContext, /, as_json: bool, **options: Any) -> None
     Records that can't be encoded are listed in a file, with line and reason, and the exit code is 1. If records share
     an id, the first is encoded.
     """
-    from encoders.registry import DEFAULT_MODEL, find_model
+    from encoders.registry import find_model
     from ses.settings import load_settings
-    from ses.terminal.arguments import parse_formats, settings_of
+    from ses.terminal.arguments import settings_of
 
     formats = parse_formats(*options["formats"])
     output = None if options["output"] in (None, Path("-")) else options["output"]
@@ -86,7 +86,7 @@ def encode(context: click.RichContext, /, as_json: bool, **options: Any) -> None
     if output is None and (as_json or len(formats) > 1):
         raise InputError("Standard output takes the vectors of one format and nothing else; name a file with --output.")
     settings = load_settings(**settings_of(options))
-    model = find_model(settings.model or DEFAULT_MODEL)
+    model = find_model(settings.model_name)
     files = _files(output, formats)
     begun = time.perf_counter()
     dead_letter = output.with_suffix(".rejected.jsonl") if output else settings.data_dir / "rejected" / "encode.jsonl"

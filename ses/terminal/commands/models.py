@@ -89,8 +89,8 @@ def export(*, name: str, folder: Path, runtime: str, precision: Precision | None
     holds vectors of a few texts: a machine that computes different ones shows a warning.
     """
     from encoders.layouts.exported import export_model
+    from encoders.models.formats import parse_formats
     from encoders.registry import find_model
-    from ses.terminal.arguments import parse_formats
 
     wanted = parse_formats(formats) if formats else ()
     export_model(find_model(name), folder, runtime=runtime, precision=precision, formats=wanted)

@@ -7,20 +7,18 @@ from typing import Any
 
 import rich_click as click
 
-from ses.terminal.options import engine_option, model_options, page_options
+from ses.terminal.options import engine_option, given_options, model_options, open_index, page_options
 
 
 @click.command()
 @click.argument("words", nargs=-1)
-@click.option("--literal", is_flag=True, help="Take the query as plain words, without phrases, fields and operators.")
-@click.option("--verbatim", is_flag=True, help="Search the words as typed: correct none, and add no spellings.")
 @click.option(
     "--synonyms",
     type=click.Path(path_type=Path),
     metavar="FILE",
     help="Lines such as 'heart attack, myocardial infarction' or 'MI => infarction'.",
 )
-@page_options
+@page_options(search=True)
 @model_options
 @engine_option
 def search(words: tuple[str, ...], index: str | None, **options: Any) -> None:
@@ -30,16 +28,11 @@ def search(words: tuple[str, ...], index: str | None, **options: Any) -> None:
     listed, the newest first. A query may hold "phrases", -exclusions, AND, OR, NOT, brackets and fields such as
     title:word, author:name and year:2019..2021; put these in quotes, and -- before a query that begins with -.
     """
-    import ses
-    from ses.requests import given_options
-    from ses.terminal.arguments import settings_of
     from ses.terminal.printing import show_page
 
     query = _read_standard_input() if words == ("-",) else " ".join(words)
-    library = ses.open(**settings_of(options))
-    opened = library[index] if index else library.default()
-    page = opened.search(query, **given_options(options))
-    show_page(page, options)
+    opened = open_index(options, index)
+    show_page(opened.search(query, **given_options(options)), options)
 
 
 def _read_standard_input() -> str:

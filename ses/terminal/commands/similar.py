@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from corpora.errors import InputError
-from ses.terminal.options import engine_option, open_library, page_options
+from search_plugin.request import DEFAULTS
+from ses.terminal.options import engine_option, given_options, open_index, page_options
 from ses.terminal.results import say
 
 if TYPE_CHECKING:
@@ -30,25 +31,23 @@ _LONGEST = 1 << 20
     type=click.Choice(("venues", "references", "reviewers")),
     help="From the 100 nearest papers, suggest venues with their probability, references, or reviewers.",
 )
-@page_options
+@page_options(search=False)
 @engine_option
 def similar(paper_id: str, text: str, file: Path | None, suggest: Any, index: str | None, **options: Any) -> None:
     """Find papers like one in the index, by its vector (or by its title's words too, with --mode hybrid).
 
     With --text or --file, find papers like a manuscript: its first line is the title, the rest the abstract.
     """
-    from ses.requests import given_options
     from ses.terminal.printing import show_page
 
     if sum(map(bool, (paper_id, text, file))) != 1:
         raise InputError("Name one paper by its id, or give a manuscript with --text or --file.")
     text = _read(file) if file else text
-    library = open_library(options)
-    opened = library[index] if index else library.default()
+    opened, given = open_index(options, index), given_options(options)
     if suggest:
-        _show(opened.suggest(suggest, text=text, paper_id=paper_id, size=options["size"]), as_json=options["as_json"])
+        size = given.get("size", DEFAULTS["size"])
+        _show(opened.suggest(suggest, text=text, paper_id=paper_id, size=size), as_json=options["as_json"])
         return
-    given = given_options(options)
     show_page(opened.similar_text(text, **given) if text else opened.similar(paper_id, **given), options)
 
 

@@ -12,7 +12,10 @@ from ses.terminal.messages import EXIT_CODES, as_flag, message_of, with_flags
 from ses.terminal.reference import commands
 from tests.corpora.test_errors import LOWER, ROOT, strings
 
-SETTING = re.compile(r"(?<!\?P)<([a-z][a-z0-9_]*)[=>]")  # with a value, the rest is often another part of an f-string
+TAGS = "b|br|li|mark|p|small|table|tbody|td|th|thead|tr|ul"  # of HTML for notebooks, beside what it shows
+SETTING = re.compile(
+    rf"(?<!\?P)<(?!(?:{TAGS})>)([a-z][a-z0-9_]*)[=>]"
+)  # with a value, the rest is often another part of an f-string
 HTML = (
     "corpora/notebook.py",
     "search_plugin/pages/hit.py",

@@ -15,7 +15,7 @@ from tests.commands import PLAIN, call, of
 from tests.commands import ses as run
 from tests.tiny import make_model
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.mark.parametrize(

@@ -172,7 +172,7 @@ def test_an_unforeseen_error_is_a_sentence_with_its_place():
     except ValueError as error:
         told, code = explained(error)
     assert code == FAULT
-    assert "tests/ses/test_streams.py of ses has a fault (JSONDecodeError: Expecting" in told
+    assert "tests/ses/terminal/test_streams.py of ses has a fault (JSONDecodeError: Expecting" in told
     assert explained(MemoryError()) == (
         "The memory is full; close other programs, or take a smaller part of the corpus.",
         3,

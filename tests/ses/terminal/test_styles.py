@@ -66,7 +66,7 @@ def test_codes_of_others_do_not_reach_the_terminal(monkeypatch, capsys):
 def test_only_the_functions_that_clean_text_print_it():
     """In `ses/terminal`, `results.py` and `styles.py` print what commands say, `cli.py` errors and help."""
     allowed = {"results.py", "styles.py", "cli.py", "reference.py"}
-    root = Path(__file__).parents[2] / "ses"
+    root = Path(__file__).parents[3] / "ses"
     for path in (one for one in root.rglob("*.py") if one.name not in allowed):
         calls = [ast.unparse(node.func) for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
         assert not {"click.echo", "click.secho", "click.style", "print"} & set(calls), path

@@ -1,0 +1,68 @@
+"""Packages of others that have a name of ses, first on Python's path."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ses.terminal.foreign import PACKAGES, foreign_packages
+
+ROOT = Path(__file__).parents[3]
+
+
+def run(folder, *arguments):
+    settings = {"SES_DATA_DIR": str(folder / "data"), "SES_CACHE_DIR": str(folder / "cache")}
+    path = os.pathsep.join(map(str, (folder / "others", ROOT)))
+    return subprocess.run(
+        [sys.executable, "-c", "import sys; sys.argv[0] = 'ses'; from ses.__main__ import main; main()", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        cwd=folder,
+        env={**os.environ, **settings, "PYTHONPATH": path},
+    )
+
+
+@pytest.fixture
+def other(tmp_path):
+    def make(name):
+        (tmp_path / "others" / name).mkdir(parents=True)
+        (tmp_path / "others" / name / "__init__.py").write_text('"""A package of somebody else."""\n')
+        return tmp_path / "others" / name
+
+    return make
+
+
+def test_every_package_is_our_own():
+    assert list(foreign_packages()) == []
+    assert {*PACKAGES, "ses"} == {path.parent.name for path in ROOT.glob("*/py.typed")}
+
+
+def test_the_doctor_names_a_foreign_package(other, tmp_path):
+    place = other("eval")
+    done = run(tmp_path, "doctor")
+    assert f"Python finds another eval, in {place}, before the one of ses in {ROOT}; install ses" in done.stdout
+
+
+def test_a_command_that_needs_it_names_it(other, tmp_path):
+    place = other("eval")
+    done = run(tmp_path, "eval", "score", "a.run", "--qrels", "a.qrels")
+    assert done.returncode == 3
+    assert done.stderr.startswith(f"Error: Python finds another eval, in {place}, before")
+
+
+def test_nothing_runs_without_the_lowest_package_and_that_is_said(other, tmp_path):
+    place = other("corpora")
+    done = run(tmp_path, "search", "virus")
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"Error: Python finds another corpora, in {place}, before")
+
+
+def test_a_module_in_place_of_a_package(tmp_path):
+    (tmp_path / "others").mkdir()
+    module = tmp_path / "others" / "training.py"
+    module.write_text("")
+    assert f"Python finds another training, in {module}, before" in run(tmp_path, "doctor").stdout
