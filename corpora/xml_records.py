@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _CHUNK = 1 << 20
 _LONGEST_TAG = 1024
+_ELEMENT = re.compile(rb"<!--.*?-->|<([A-Za-z][\w:.-]*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,15 @@ class _Cutter:
     counted: int = 0
     scanned: int = 0
     start: int | None = None
+    root: bytes = b""
+    closed: bool = False
+
+    def add(self, chunk: bytes) -> None:
+        """Take the next bytes of the file, and note its outermost element and whether that has ended."""
+        self.buffer += chunk
+        if not self.root:
+            self.root = next((name for name in _ELEMENT.findall(self.buffer) if name), b"")
+        self.closed = self.closed or b"</" + self.root in self.buffer
 
     def cut(self) -> Iterator[XmlRecord | Rejected]:
         for tag in self.tags.finditer(self.buffer, self.scanned):
@@ -82,7 +92,7 @@ class _Cutter:
 
 
 def read_records(stream: BufferedReader, tags: tuple[str, ...]) -> Iterator[XmlRecord | Rejected]:
-    """Yield the elements of some names, and a rejection for each one without its end or its beginning.
+    """Yield the elements of some names, and a rejection for each one, and for a file, without its end or its beginning.
 
     The elements don't contain one another, and the file is in an encoding that contains ASCII. Damage to the stream
     itself (a truncated gzip) rejects the rest of the file.
@@ -97,7 +107,10 @@ def read_records(stream: BufferedReader, tags: tuple[str, ...]) -> Iterator[XmlR
             return
         if not chunk:
             yield from cutter.rest("The record is cut off where the file ends.")
+            if cutter.start is None and cutter.root and not cutter.closed:
+                line = cutter.line_at(len(cutter.buffer))
+                yield Rejected(line, f"The file is cut off here: its last tag, </{cutter.root.decode()}>, is missing.")
             return
-        cutter.buffer += chunk
+        cutter.add(chunk)
         yield from cutter.cut()
         yield from cutter.forget()

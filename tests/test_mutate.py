@@ -52,9 +52,9 @@ def test_tests_are_found_by_imports_and_fixtures_nearest_first():
     guard = found("training/data/guard.py")
     assert guard[0] == "tests/training/data/test_guard.py"
     assert "tests/training/data/test_building.py" in guard  # by way of the sources that it imports
-    filters = found("search_plugin/engines/embedded/queries.py")
-    assert filters[0] == "tests/search_plugin/engines/embedded/test_filters.py"
-    assert "tests/engines/test_bm25.py" in filters  # by way of the fixtures in tests/engines/conftest.py
+    columns = found("search_plugin/engines/embedded/columns.py")
+    assert columns[0] == "tests/search_plugin/engines/embedded/test_columns.py"
+    assert "tests/engines/test_bm25.py" in columns  # by way of the fixtures in tests/engines/conftest.py
     assert found("encoders/runtimes/torch.py")[0] == "tests/encoders/runtimes/test_torch.py"  # imported by its name
     assert importers(limit=2)("corpora/paper.py") == found("corpora/paper.py")[:2]
 

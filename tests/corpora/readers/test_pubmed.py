@@ -199,9 +199,19 @@ def test_entities_are_neither_expanded_nor_fetched(tmp_path):
     assert "secret" not in repr(records).replace("secret.txt", "")
 
 
+def test_a_file_cut_off_anywhere_is_told(tmp_path):
+    data = document(article(1), article(2)).rstrip()
+    for end in range(data.index(b"<PubmedArticleSet") + 18, len(data) - len(b"PubmedArticleSet>")):
+        records = read(tmp_path, data[:end])
+        assert isinstance(records[-1], Rejected), data[:end]
+        assert [record.paper.id for record in records if isinstance(record, Accepted)] == ["1", "2"][: len(records) - 1]
+    assert [type(record) for record in read(tmp_path, data)] == [Accepted, Accepted]
+    assert records[-1].reason == "The file is cut off here: its last tag, </PubmedArticleSet>, is missing."
+
+
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 def test_a_file_cut_off_in_the_middle_gives_what_it_holds(tmp_path, pack):
-    titles = [f"Title {n} {hash((n, 'salt')):x}" for n in range(5_000)]
+    titles = [f"Title {n} {n * 2654435761 % 2**32:x}" for n in range(5_000)]
     data = pack(document(*(article(n, title) for n, title in enumerate(titles))))
     *read_ones, last = read(tmp_path, data[: len(data) // 2])
     papers = [record.paper for record in read_ones if isinstance(record, Accepted)]
