@@ -56,10 +56,11 @@ def differences_table(pairs: Sequence[Pair], level: float) -> TextTable:
         "effect: the difference in standard deviations of the queries' differences",
         f"(Holm): corrected for all {len(pairs)} comparisons here; +/-/=: queries better, worse and the same",
     ]
-    if fewest := [len(pair.changed) for pair in pairs if len(pair.changed) < FEW]:
-        least = max(pair.p_randomization_least for pair in pairs)
+    if few := [pair for pair in pairs if 0 < len(pair.changed) < FEW]:
+        fewest = min(len(pair.changed) for pair in few)
+        least = max(pair.p_randomization_least for pair in few)
         notes.append(
-            f"few queries ({min(fewest)} differ): p randomization can't be below {_p(least)} there, and is too small "
+            f"few queries ({fewest} differ): p randomization can't be below {_p(least)} there, and is too small "
             "where a few differences are much larger than the others"
         )
     return TextTable("Differences", header, rows, text_columns=2, notes=tuple(notes))
