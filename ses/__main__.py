@@ -6,7 +6,7 @@ from ses.terminal.foreign import foreign_packages
 
 
 def main() -> None:
-    """Run the command line; a package of others in place of one of ses is told in a sentence."""
+    """Run the command line; an error names a package of others that is found in place of one of ses."""
     try:
         from ses.terminal.cli import main as run
     except ImportError:
