@@ -76,7 +76,10 @@ def cluster_authors(
     from ses.loaded_model import load_model
 
     if not 0 <= threshold <= FURTHEST:
-        raise InputError(f"There is no distance of {threshold:g}", f"give <threshold> from 0 to {FURTHEST:g}")
+        raise InputError(
+            f"The threshold must be between 0 and {FURTHEST:g}, and is {threshold:g}",
+            f"give <threshold> from 0 to {FURTHEST:g}",
+        )
     blocks = read_blocks(_rows(Path(path)))
     loaded = load_model(model, **settings)
     rows = [row for block in blocks.values() for row in block]
