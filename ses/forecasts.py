@@ -51,13 +51,7 @@ class Forecasts:
         return replace(read_forecaster(place_of([self.folder], name, "forecaster")), name=name)
 
     def train(
-        self,
-        name: str,
-        index: str,
-        citations: str,
-        *,
-        within: str = "venue",
-        **options: Any,
+        self, name: str, index: str, citations: str, *, within: str = "venue", **options: Any
     ) -> tuple[Forecaster, tuple[str, ...]]:
         """Train a forecaster on the RGN vectors of an index, and keep it; nothing is encoded.
 

@@ -98,9 +98,8 @@ class Library:
 
     def _connect(self) -> Engine:
         from search_plugin.engines.registry import connect
-        from ses.credentials import with_secrets
 
-        settings = with_secrets(self._settings, self._secrets)
+        settings = self._settings.with_secrets(self._secrets)
         self._connected = connect(settings.engine_url, settings.connection)
         self._settings, self._secrets = settings, ()
         return self._connected
@@ -121,10 +120,8 @@ class Library:
         self.close()
 
     def __getstate__(self) -> dict[str, Any]:
-        from ses.credentials import without_secrets
-
         # Another process connects by itself.
-        settings, secrets = without_secrets(self._settings)
+        settings, secrets = self._settings.without_secrets()
         return {
             **vars(self),
             "_settings": settings,
@@ -695,13 +692,7 @@ class Library:
         from indexer.job import IndexJob
 
         model = self._model_for(self._engine.schema(name))
-        return IndexJob(
-            records=lambda: iter(()),
-            source="",
-            index=name,
-            **self._encoding(model),
-            **options,
-        )
+        return IndexJob(records=lambda: iter(()), source="", index=name, **self._encoding(model), **options)
 
     def _kept(self, folder: str, kind: type[State], noun: str) -> tuple[Kept[State], str]:
         """Return the states of a kind in the data folder, and the URL of the engine that new ones are over."""

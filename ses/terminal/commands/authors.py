@@ -8,7 +8,7 @@ from typing import Any
 import rich_click as click
 
 from corpora.outgoing import in_a_line
-from ses.terminal.options import model_options
+from ses.terminal.options import json_option, model_options
 from ses.terminal.results import say, write_csv
 
 
@@ -33,7 +33,7 @@ def authors() -> None:
     help="Distance by cosine up to which clusters are joined; a smaller one makes more authors.",
 )
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write id, block and cluster as CSV.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+@json_option
 @model_options
 def cluster(*, path: Path, threshold: float, out: Path | None, as_json: bool, **options: Any) -> None:
     """Group the papers under each author's name by person, from the papers' vectors and the names themselves.

@@ -16,7 +16,7 @@ from corpora.errors import InputError
 from corpora.registry import CORPORA
 from encoders.files.embeddings import LAYOUTS
 from encoders.models.formats import Format, parse_formats
-from ses.terminal.options import model_options
+from ses.terminal.options import model_options, parse_columns, settings_of
 from ses.terminal.results import say_json, tell
 
 if TYPE_CHECKING:
@@ -78,7 +78,6 @@ def encode(context: click.RichContext, /, as_json: bool, **options: Any) -> None
     """
     from encoders.registry import find_model
     from ses.settings import load_settings
-    from ses.terminal.arguments import settings_of
 
     formats = parse_formats(*options["formats"])
     output = None if options["output"] in (None, Path("-")) else options["output"]
@@ -162,7 +161,6 @@ def _records(
     from corpora.registry import get_corpus
     from encoders.files.texts import papers_as_texts, read_json_texts, read_plain_texts
     from ses.papers import check_columns, located
-    from ses.terminal.arguments import parse_columns
 
     source: Path | None = options["input"]
     if options["corpus"]:

@@ -11,7 +11,7 @@ from corpora.errors import InputError, require
 from corpora.registry import CORPORA, get_corpus
 from search_plugin.contract.schema import Quantization
 from search_plugin.words.languages import LANGUAGES
-from ses.terminal.options import engine_options, model_options
+from ses.terminal.options import engine_options, model_options, parse_bm25, parse_columns, settings_of
 from ses.terminal.results import say
 
 if TYPE_CHECKING:
@@ -93,7 +93,6 @@ def index(context: click.RichContext, /, rollback: bool, as_json: bool, **option
     import ses
     from corpora.custom import parse_fields
     from corpora.sniffing import likely_corpus
-    from ses.terminal.arguments import parse_bm25, parse_columns, settings_of
     from ses.terminal.progress import progress_on_stderr
 
     library = ses.open(**settings_of(options))

@@ -10,12 +10,11 @@ import rich_click as click
 
 from encoders.models.formats import Precision
 from encoders.runtimes.registry import RUNTIMES
+from ses.terminal.options import json_option
 from ses.terminal.results import say
 
 if TYPE_CHECKING:
     from encoders.models.model import Model
-
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 
 
 @click.group()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from ses.terminal.options import engine_options, model_options, open_library, together
+from ses.terminal.options import engine_options, model_options, open_library, parse_columns, together
 from ses.terminal.results import say, tell, write_csv
 
 if TYPE_CHECKING:
@@ -84,7 +84,6 @@ def index(context: click.RichContext, /, *, path: Path, corpus: str, name: str, 
     NAME.jsonl, or a JSON file of notes by reviewer.
     """
     from corpora.errors import some
-    from ses.terminal.arguments import parse_columns
     from ses.terminal.progress import progress_on_stderr
 
     with progress_on_stderr() as progress:
@@ -200,7 +199,6 @@ def explain(*, submissions: Path, paper: str, reviewer: str, as_json: bool, **op
 
 
 def _given(options: Mapping[str, Any]) -> dict[str, Any]:
-    from ses.terminal.arguments import parse_columns
 
     given = {name: options[name] for name in ("index", "corpus", "conflicts")}
     return given | {"columns": parse_columns(options["columns"])}

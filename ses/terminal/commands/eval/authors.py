@@ -33,12 +33,7 @@ from ses.terminal.commands.eval.sources import show, vector_options, vector_sour
     help="Number of blocks from a file of papers: the largest ones with up to 60 signatures.",
 )
 @vector_options
-def authors(
-    data: Path,
-    method: str,
-    blocks: int,
-    **options: Any,
-) -> None:
+def authors(data: Path, method: str, blocks: int, **options: Any) -> None:
     """Group papers with one author's name by their true author: B-cubed precision, recall and F1.
 
     Only the papers' vectors are used. S2AND's own numbers, such as SciRepEval's, come from a system that also learns

@@ -44,6 +44,16 @@ collection_options = together(
         "4.5-5 for TREC-COVID's Round 5.",
     ),
 )
+measures_option = click.option(
+    "--measure",
+    "measures",
+    multiple=True,
+    metavar="NAME",
+    help="Name of a measure, such as nDCG@10, MAP, P@5; repeatable [default: nDCG@10, MAP, Recall@100, MRR@10].",
+)
+drop_same_id_option = click.option(
+    "--drop-same-id", is_flag=True, help="Leave out hits whose id is the query's, where queries are papers themselves."
+)
 
 
 def open_collection(options: Mapping[str, Any], settings: Settings) -> Collection:

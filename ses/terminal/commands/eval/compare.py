@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
+from ses.terminal.options import json_option
 from ses.terminal.results import say_json
 
 if TYPE_CHECKING:
@@ -49,14 +50,8 @@ if TYPE_CHECKING:
 )
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Seed of the draws.")
 @click.option("--report", type=click.Path(path_type=Path), help="File to write: .md, .html with plots, .tex or .json.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
-def compare(
-    runs: tuple[Path, ...],
-    top: int,
-    report: Path | None,
-    as_json: bool,  # noqa: FBT001 - click passes flags so
-    **options: Any,
-) -> None:
+@json_option
+def compare(*, runs: tuple[Path, ...], top: int, report: Path | None, as_json: bool, **options: Any) -> None:
     """Compare TREC run files: which queries changed, by how much, and whether this may be chance.
 
     The first run is the baseline of the others. The p-values are those of the paired randomization test and the

@@ -60,7 +60,8 @@ def miread(
     fewest: int,
     clusters: tuple[int, ...],
     seeds: int,
-    by_field: bool,  # noqa: FBT001 - click passes flags so
+    *,
+    by_field: bool,
     **options: Any,
 ) -> None:
     """Measure vectors as MIReAD's paper does: a linear probe, clusters, and pairs of papers that share a label.

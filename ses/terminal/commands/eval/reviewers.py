@@ -50,12 +50,7 @@ _aggregate = click.option(
 )
 @output_options
 def reviewers(
-    data: Path,
-    protocol: str,
-    aggregate: str,
-    embeddings: tuple[str, ...],
-    named: tuple[str, ...],
-    **options: Any,
+    data: Path, protocol: str, aggregate: str, embeddings: tuple[str, ...], named: tuple[str, ...], **options: Any
 ) -> None:
     """Match papers with reviewers: P@5 and P@10 with soft and hard judgments.
 
@@ -71,7 +66,7 @@ def reviewers(
     from products.reviewers.rules import MATCHINGS, openreview
     from ses.evaluation.factors import Factor, find_factors
     from ses.settings import load_settings
-    from ses.terminal.arguments import settings_of
+    from ses.terminal.options import settings_of
 
     if aggregate != "max" and protocol != "openreview":
         raise InputError("--aggregate is for --protocol openreview: leave it out, or add that.")

@@ -28,12 +28,7 @@ from ses.terminal.commands.eval.sources import vector_options
     "--split", default="test", show_default=True, help="Name of the split: test, or val to choose a model by."
 )
 @vector_options
-def scidocs(
-    data: Path,
-    tasks: tuple[str, ...],
-    split: str,
-    **options: Any,
-) -> None:
+def scidocs(data: Path, tasks: tuple[str, ...], split: str, **options: Any) -> None:
     """Measure vectors by SciDocs: two classifications (macro F1) and four rankings (MAP, nDCG).
 
     As in its own harness, papers without a vector get zeros in a classification and are left out of a ranking; the

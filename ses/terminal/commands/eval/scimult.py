@@ -45,12 +45,7 @@ TASKS = ("classification", "links", "search")
     help="Vectors of the labels, where their ids may be those of papers too.",
 )
 @vector_options
-def scimult(
-    data: Path,
-    task: str,
-    sets: tuple[str, ...],
-    **options: Any,
-) -> None:
+def scimult(data: Path, task: str, sets: tuple[str, ...], **options: Any) -> None:
     """Measure vectors by SciMult's evaluations, without any training.
 
     Classification ranks labels by their descriptions (recall at 20, 50 and 100, with and without label matching; F1

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from ses.terminal.options import model_options, together
+from ses.terminal.options import json_option, model_options, settings_of, together
 from ses.terminal.results import say_json
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ output_options = together(
     click.option(
         "--report", "report_file", type=click.Path(path_type=Path), help="Write a report: .md, .html, .tex or .json."
     ),
-    click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else."),
+    json_option,
 )
 vector_options = together(
     click.option(
@@ -38,7 +38,6 @@ def vector_source(options: Mapping[str, Any]) -> VectorSource:
     from eval.reports.registry import check_report
     from ses.evaluation.vectors import vector_source as source_of
     from ses.settings import load_settings
-    from ses.terminal.arguments import settings_of
 
     if options.get("report_file"):
         check_report(options["report_file"])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from corpora.errors import InputError
-from ses.terminal.options import runtime_options
+from ses.terminal.options import json_option, runtime_options
 from ses.terminal.results import say_json, tell
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 )
 @runtime_options
 @click.option("--report", "file", type=click.Path(path_type=Path), help="Write a report: .md, .html, .tex or .json.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+@json_option
 def suite(
     *,
     name: str,

@@ -40,14 +40,7 @@ _USES: Mapping[Use, str] = {
 )
 @vector_options
 @click.pass_context
-def task(
-    context: click.RichContext,
-    /,
-    file: Path,
-    names: tuple[str, ...],
-    data: Path | None,
-    **options: Any,
-) -> None:
+def task(context: click.RichContext, /, file: Path, names: tuple[str, ...], data: Path | None, **options: Any) -> None:
     """Run tasks of SciRepEval's task FILE: those NAMEd, or all whose data exist.
 
     Papers are embedded in the format of each task: CLF, RGN, PRX, or QRY and PRX for search. In DIR/CONFIG, or
