@@ -56,8 +56,8 @@ class Forecasts:
         """Train a forecaster on the RGN vectors of an index, and keep it; nothing is encoded.
 
         Args:
-            name: Of the forecaster, and of the field that will hold its forecasts.
-            index: That holds the papers.
+            name: Name of the forecaster, and of the field that will hold its forecasts.
+            index: Index that holds the papers.
             citations: Field of their numbers of citations.
             within: Field within which papers of a year are compared; empty for all papers of the year.
             **options: Attributes of `products.forecasts.training.ForecastOptions`.
@@ -114,8 +114,8 @@ class Forecasts:
         """Write forecasts into an index, in the fields `NAME`, `NAME_low` and `NAME_high`; nothing is encoded.
 
         Args:
-            name: Of the forecaster.
-            index: Whose papers are forecast.
+            name: Name of the forecaster.
+            index: Index whose papers are forecast.
             filter: Papers to forecast; all if empty.
             progress: Receives progress reports.
 

@@ -218,8 +218,8 @@ class Library:
         """Write some fields of existing papers; nothing is encoded again.
 
         Args:
-            name: Of the index.
-            values: By id and field, as of papers of a program; None takes a field's value away.
+            name: Name of the index.
+            values: New values by id and field; None takes a field's value away.
 
         Returns:
             The ids that the index does not hold.
@@ -259,13 +259,13 @@ class Library:
         """Cluster the papers of an index into topics with labels, and write them into its fields.
 
         Args:
-            name: Of the index.
+            name: Name of the index.
             count: Number of topics; the root of half the number of papers if None, 100 at most.
             task_format: The vectors to cluster.
             projection: How to make coordinates: `pca`, or `tsne`, which is slow.
-            field: For labels; coordinates are in two more, with `_x` and `_y` after the name. If empty, nothing is
-                written.
-            seed: Of the clusters and the coordinates.
+            field: Field for labels; coordinates are in two more, with `_x` and `_y` after the name. If empty, nothing
+                is written.
+            seed: Seed of the clusters and the coordinates.
             progress: Receives progress reports.
 
         Returns:
@@ -342,7 +342,7 @@ class Library:
         """Index papers, or update their index; unchanged papers are skipped, and an interrupted run resumes.
 
         Args:
-            name: Of the index.
+            name: Name of the index.
             papers: File or folder of a corpus, the URL of an index, or the papers: a table of pandas, polars or
                 pyarrow, or an iterable of `Paper`, dictionaries, dataclasses or named tuples. If None, the corpus is
                 found or fetched where it can be.
@@ -355,7 +355,7 @@ class Library:
             fresh: Build a new version beside the existing one, and swap at the end.
             prune: Delete papers that the source no longer holds; those of other sources stay.
             origin: Name of the source within the index.
-            encoding: Of text files, such as `cp1252`; UTF-8 if empty.
+            encoding: Encoding of text files, such as `cp1252`; UTF-8 if empty.
             quantization: How a cluster stores vectors in memory, in a new index.
             bm25: BM25's constants in a new index of a cluster; those of the tuned settings if None.
             language: How words are analysed in a new index; English if None.
@@ -439,7 +439,7 @@ class Library:
         """Build an index again from its own papers: for the model of the settings, another language, or a new form.
 
         Args:
-            name: Of the index. Origins, custom fields, tags and forecasts stay.
+            name: Name of the index. Origins, custom fields, tags and forecasts stay.
             quantization: How a cluster stores vectors in memory; as before if None.
             bm25: BM25's constants; those of the tuned settings, or as before, if None.
             language: How words are analysed; as before if None.
@@ -488,13 +488,13 @@ class Library:
 
         Args:
             target: The index, or an alias.
-            title: Its field of titles; `title` if empty.
-            abstract: Its field of abstracts; empty if there is none.
-            fields: Its fields for filters, facets and records, by attribute of a paper or by a name of your choice,
+            title: Field of titles; `title` if empty.
+            abstract: Field of abstracts; empty if there is none.
+            fields: Fields for filters, facets and records, by attribute of a paper or by a name of your choice,
                 such as `{"year": "pub_year", "authors": "authors.name", "shelf": "extra.shelf"}`.
-            name: What to call it; the index's own name if empty.
+            name: Name of the index in ses; its own name if empty.
             formats: Task formats to make vectors for; `prx` always is.
-            language: Of its texts, for highlights and queries; English if None.
+            language: Language of the texts, for highlights and queries; English if None.
             beside: Keep the vectors beside the documents in any case.
             progress: Receives progress reports.
 

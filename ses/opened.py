@@ -52,7 +52,7 @@ class OpenIndex:
         load: Loads the model that queries of an index are encoded with.
         tuned: Fitted settings, used where a search gives none.
         writing: Provides the index for writing, under its lock.
-        synonyms: Of the settings; what else to search for, by words.
+        synonyms: File of synonyms from the settings.
 
     Example:
         >>> index = library["mine"]
@@ -106,7 +106,7 @@ class OpenIndex:
 
         Args:
             paper: The paper, a hit, or its id or another identifier; it is not among the hits.
-            **options: As of `search`; the mode is `vector` if none is given.
+            **options: Options of `search`; the mode is `vector` if none is given.
 
         Returns:
             One page of hits.
@@ -125,8 +125,8 @@ class OpenIndex:
         """Find papers like a manuscript.
 
         Args:
-            text: Its title, and its abstract in the lines after that.
-            **options: As of `search`; the mode is `vector` if none is given.
+            text: Title, and abstract in the lines after it.
+            **options: Options of `search`; the mode is `vector` if none is given.
 
         Returns:
             One page of hits.
@@ -259,7 +259,7 @@ class OpenIndex:
         """Delete papers; indexing a corpus that holds them brings them back.
 
         Args:
-            ids: Of the papers.
+            ids: Ids of the papers.
 
         Returns:
             The ids that the index does not hold.

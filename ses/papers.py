@@ -66,7 +66,7 @@ class PaperSource:
     Attributes:
         records: Reads all records from the beginning.
         mark: Changes when its content does; an interrupted build resumes only with the same.
-        origin: Its name within the index.
+        origin: Name of the source within the index.
     """
 
     records: Callable[[], Iterator[Record]]
@@ -89,14 +89,14 @@ def of_corpus(
     """Return the papers of a corpus.
 
     Args:
-        name: Of the corpus.
-        path: Its file or folder, or the URL of an index; if None, it is found or fetched where it can be.
+        name: Name of the corpus.
+        path: File or folder of the corpus, or the URL of an index; if None, it is found or fetched where it can be.
         data_dir: The data folder.
         columns: Columns or keys by attribute of a paper.
         fields: Custom fields to read as well.
         limit: Stop after so many papers.
         origin: Name within the index; the corpus's own if None.
-        encoding: Of text files; UTF-8 if empty.
+        encoding: Encoding of text files; UTF-8 if empty.
         connection: Credentials for a corpus that is an index in a cluster.
 
     Returns:

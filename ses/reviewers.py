@@ -41,7 +41,7 @@ class Profiled:
     """What indexing reviewers did.
 
     Attributes:
-        report: Of the papers.
+        report: Report of indexing the papers.
         profiles: The papers read, what was rejected, and reviewers without papers.
     """
 
@@ -85,7 +85,7 @@ class Reviewers:
         """Index the papers of reviewers; papers that reviewers no longer have are deleted.
 
         Args:
-            name: Of the index.
+            name: Name of the index.
             path: A file or folder.
             corpus: How to read it: a corpus whose papers name their reviewers, or `openreview`.
             columns: Columns by attribute; `reviewers` is in the column `reviewer` if nothing else is said.
@@ -128,11 +128,11 @@ class Reviewers:
         """Find reviewers for submissions.
 
         Args:
-            submissions: A file of them, or the papers.
-            index: Of the reviewers' papers; if empty, the default index.
+            submissions: File of the submissions, or the papers.
+            index: Index of the reviewers' papers; if empty, the default index.
             corpus: How to read the file: a corpus, or `openreview`.
             columns: Columns by attribute; `institutions` are those of the authors.
-            factors: Some of `FACTORS`.
+            factors: Names of factors, of those in `FACTORS`.
             people: Table of the reviewers to choose from: `reviewer`, `name`, `institution`, `capacity`. All of the
                 index if None.
             conflicts: Table of declared conflicts: `paper`, `reviewer`.
@@ -177,10 +177,10 @@ class Reviewers:
         """Say why a reviewer suits a submission: the nearest of their papers by each factor, rank, and conflict.
 
         Args:
-            submissions: As of `match`.
-            paper: Id of one of them.
-            reviewer: Their id.
-            factors: As of `match`.
+            submissions: Submissions, in a form that `match` takes.
+            paper: Id of a submission.
+            reviewer: Id of the reviewer.
+            factors: Factors, as `match` takes them.
             aggregate: Over a reviewer's papers, `top3` or `max`.
             **given: `index`, `corpus`, `columns`, `people` and `conflicts` of `match`.
 
@@ -273,7 +273,7 @@ def _factor_builders(
     Args:
         reviewers: Loads models.
         venue: The submissions and reviewers.
-        factors: Some of `FACTORS`.
+        factors: Names of factors, of those in `FACTORS`.
         progress: Receives progress reports.
 
     Returns:

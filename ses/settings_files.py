@@ -23,8 +23,8 @@ class SettingsFiles:
     """What the files set.
 
     Attributes:
-        own: The user's own.
-        folder: That of the folder in which ses runs; it overrides the user's own.
+        own: Settings of the user's own file.
+        folder: Settings of the file in the folder where ses runs; they override the user's own.
     """
 
     own: Mapping[str, Any] = field(default_factory=dict)

@@ -33,7 +33,7 @@ class Collection:
         judged: Queries and judgments.
         files: All files that were read, for a report.
         facts: What the user chose it by, for a report.
-        seen: By query, documents judged in earlier rounds.
+        seen: Documents judged in earlier rounds, by query.
         unjudged: Number of topics without judgments, which aren't run.
     """
 

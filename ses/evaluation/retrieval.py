@@ -85,7 +85,7 @@ def evaluate_collection(
     Args:
         collection: Papers and judged queries.
         protocol: What to compare and how.
-        settings: Name the model, and the engine for a report.
+        settings: Settings that name the model, and the engine for a report.
         indexed: The collection's index, to search it by the modes of the protocol.
         exact: Whether to rank all vectors in memory too.
 

@@ -91,7 +91,7 @@ def run_entries(
         entries: What to run.
         data: Folder of the suite's data, if its entries read any.
         models: Names of the models; that of the settings, else the default one, if none is named.
-        settings: Name runtime, precision and folders.
+        settings: Settings that name runtime, precision and folders.
         report: Receives each result, with the name of its system.
 
     Returns:

@@ -23,7 +23,7 @@ class Tuned:
         settings: The settings that all queries choose, with the facts about them.
         results: The measure under the default settings and the estimate for the chosen ones; on the test queries too.
         facts: How the settings were chosen.
-        by_fold: For each outer fold, the settings that the other folds chose.
+        by_fold: Settings that the other folds chose, for each outer fold.
         left_out: Number of documents that were rejected, and of those that came twice.
     """
 

@@ -208,9 +208,9 @@ def to_dict(checkup: Checkup) -> dict[str, Any]:
     """Return a checkup as JSON shows it: without lines for people, and with all problems in one place."""
     found = asdict(checkup)
     engine = found["engine"] or {}
-    for told in (engine, *engine.get("indexes", ())):
+    for part in (engine, *engine.get("indexes", ())):
         for name in ("lines", "troubles"):
-            told.pop(name, None)
+            part.pop(name, None)
     return found
 
 

@@ -30,8 +30,8 @@ def show_page(page: Page, options: Mapping[str, Any]) -> None:
 
     Args:
         page: The page.
-        options: From `ses.terminal.options.page_options`: `form` and `as_json`; `explain`, for each leg's rank, raw
-            score and contribution, and each stage's time and requests; `quiet`, for no notes and no summary.
+        options: Options from `ses.terminal.options.page_options`: `form` and `as_json`; `explain`, for each leg's rank,
+            raw score and contribution, and each stage's time and requests; `quiet`, for no notes and no summary.
     """
     form = "json" if options["as_json"] else options["form"]
     notes = () if options["quiet"] else page.notes
@@ -152,7 +152,7 @@ def show_papers(papers: Sequence[Paper], *, as_json: bool) -> None:
 
     Args:
         papers: The papers.
-        as_json: As one JSON list.
+        as_json: Whether to print one JSON list.
     """
     if as_json:
         say_json([asdict(paper) for paper in papers])

@@ -76,9 +76,9 @@ def attach(context: click.RichContext, /, *, target: str, as_json: bool, update:
             )
     # Not all facts of it: who may attach an index may not see its size.
     attached: str = getattr(library[name].index, "attached_to", "")
-    told: Mapping[str, Any] = {**report.to_dict(), "attached": attached}
+    document: Mapping[str, Any] = {**report.to_dict(), "attached": attached}
     shown = _summary(report, attached)
-    say(told, shown, as_json=as_json)
+    say(document, shown, as_json=as_json)
     context.exit(1 if report.rejected else 0)
 
 

@@ -49,7 +49,7 @@ def cluster(*, path: Path, threshold: float, out: Path | None, as_json: bool, **
         rows = ((name, block, number) for name, (block, number) in found.clusters.items())
         write_csv(out, ("id", "block", "cluster"), rows)
     score, people = found.score, len(set(found.clusters.values()))
-    told = {
+    document = {
         "clusters": {name: {"block": block, "cluster": number} for name, (block, number) in found.clusters.items()},
         "b_cubed": {"precision": score.precision, "recall": score.recall, "f1": score.f1} if score else None,
         "best_threshold": found.fitted,
@@ -61,4 +61,4 @@ def cluster(*, path: Path, threshold: float, out: Path | None, as_json: bool, **
     if score:
         measured = f"precision {score.precision:.3f}, recall {score.recall:.3f}, F1 {score.f1:.3f}"
         lines.append(f"B-cubed: {measured}; on these papers F1 is largest at --threshold {found.fitted:g}")
-    say(told, "\n".join(lines), as_json=as_json)
+    say(document, "\n".join(lines), as_json=as_json)

@@ -91,7 +91,7 @@ def encode(context: click.RichContext, /, as_json: bool, **options: Any) -> None
     dead_letter = output.with_suffix(".rejected.jsonl") if output else settings.data_dir / "rejected" / "encode.jsonl"
     report = _encode(settings, model, _records(settings, files, options), files, layout, dead_letter)
     seconds = time.perf_counter() - begun
-    told = {
+    facts = {
         "model": model.card.name,
         "fingerprint": model.card.fingerprint,
         "dimension": model.card.dimension,
@@ -103,9 +103,9 @@ def encode(context: click.RichContext, /, as_json: bool, **options: Any) -> None
         "seconds": seconds,
     }
     if as_json:
-        say_json(told)
+        say_json(facts)
     else:
-        tell(_summary(told), err=output is None)
+        tell(_summary(facts), err=output is None)
     context.exit(1 if report.rejected else 0)
 
 
@@ -189,12 +189,12 @@ def _standard_output() -> BinaryIO:
     return sys.stdout.buffer
 
 
-def _summary(told: Mapping[str, Any]) -> str:
-    where = ", ".join(told["files"].values()) or "standard output"
+def _summary(facts: Mapping[str, Any]) -> str:
+    where = ", ".join(facts["files"].values()) or "standard output"
     parts = [
-        f"{told['encoded']:,} texts encoded by {told['model']} ({told['dimension']} values each) into {where}",
-        f"{told['duplicates']:,} duplicates left out, {told['rejected']:,} rejected, {told['seconds']:.1f} s",
+        f"{facts['encoded']:,} texts encoded by {facts['model']} ({facts['dimension']} values each) into {where}",
+        f"{facts['duplicates']:,} duplicates left out, {facts['rejected']:,} rejected, {facts['seconds']:.1f} s",
     ]
-    if told["dead_letter"]:
-        parts.append(f"The rejected records, with line and reason: {told['dead_letter']}")
+    if facts["dead_letter"]:
+        parts.append(f"The rejected records, with line and reason: {facts['dead_letter']}")
     return "\n".join(parts)

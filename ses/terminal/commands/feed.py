@@ -57,7 +57,7 @@ def create(*, name: str, as_json: bool, **options: Any) -> None:
     """Create a feed of liked and disliked papers, or of a saved query."""
     given = {key: options.pop(key) for key in ("index", "liked", "disliked", "query", "filter", "title")}
     made = open_library(options).feeds.create(name, **given)
-    _say(name, made, f"The feed {name} is created: {_told(made)}.", as_json=as_json)
+    _say(name, made, f"The feed {name} is created: {_contents(made)}.", as_json=as_json)
 
 
 @feed.command()
@@ -68,7 +68,7 @@ def create(*, name: str, as_json: bool, **options: Any) -> None:
 def add(*, name: str, liked: Sequence[str], disliked: Sequence[str], as_json: bool, **options: Any) -> None:
     """Add liked and disliked papers to a feed."""
     changed = open_library(options).feeds.add(name, liked=liked, disliked=disliked)
-    _say(name, changed, f"The feed {name} has {_told(changed)}.", as_json=as_json)
+    _say(name, changed, f"The feed {name} has {_contents(changed)}.", as_json=as_json)
 
 
 @feed.command()
@@ -86,7 +86,7 @@ def remove(*, name: str, papers: Sequence[str], whole: bool, as_json: bool, **op
         say({"name": name, "deleted": True}, f"The feed {name} is deleted.", as_json=as_json)
         return
     changed = feeds.remove(name, papers)
-    _say(name, changed, f"The feed {name} has {_told(changed)}.", as_json=as_json)
+    _say(name, changed, f"The feed {name} has {_contents(changed)}.", as_json=as_json)
 
 
 @feed.command()
@@ -130,12 +130,12 @@ def list_(*, as_json: bool, **options: Any) -> None:
 
     feeds = open_library(options).feeds
     held = {name: feeds.get(name) for name in feeds.names()}
-    lines = [f"{name}: {_told(one)}, index {one.index}" for name, one in held.items()]
+    lines = [f"{name}: {_contents(one)}, index {one.index}" for name, one in held.items()]
     document = {"feeds": [{"name": name, **asdict(one)} for name, one in held.items()]}
     say(document, "\n".join(lines) or "No feeds yet; make one with `ses feed create NAME --like ID`.", as_json=as_json)
 
 
-def _told(feed: Feed) -> str:
+def _contents(feed: Feed) -> str:
     if feed.query:
         return f"the query {feed.query!r}"
     return f"{len(feed.liked):,} liked and {len(feed.disliked):,} disliked papers"

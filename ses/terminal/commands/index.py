@@ -101,9 +101,9 @@ def index(context: click.RichContext, /, rollback: bool, as_json: bool, **option
     if rollback:
         require(name, "Say which index to roll back, with --index NAME.")
         restored = library.rollback(name).index
-        told = {"index": restored.name, "generation": restored.generation}
+        document = {"index": restored.name, "generation": restored.generation}
         shown = f"Searching version {restored.generation} of {restored.name} again; the newer one is not used any more."
-        say(told, shown, as_json=as_json)
+        say(document, shown, as_json=as_json)
         return
     bm25 = parse_bm25(options["bm25"]) if options["bm25"] else None
     in_new = {name: options[name] for name in ("quantization", "language")}

@@ -97,7 +97,7 @@ def index(context: click.RichContext, /, *, path: Path, corpus: str, name: str, 
         )
     sizes, rejected, empty = done.profiles.sizes(), done.profiles.rejected, done.profiles.empty
     single = sorted(reviewer for reviewer, size in sizes.items() if size == 1)
-    told = {
+    document = {
         "index": done.report.index,
         "reviewers": len(sizes),
         "papers": done.report.papers,
@@ -117,7 +117,7 @@ def index(context: click.RichContext, /, *, path: Path, corpus: str, name: str, 
     lines += [f"Rejected, line {one.line}: {one.reason}" for one in rejected[:_LISTED]]
     if len(rejected) > _LISTED:
         lines.append(f"Rejected in all: {len(rejected):,}")
-    say(told, lines, as_json=as_json)
+    say(document, lines, as_json=as_json)
     context.exit(1 if rejected or done.report.rejected else 0)
 
 
@@ -168,14 +168,14 @@ def match(*, submissions: Path, people: Path | None, out: Path | None, as_json: 
     if out:
         head = list(rows[0]) if rows else ["paper", "reviewer", "score", "rank"]
         write_csv(out, head, (row.values() for row in rows))
-    told = {
+    document = {
         "notes": notes,
         "conflicts": dict(found.conflicts),
         "total": found.total,
         "worst": found.worst,
         "matches": rows,
     }
-    say(told, _shown(found, out, ranked=options["ranked"]), as_json=as_json)
+    say(document, _shown(found, out, ranked=options["ranked"]), as_json=as_json)
 
 
 @reviewers.command()

@@ -69,7 +69,7 @@ def label(
         done = screening.read(name, path, change=change)
     else:
         done = screening.label(name, include=include, exclude=exclude, change=change)
-    say({"name": name, **asdict(done)}, _told(done), as_json=as_json)
+    say({"name": name, **asdict(done)}, _summary(done), as_json=as_json)
 
 
 @screen.command(name="next")
@@ -180,7 +180,7 @@ def delete(*, name: str, yes: bool, as_json: bool, **options: Any) -> None:
     say({"name": name, "deleted": True}, f"The review {name} is deleted.", as_json=as_json)
 
 
-def _told(done: LabelReport) -> str:
+def _summary(done: LabelReport) -> str:
     parts = [f"Papers labelled: {done.labels:,}"]
     if done.unknown:
         shown = ", ".join(map(str, done.unknown[:5])) + (", ..." if len(done.unknown) > 5 else "")
