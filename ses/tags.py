@@ -150,7 +150,7 @@ class Tags:
             "give 1 or more, or None for any number",
         )
         opened, known = self.open(index), hierarchy_from(hierarchy)
-        source = hierarchy.name if isinstance(hierarchy, Path) else "a program"
+        origin = hierarchy.name if isinstance(hierarchy, Path) else "a program"
         source, _ = vectors_for(opened, Format.PRX)
         _, vectors = all_vectors(opened, source, list(islice(opened.ids(), _SAMPLE)))
         tagger = tagger_of_names(
@@ -161,7 +161,7 @@ class Tags:
             vectors,
             near=NEAR if near is None else near,
             most=MOST if most is None else most,
-            made_from=f"names of labels in {source}",
+            made_from=f"names of labels in {origin}",
         )
         write_tagger(self.folder / name, tagger)
         return tagger

@@ -7,15 +7,12 @@ from typing import Any
 
 import rich_click as click
 
-from ses.terminal.commands.eval.sources import show, vector_options, vector_source
+from ses.terminal.commands.eval.sources import data_option, show, vector_options, vector_source
 
 
 @click.command()
-@click.option(
-    "--data",
-    required=True,
-    type=click.Path(path_type=Path),
-    help="Folder of S2AND's data sets, or file of papers with authors in JSON lines, whose full names are the truth.",
+@data_option(
+    "Folder of S2AND's data sets, or file of papers with authors in JSON lines, whose full names are the truth."
 )
 @click.option(
     "--method",

@@ -7,13 +7,11 @@ from typing import Any
 
 import rich_click as click
 
-from ses.terminal.commands.eval.sources import vector_options
+from ses.terminal.commands.eval.sources import data_option, show, vector_options, vector_source
 
 
 @click.command()
-@click.option(
-    "--data", required=True, type=click.Path(path_type=Path), help="JSON lines of papers with labels, plain or packed."
-)
+@data_option("JSON lines of papers with labels, plain or packed.")
 @click.option(
     "--label",
     default="label",
@@ -71,7 +69,6 @@ def miread(
     """
     from eval.files.labelled import read_labelled
     from eval.miread import evaluate_miread
-    from ses.terminal.commands.eval.sources import show, vector_source
 
     papers = read_labelled(data, label=label, split=split_field, fewest=fewest)
     source = vector_source(options)

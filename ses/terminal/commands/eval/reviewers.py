@@ -8,7 +8,7 @@ from typing import Any
 import rich_click as click
 
 from corpora.errors import InputError, require
-from ses.terminal.commands.eval.sources import output_options, show, vector_options, vector_source
+from ses.terminal.commands.eval.sources import data_option, output_options, show, vector_options, vector_source
 
 PROTOCOLS = ("scirepeval", "cof", "unipr", "openreview")
 
@@ -22,12 +22,9 @@ _aggregate = click.option(
 
 
 @click.command()
-@click.option(
-    "--data",
-    required=True,
-    type=click.Path(path_type=Path),
-    help="A folder in SciRepEval's layout (test_hard_qrel.jsonl, test_soft_qrel.jsonl, reviewer_metadata.jsonl, "
-    "metadata.jsonl) or CoF's.",
+@data_option(
+    "A folder in SciRepEval's layout (test_hard_qrel.jsonl, test_soft_qrel.jsonl, reviewer_metadata.jsonl, "
+    "metadata.jsonl) or CoF's."
 )
 @click.option(
     "--protocol", default="scirepeval", show_default=True, type=click.Choice(PROTOCOLS), help="Rules to match by."
@@ -92,9 +89,7 @@ def reviewers(
 
 
 @click.command("gold-standard")
-@click.option(
-    "--data", required=True, type=click.Path(path_type=Path), help="The data set, unpacked or as the tar archive."
-)
+@data_option("The data set, unpacked or as the tar archive.")
 @_aggregate
 @click.option(
     "--factors",

@@ -7,16 +7,11 @@ from typing import Any
 
 import rich_click as click
 
-from ses.terminal.commands.eval.sources import vector_options
+from ses.terminal.commands.eval.sources import data_option, show, vector_options, vector_source
 
 
 @click.command()
-@click.option(
-    "--data",
-    required=True,
-    type=click.Path(path_type=Path),
-    help="SciDocs' folder data: mag, mesh, coview, coread, cite, cocite and the papers' metadata.",
-)
+@data_option("SciDocs' folder data: mag, mesh, coview, coread, cite, cocite and the papers' metadata.")
 @click.option(
     "--task",
     "tasks",
@@ -35,7 +30,6 @@ def scidocs(data: Path, tasks: tuple[str, ...], split: str, **options: Any) -> N
     output counts them. The recommendation task, which trains a model on clicks, is left out, as in SciRepEval.
     """
     from eval.scidocs import SciDocs, evaluate_scidocs
-    from ses.terminal.commands.eval.sources import show, vector_source
 
     folder = SciDocs(data)
     source = vector_source(options)

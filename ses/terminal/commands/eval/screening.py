@@ -7,16 +7,11 @@ from typing import Any
 
 import rich_click as click
 
-from ses.terminal.commands.eval.sources import show, vector_options, vector_source
+from ses.terminal.commands.eval.sources import data_option, show, vector_options, vector_source
 
 
 @click.command()
-@click.option(
-    "--data",
-    required=True,
-    type=click.Path(path_type=Path),
-    help="CSV files with title, abstract and label_included: one, a folder of them, or a tar archive.",
-)
+@data_option("CSV files with title, abstract and label_included: one, a folder of them, or a tar archive.")
 @click.option(
     "--seeds",
     default=1,

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from ses.terminal.options import json_option, model_options, settings_of, together
+from ses.terminal.options import F, json_option, model_options, settings_of, together
 from ses.terminal.results import say_json
 
 if TYPE_CHECKING:
     from eval.outcome import Outcome
     from ses.evaluation.vectors import VectorSource
+
+
+def data_option(text: str) -> Callable[[F], F]:
+    """Return a decorator that adds the required option `--data`, with its help."""
+    return click.option("--data", required=True, type=click.Path(path_type=Path), help=text)
+
 
 output_options = together(
     model_options,
