@@ -35,6 +35,9 @@ def together(*options: Callable[[F], F]) -> Callable[[F], F]:
     return decorate
 
 
+PATH = click.Path(path_type=Path)
+"""The type of an option that takes a path, which may not exist yet."""
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 engine_option = click.option(
     "--engine",
@@ -75,7 +78,7 @@ index_option = click.option(
 _output_options = together(
     click.option(
         "--tuned",
-        type=click.Path(path_type=Path),
+        type=PATH,
         metavar="FILE",
         help="File of settings fitted by `ses eval tune`; other options override it.",
     ),

@@ -8,7 +8,7 @@ from typing import Any
 import rich_click as click
 
 from corpora.outgoing import in_a_line
-from ses.terminal.options import json_option, model_options
+from ses.terminal.options import PATH, json_option, model_options
 from ses.terminal.results import say, write_csv
 
 
@@ -21,7 +21,7 @@ def authors() -> None:
 @click.option(
     "--path",
     required=True,
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="FILE",
     help="CSV or JSON lines: id, title, abstract, name or block, and author where it is known.",
 )
@@ -32,7 +32,7 @@ def authors() -> None:
     metavar="NUMBER",
     help="Distance by cosine up to which clusters are joined; a smaller one makes more authors.",
 )
-@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write id, block and cluster as CSV.")
+@click.option("--out", type=PATH, metavar="FILE", help="Write id, block and cluster as CSV.")
 @json_option
 @model_options
 def cluster(*, path: Path, threshold: float, out: Path | None, as_json: bool, **options: Any) -> None:

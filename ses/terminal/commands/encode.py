@@ -16,7 +16,7 @@ from corpora.errors import InputError
 from corpora.registry import CORPORA
 from encoders.files.embeddings import LAYOUTS
 from encoders.models.formats import Format, parse_formats
-from ses.terminal.options import model_options, parse_columns, settings_of
+from ses.terminal.options import PATH, model_options, parse_columns, settings_of
 from ses.terminal.results import say_json, tell
 
 if TYPE_CHECKING:
@@ -43,9 +43,7 @@ _STANDARD_INPUT = Path("/dev/stdin")
 )
 @click.option("--text", "plain", is_flag=True, help="The input has one text per line, not JSON; .txt files always do.")
 @click.option("--corpus", metavar="NAME", help=f"Encode a corpus instead: {', '.join(CORPORA)}.")
-@click.option(
-    "--path", type=click.Path(path_type=Path), help="File or folder of the corpus [default: found or downloaded]."
-)
+@click.option("--path", type=PATH, help="File or folder of the corpus [default: found or downloaded].")
 @click.option(
     "--column", "columns", multiple=True, metavar="ATTRIBUTE=COLUMN", help="Column or key of an attribute; repeatable."
 )

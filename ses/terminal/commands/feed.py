@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from ses.terminal.options import engine_options, open_library
+from ses.terminal.options import PATH, engine_options, open_library, together
 from ses.terminal.results import say
 
 if TYPE_CHECKING:
     from products.feeds.feed import Feed, FeedEntry
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 _liked = click.option("--like", "liked", multiple=True, metavar="ID", help="Paper to find more of; repeatable.")
 _disliked = click.option(
@@ -27,12 +25,7 @@ _field = click.option(
     "--date-field", default="year", show_default=True, metavar="FIELD", help="The field that --since compares."
 )
 _size = click.option("--size", default=20, show_default=True, metavar="N", help="Papers.")
-
-
-def _shown(function: F) -> F:
-    for option in (_size, _field, _since):
-        function = option(function)
-    return function
+_shown = together(_since, _field, _size)
 
 
 @click.group()
@@ -105,7 +98,7 @@ def show(*, name: str, since: str, date_field: str, size: int, as_json: bool, **
 @feed.command()
 @click.argument("name")
 @click.option("--format", default="atom", show_default=True, metavar="NAME", help="atom, or html for e-mail.")
-@click.option("--output", type=click.Path(path_type=Path), metavar="FILE", help="Write here [default: print it].")
+@click.option("--output", type=PATH, metavar="FILE", help="Write here [default: print it].")
 @_shown
 @engine_options
 def export(*, name: str, output: Path | None, as_json: bool, **options: Any) -> None:

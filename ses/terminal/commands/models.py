@@ -10,7 +10,7 @@ import rich_click as click
 
 from encoders.models.formats import Precision
 from encoders.runtimes.registry import RUNTIMES
-from ses.terminal.options import json_option
+from ses.terminal.options import PATH, json_option
 from ses.terminal.results import say
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def fetch(*, name: str, as_json: bool) -> None:
 
 @models.command()
 @click.argument("name")
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", type=PATH)
 @click.option(
     "--runtime", default="onnx", show_default=True, metavar="NAME", help=f"The runtime: {', '.join(RUNTIMES)}."
 )
@@ -103,7 +103,7 @@ def export(*, name: str, folder: Path, runtime: str, precision: Precision | None
 
 
 @models.command()
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", type=PATH)
 @click.argument("models", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True, file_okay=False))
 @json_option
 def join(*, folder: Path, models: tuple[Path, ...], as_json: bool) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from corpora.outgoing import aligned
+from ses.terminal.options import PATH
 from ses.terminal.results import say_json, tell
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 @click.argument("recipe", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.option(
     "--output",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="DIR",
     help="Folder of the run: states, log and model [default: named like the recipe, here].",
 )

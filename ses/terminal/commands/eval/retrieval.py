@@ -15,7 +15,7 @@ from ses.terminal.commands.eval.collection import (
     measures_option,
     open_collection,
 )
-from ses.terminal.options import engine_options, model_options, settings_of
+from ses.terminal.options import PATH, engine_options, model_options, settings_of
 from ses.terminal.results import say_json, tell
 
 
@@ -36,7 +36,7 @@ from ses.terminal.results import say_json, tell
     help=f"Fusion of the hybrid mode; repeatable: {', '.join(FUSIONS)}, or {RANKED}@K with the rank constant K "
     f"[default: {DEFAULT_FUSION}].",
 )
-@click.option("--tuned", type=click.Path(path_type=Path), help="File of settings that `ses eval tune` fitted.")
+@click.option("--tuned", type=PATH, help="File of settings that `ses eval tune` fitted.")
 @click.option(
     "--depth",
     type=click.IntRange(1, MAX_WINDOW),
@@ -48,9 +48,7 @@ from ses.terminal.results import say_json, tell
     "--run", "runs", type=click.Path(path_type=Path, file_okay=False), help="Folder for the TREC run files, one a mode."
 )
 @drop_same_id_option
-@click.option(
-    "--report", "file", type=click.Path(path_type=Path), help="File to write: .md, .html with plots, .tex or .json."
-)
+@click.option("--report", "file", type=PATH, help="File to write: .md, .html with plots, .tex or .json.")
 @model_options
 @engine_options
 def retrieval(*, runs: Path | None, file: Path | None, as_json: bool, **options: Any) -> None:

@@ -10,6 +10,7 @@ import rich_click as click
 from corpora.errors import InputError
 from encoders.models.formats import Similarity
 from ses.terminal.commands.eval.sources import data_option, show, vector_options, vector_source
+from ses.terminal.options import PATH
 
 if TYPE_CHECKING:
     from eval.outcome import Outcome
@@ -35,7 +36,7 @@ TASKS = ("classification", "links", "search")
 )
 @click.option(
     "--label-embeddings",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="FILE",
     help="Vectors of the labels, where their ids may be those of papers too.",
 )

@@ -7,15 +7,13 @@ from pathlib import Path
 import rich_click as click
 
 from ses.terminal.commands.eval.collection import drop_same_id_option, measures_option
-from ses.terminal.options import json_option
+from ses.terminal.options import PATH, json_option
 from ses.terminal.results import say_json
 
 
 @click.command()
-@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option(
-    "--qrels", required=True, type=click.Path(path_type=Path), help="File of judgments, in TREC's or BEIR's form."
-)
+@click.argument("runs", nargs=-1, required=True, type=PATH)
+@click.option("--qrels", required=True, type=PATH, help="File of judgments, in TREC's or BEIR's form.")
 @measures_option
 @click.option(
     "--rounds",

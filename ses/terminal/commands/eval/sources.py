@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from ses.terminal.options import F, json_option, model_options, settings_of, together
+from ses.terminal.options import PATH, F, json_option, model_options, settings_of, together
 from ses.terminal.results import say_json
 
 if TYPE_CHECKING:
@@ -18,14 +17,12 @@ if TYPE_CHECKING:
 
 def data_option(text: str) -> Callable[[F], F]:
     """Return a decorator that adds the required option `--data`, with its help."""
-    return click.option("--data", required=True, type=click.Path(path_type=Path), help=text)
+    return click.option("--data", required=True, type=PATH, help=text)
 
 
 output_options = together(
     model_options,
-    click.option(
-        "--report", "report_file", type=click.Path(path_type=Path), help="Write a report: .md, .html, .tex or .json."
-    ),
+    click.option("--report", "report_file", type=PATH, help="Write a report: .md, .html, .tex or .json."),
     json_option,
 )
 vector_options = together(
