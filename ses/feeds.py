@@ -52,7 +52,7 @@ class Feeds(KeptOverIndexes["Feed"]):
             disliked: Papers to find less of.
             query: A saved query instead of papers.
             filter: Expression that all its papers match.
-            title: What readers see.
+            title: Title that readers see.
 
         Returns:
             The feed.

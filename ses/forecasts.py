@@ -23,7 +23,7 @@ class Forecasts:
     """Forecasters by name: training and applying them.
 
     Attributes:
-        folder: Where they are kept, each in a folder.
+        folder: Folder of the forecasters, each in a folder of its own.
         open: Returns a published index.
         writing: Provides an index for writing, under its lock.
 

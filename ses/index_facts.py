@@ -24,11 +24,11 @@ class IndexFacts:
         generation: Number of the version.
         published: When that version was published; None if it is not known. Later updates do not change it.
         papers: Number of papers.
-        vectors: How many papers have a vector, by format.
-        origins: How many papers each corpus holds, up to 1,000 corpora.
+        vectors: Number of papers that have a vector, by format.
+        origins: Number of papers by corpus, up to 1,000 corpora.
         schema: Model, fields, language, quantization and BM25's constants.
         disk_bytes: Size of all copies.
-        attached: Where the vectors of an index are that ses did not make.
+        attached: Place of the vectors of an index that ses did not make.
     """
 
     name: str

@@ -262,7 +262,7 @@ class Library:
             name: Name of the index.
             count: Number of topics; the root of half the number of papers if None, 100 at most.
             task_format: The vectors to cluster.
-            projection: How to make coordinates: `pca`, or `tsne`, which is slow.
+            projection: Method for coordinates: `pca`, or `tsne`, which is slow.
             field: Field for labels; coordinates are in two more, with `_x` and `_y` after the name. If empty, nothing
                 is written.
             seed: Seed of the clusters and the coordinates.
@@ -346,7 +346,7 @@ class Library:
             papers: File or folder of a corpus, the URL of an index, or the papers: a table of pandas, polars or
                 pyarrow, or an iterable of `Paper`, dictionaries, dataclasses or named tuples. If None, the corpus is
                 found or fetched where it can be.
-            corpus: How to read the file; the index's name if empty.
+            corpus: Name of the corpus that reads the file; the index's name if empty.
             columns: Columns or keys by attribute of a paper, for CSV, JSON and the papers of a program, or by custom
                 field.
             fields: Custom fields to keep, kinds by name, such as `{"collection": "keyword"}`.
@@ -358,7 +358,7 @@ class Library:
             encoding: Encoding of text files, such as `cp1252`; UTF-8 if empty.
             quantization: How a cluster stores vectors in memory, in a new index.
             bm25: BM25's constants in a new index of a cluster; those of the tuned settings if None.
-            language: How words are analysed in a new index; English if None.
+            language: Language by which words are analysed in a new index; English if None.
             tags: Name of a tagger that tags the papers when they are written; its vectors are stored too.
             progress: Receives progress reports.
 
@@ -442,7 +442,7 @@ class Library:
             name: Name of the index. Origins, custom fields, tags and forecasts stay.
             quantization: How a cluster stores vectors in memory; as before if None.
             bm25: BM25's constants; those of the tuned settings, or as before, if None.
-            language: How words are analysed; as before if None.
+            language: Language by which words are analysed; as before if None.
             progress: Receives progress reports.
 
         Returns:
@@ -532,7 +532,7 @@ class Library:
         """Bring the vectors of an attached index up to date with its documents.
 
         Args:
-            name: What it is called.
+            name: Name of the index.
             progress: Receives progress reports.
 
         Returns:
@@ -553,7 +553,7 @@ class Library:
         """Remove all that ses has written into an attached index or beside it.
 
         Args:
-            name: What it is called.
+            name: Name of the index.
             progress: Receives progress reports.
 
         Returns:

@@ -56,9 +56,9 @@ class Reviewers:
 
     Attributes:
         write: Indexes papers (`Library.index`).
-        open: Opens an index by name, or the default index if the name is empty.
-        load: Loads the model of an index.
-        encoder: Loads a model.
+        open: Function that opens an index by name, or the default index if the name is empty.
+        load: Function that loads the model of an index.
+        encoder: Function that loads a model.
 
     Example:
         >>> done = library.reviewers.index("reviewers", "reviewers.csv")
@@ -87,7 +87,7 @@ class Reviewers:
         Args:
             name: Name of the index.
             path: A file or folder.
-            corpus: How to read it: a corpus whose papers name their reviewers, or `openreview`.
+            corpus: Reader of the file: a corpus whose papers name their reviewers, or `openreview`.
             columns: Columns by attribute; `reviewers` is in the column `reviewer` if nothing else is said.
             formats: Task formats to store vectors for.
             progress: Receives progress reports.
@@ -130,7 +130,7 @@ class Reviewers:
         Args:
             submissions: File of the submissions, or the papers.
             index: Index of the reviewers' papers; if empty, the default index.
-            corpus: How to read the file: a corpus, or `openreview`.
+            corpus: Reader of the file: a corpus, or `openreview`.
             columns: Columns by attribute; `institutions` are those of the authors.
             factors: Names of factors, of those in `FACTORS`.
             people: Table of the reviewers to choose from: `reviewer`, `name`, `institution`, `capacity`. All of the
@@ -181,7 +181,7 @@ class Reviewers:
             paper: Id of a submission.
             reviewer: Id of the reviewer.
             factors: Factors, as `match` takes them.
-            aggregate: Over a reviewer's papers, `top3` or `max`.
+            aggregate: Aggregate over a reviewer's papers, `top3` or `max`.
             **given: `index`, `corpus`, `columns`, `people` and `conflicts` of `match`.
 
         Returns:

@@ -192,7 +192,7 @@ class Screening(KeptOverIndexes["ReviewState"]):
 
         Args:
             name: Name of the review.
-            draws: How often, each time from another pair of one included and one excluded paper.
+            draws: Number of simulations, each from another pair of one included and one excluded paper.
             target: Recall at which to stop.
             confidence: Confidence of the estimate of recall.
 

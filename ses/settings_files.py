@@ -38,7 +38,7 @@ class SettingsFiles:
         """Refuse to send a user's secrets to an engine that only the folder's file names, or by its certificates.
 
         Args:
-            stronger: What the environment and flags set.
+            stronger: Settings of the environment and flags.
 
         Raises:
             InputError: If the folder's file and the user's settings combine so.

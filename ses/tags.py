@@ -30,10 +30,10 @@ class Tags:
     """Taggers by name: training, applying and measuring them.
 
     Attributes:
-        folder: Where own taggers are kept, each in a folder.
+        folder: Folder of the user's own taggers, each in a folder of its own.
         open: Returns a published index.
         writing: Provides an index for writing, under its lock.
-        load: Loads the model of an index.
+        load: Function that loads the model of an index.
 
     Example:
         >>> tagger, notes = library.tags.train("subject", "papers", "topics")

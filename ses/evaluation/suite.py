@@ -88,7 +88,7 @@ def run_entries(
 
     Args:
         name: Name of the suite.
-        entries: What to run.
+        entries: Entries to run.
         data: Folder of the suite's data, if its entries read any.
         models: Names of the models; that of the settings, else the default one, if none is named.
         settings: Settings that name runtime, precision and folders.

@@ -53,8 +53,8 @@ def tune_search(
     Args:
         collection: Judged queries to choose by.
         indexed: The index of its papers; nobody else can search it while constants of BM25 are tried.
-        measure: What to maximize.
-        folds: How to divide the queries.
+        measure: Measure to maximize.
+        folds: Division of the queries.
         bm25: Whether to fit BM25's constants too, which only a cluster can set.
         test: Queries that are not used to choose, to measure the settings on.
 

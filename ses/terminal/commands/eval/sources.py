@@ -60,7 +60,7 @@ def show(
         outcomes: The outcomes, by the label of their rows.
         sources: Sources of the vectors.
         about: More facts; paths among the values are those of data, and `factors` has the source of each factor.
-        heading: What the labels are.
+        heading: Name of the column of labels.
         options: Options of the command, with those of `output_options` among them.
     """
     from rich.console import Console
