@@ -26,8 +26,8 @@ class AuthorClusters:
     """Papers by author.
 
     Attributes:
-        clusters: By id of a row: the block, and the number of the cluster in it.
-        blocks: How many there are.
+        clusters: Block and number of the cluster in it, by id of a row.
+        blocks: Number of blocks.
         score: B-cubed against the true authors; None where some are not known.
         fitted: The threshold that has the largest B-cubed F1 on these rows themselves, where the truth is known; for
             the next rows, since on these it is too good.
@@ -53,8 +53,8 @@ def cluster_authors(
     Args:
         path: CSV, or JSON lines: `id`, `title`, `abstract`, `name` or `block`, and `author` where it is known.
         threshold: Distance by cosine up to which clusters are joined; smaller ones make more authors.
-        model: Encodes the papers; that of the settings, else the default model, if empty.
-        **settings: As of `load_model`.
+        model: Model that encodes the papers; that of the settings, else the default model, if empty.
+        **settings: Settings that `load_model` takes.
 
     Returns:
         The clusters.
@@ -76,7 +76,10 @@ def cluster_authors(
     from ses.loaded_model import load_model
 
     if not 0 <= threshold <= FURTHEST:
-        raise InputError(f"There is no distance of {threshold:g}", f"give <threshold> from 0 to {FURTHEST:g}")
+        raise InputError(
+            f"The threshold must be between 0 and {FURTHEST:g}, and is {threshold:g}",
+            f"give <threshold> from 0 to {FURTHEST:g}",
+        )
     blocks = read_blocks(_rows(Path(path)))
     loaded = load_model(model, **settings)
     rows = [row for block in blocks.values() for row in block]

@@ -60,7 +60,7 @@ class _Arguments:
 
     Attributes:
         signature: The signature of the function.
-        annotations: For each argument and option its annotation as text, and the module in which that holds.
+        annotations: Annotation of each argument and option as text, and the module in which it holds.
         open: Whether the function itself checks the names of further options.
     """
 

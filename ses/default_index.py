@@ -26,8 +26,8 @@ def default_index(settings: Settings, names: Sequence[str]) -> str:
     """Return the name of the default index.
 
     Args:
-        settings: With the engine's URL.
-        names: Of the engine's indexes, without those of evaluations.
+        settings: Settings with the engine's URL.
+        names: Names of the engine's indexes, without those of evaluations.
 
     Returns:
         The name.

@@ -46,13 +46,13 @@ class Feeds(KeptOverIndexes["Feed"]):
         """Create a feed.
 
         Args:
-            name: Of the feed.
-            index: That it ranks; the default index if empty.
+            name: Name of the feed.
+            index: Index that the feed ranks; the default index if empty.
             liked: Papers to find more of, by id or another identifier.
             disliked: Papers to find less of.
             query: A saved query instead of papers.
             filter: Expression that all its papers match.
-            title: What readers see.
+            title: Title that readers see.
 
         Returns:
             The feed.
@@ -101,7 +101,7 @@ class Feeds(KeptOverIndexes["Feed"]):
         """Rank the papers of a feed.
 
         Args:
-            name: Of the feed.
+            name: Name of the feed.
             since: Only papers from this year, month or day on: `2024`, `2024-05` or `2024-05-31`.
             date_field: The field that `since` compares: `year`, or a custom field with dates or numbers.
             size: Entries at most.

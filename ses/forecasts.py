@@ -23,7 +23,7 @@ class Forecasts:
     """Forecasters by name: training and applying them.
 
     Attributes:
-        folder: Where they are kept, each in a folder.
+        folder: Folder of the forecasters, each in a folder of its own.
         open: Returns a published index.
         writing: Provides an index for writing, under its lock.
 
@@ -51,19 +51,13 @@ class Forecasts:
         return replace(read_forecaster(place_of([self.folder], name, "forecaster")), name=name)
 
     def train(
-        self,
-        name: str,
-        index: str,
-        citations: str,
-        *,
-        within: str = "venue",
-        **options: Any,
+        self, name: str, index: str, citations: str, *, within: str = "venue", **options: Any
     ) -> tuple[Forecaster, tuple[str, ...]]:
         """Train a forecaster on the RGN vectors of an index, and keep it; nothing is encoded.
 
         Args:
-            name: Of the forecaster, and of the field that will hold its forecasts.
-            index: That holds the papers.
+            name: Name of the forecaster, and of the field that will hold its forecasts.
+            index: Index that holds the papers.
             citations: Field of their numbers of citations.
             within: Field within which papers of a year are compared; empty for all papers of the year.
             **options: Attributes of `products.forecasts.training.ForecastOptions`.
@@ -120,8 +114,8 @@ class Forecasts:
         """Write forecasts into an index, in the fields `NAME`, `NAME_low` and `NAME_high`; nothing is encoded.
 
         Args:
-            name: Of the forecaster.
-            index: Whose papers are forecast.
+            name: Name of the forecaster.
+            index: Index whose papers are forecast.
             filter: Papers to forecast; all if empty.
             progress: Receives progress reports.
 

@@ -19,16 +19,16 @@ class IndexFacts:
     """Facts about the version of an index that is searched.
 
     Attributes:
-        name: Of the index.
+        name: Name of the index.
         default: Whether it is used where none is named.
         generation: Number of the version.
         published: When that version was published; None if it is not known. Later updates do not change it.
-        papers: How many it holds.
-        vectors: How many papers have a vector, by format.
-        origins: How many papers each corpus holds, up to 1,000 corpora.
+        papers: Number of papers.
+        vectors: Number of papers that have a vector, by format.
+        origins: Number of papers by corpus, up to 1,000 corpora.
         schema: Model, fields, language, quantization and BM25's constants.
-        disk_bytes: Of all copies.
-        attached: Of an index that ses did not make: where its vectors are.
+        disk_bytes: Size of all copies.
+        attached: Place of the vectors of an index that ses did not make.
     """
 
     name: str

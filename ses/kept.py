@@ -37,7 +37,7 @@ class KeptOverIndexes(Generic[State]):
     Attributes:
         kept: The states.
         engine: URL of the library's engine.
-        opened: Opens an index by name, the default one for an empty name.
+        opened: Function that opens an index by name, the default one for an empty name.
     """
 
     kept: Kept[State]

@@ -98,9 +98,8 @@ class Library:
 
     def _connect(self) -> Engine:
         from search_plugin.engines.registry import connect
-        from ses.credentials import with_secrets
 
-        settings = with_secrets(self._settings, self._secrets)
+        settings = self._settings.with_secrets(self._secrets)
         self._connected = connect(settings.engine_url, settings.connection)
         self._settings, self._secrets = settings, ()
         return self._connected
@@ -121,10 +120,8 @@ class Library:
         self.close()
 
     def __getstate__(self) -> dict[str, Any]:
-        from ses.credentials import without_secrets
-
         # Another process connects by itself.
-        settings, secrets = without_secrets(self._settings)
+        settings, secrets = self._settings.without_secrets()
         return {
             **vars(self),
             "_settings": settings,
@@ -221,8 +218,8 @@ class Library:
         """Write some fields of existing papers; nothing is encoded again.
 
         Args:
-            name: Of the index.
-            values: By id and field, as of papers of a program; None takes a field's value away.
+            name: Name of the index.
+            values: New values by id and field; None takes a field's value away.
 
         Returns:
             The ids that the index does not hold.
@@ -262,13 +259,13 @@ class Library:
         """Cluster the papers of an index into topics with labels, and write them into its fields.
 
         Args:
-            name: Of the index.
+            name: Name of the index.
             count: Number of topics; the root of half the number of papers if None, 100 at most.
             task_format: The vectors to cluster.
-            projection: How to make coordinates: `pca`, or `tsne`, which is slow.
-            field: For labels; coordinates are in two more, with `_x` and `_y` after the name. If empty, nothing is
-                written.
-            seed: Of the clusters and the coordinates.
+            projection: Method for coordinates: `pca`, or `tsne`, which is slow.
+            field: Field for labels; coordinates are in two more, with `_x` and `_y` after the name. If empty, nothing
+                is written.
+            seed: Seed of the clusters and the coordinates.
             progress: Receives progress reports.
 
         Returns:
@@ -345,11 +342,11 @@ class Library:
         """Index papers, or update their index; unchanged papers are skipped, and an interrupted run resumes.
 
         Args:
-            name: Of the index.
+            name: Name of the index.
             papers: File or folder of a corpus, the URL of an index, or the papers: a table of pandas, polars or
                 pyarrow, or an iterable of `Paper`, dictionaries, dataclasses or named tuples. If None, the corpus is
                 found or fetched where it can be.
-            corpus: How to read the file; the index's name if empty.
+            corpus: Name of the corpus that reads the file; the index's name if empty.
             columns: Columns or keys by attribute of a paper, for CSV, JSON and the papers of a program, or by custom
                 field.
             fields: Custom fields to keep, kinds by name, such as `{"collection": "keyword"}`.
@@ -358,10 +355,10 @@ class Library:
             fresh: Build a new version beside the existing one, and swap at the end.
             prune: Delete papers that the source no longer holds; those of other sources stay.
             origin: Name of the source within the index.
-            encoding: Of text files, such as `cp1252`; UTF-8 if empty.
+            encoding: Encoding of text files, such as `cp1252`; UTF-8 if empty.
             quantization: How a cluster stores vectors in memory, in a new index.
             bm25: BM25's constants in a new index of a cluster; those of the tuned settings if None.
-            language: How words are analysed in a new index; English if None.
+            language: Language by which words are analysed in a new index; English if None.
             tags: Name of a tagger that tags the papers when they are written; its vectors are stored too.
             progress: Receives progress reports.
 
@@ -442,10 +439,10 @@ class Library:
         """Build an index again from its own papers: for the model of the settings, another language, or a new form.
 
         Args:
-            name: Of the index. Origins, custom fields, tags and forecasts stay.
+            name: Name of the index. Origins, custom fields, tags and forecasts stay.
             quantization: How a cluster stores vectors in memory; as before if None.
             bm25: BM25's constants; those of the tuned settings, or as before, if None.
-            language: How words are analysed; as before if None.
+            language: Language by which words are analysed; as before if None.
             progress: Receives progress reports.
 
         Returns:
@@ -491,13 +488,13 @@ class Library:
 
         Args:
             target: The index, or an alias.
-            title: Its field of titles; `title` if empty.
-            abstract: Its field of abstracts; empty if there is none.
-            fields: Its fields for filters, facets and records, by attribute of a paper or by a name of your choice,
+            title: Field of titles; `title` if empty.
+            abstract: Field of abstracts; empty if there is none.
+            fields: Fields for filters, facets and records, by attribute of a paper or by a name of your choice,
                 such as `{"year": "pub_year", "authors": "authors.name", "shelf": "extra.shelf"}`.
-            name: What to call it; the index's own name if empty.
+            name: Name of the index in ses; its own name if empty.
             formats: Task formats to make vectors for; `prx` always is.
-            language: Of its texts, for highlights and queries; English if None.
+            language: Language of the texts, for highlights and queries; English if None.
             beside: Keep the vectors beside the documents in any case.
             progress: Receives progress reports.
 
@@ -535,7 +532,7 @@ class Library:
         """Bring the vectors of an attached index up to date with its documents.
 
         Args:
-            name: What it is called.
+            name: Name of the index.
             progress: Receives progress reports.
 
         Returns:
@@ -556,7 +553,7 @@ class Library:
         """Remove all that ses has written into an attached index or beside it.
 
         Args:
-            name: What it is called.
+            name: Name of the index.
             progress: Receives progress reports.
 
         Returns:
@@ -695,13 +692,7 @@ class Library:
         from indexer.job import IndexJob
 
         model = self._model_for(self._engine.schema(name))
-        return IndexJob(
-            records=lambda: iter(()),
-            source="",
-            index=name,
-            **self._encoding(model),
-            **options,
-        )
+        return IndexJob(records=lambda: iter(()), source="", index=name, **self._encoding(model), **options)
 
     def _kept(self, folder: str, kind: type[State], noun: str) -> tuple[Kept[State], str]:
         """Return the states of a kind in the data folder, and the URL of the engine that new ones are over."""

@@ -48,11 +48,11 @@ class OpenIndex:
     It can be pickled: another process opens the version that is published then, when it is first used.
 
     Attributes:
-        open: Opens the engine's own index.
-        load: Loads the model that queries of an index are encoded with.
+        open: Function that opens the engine's own index.
+        load: Function that loads the model that queries of an index are encoded with.
         tuned: Fitted settings, used where a search gives none.
-        writing: Provides the index for writing, under its lock.
-        synonyms: Of the settings; what else to search for, by words.
+        writing: Function that provides the index for writing, under its lock.
+        synonyms: File of synonyms from the settings.
 
     Example:
         >>> index = library["mine"]
@@ -106,7 +106,7 @@ class OpenIndex:
 
         Args:
             paper: The paper, a hit, or its id or another identifier; it is not among the hits.
-            **options: As of `search`; the mode is `vector` if none is given.
+            **options: Options of `search`; the mode is `vector` if none is given.
 
         Returns:
             One page of hits.
@@ -125,8 +125,8 @@ class OpenIndex:
         """Find papers like a manuscript.
 
         Args:
-            text: Its title, and its abstract in the lines after that.
-            **options: As of `search`; the mode is `vector` if none is given.
+            text: Title, and abstract in the lines after it.
+            **options: Options of `search`; the mode is `vector` if none is given.
 
         Returns:
             One page of hits.
@@ -154,10 +154,10 @@ class OpenIndex:
         """Suggest venues, references or reviewers for a manuscript, from the 100 papers most like it.
 
         Args:
-            what: What to suggest.
+            what: Kind of suggestions.
             text: The manuscript: its title, and its abstract in the lines after that.
-            paper_id: Or a paper in the index, as of `similar`.
-            size: How many suggestions.
+            paper_id: Id of a paper in the index instead, as `similar` takes it.
+            size: Number of suggestions.
 
         Returns:
             The best first, each with the papers that speak for it.
@@ -206,7 +206,7 @@ class OpenIndex:
             data: A folder in BEIR's form, or `irds:ID` of ir_datasets, whose papers are in the index.
             topics: Instead of `data`, queries as `ses.experiment` takes them.
             qrels: Their judgments, as `ses.measure` takes them.
-            split: Which judgments of a folder.
+            split: Name of a folder's judgments.
             modes: Modes to compare: `lexical`, `vector`, `hybrid`; all if none is named.
             fusions: Fusions of the hybrid mode to compare; the default one if none is named.
             measures: Measures of ir_measures; nDCG@10, MAP, Recall@100 and MRR@10 if none is named.
@@ -259,7 +259,7 @@ class OpenIndex:
         """Delete papers; indexing a corpus that holds them brings them back.
 
         Args:
-            ids: Of the papers.
+            ids: Ids of the papers.
 
         Returns:
             The ids that the index does not hold.

@@ -64,9 +64,9 @@ class PaperSource:
     """What is indexed.
 
     Attributes:
-        records: Reads all records from the beginning.
-        mark: Changes when its content does; an interrupted build resumes only with the same.
-        origin: Its name within the index.
+        records: Function that reads all records from the beginning.
+        mark: Text that changes when the content does; an interrupted build resumes only with the same.
+        origin: Name of the source within the index.
     """
 
     records: Callable[[], Iterator[Record]]
@@ -89,14 +89,14 @@ def of_corpus(
     """Return the papers of a corpus.
 
     Args:
-        name: Of the corpus.
-        path: Its file or folder, or the URL of an index; if None, it is found or fetched where it can be.
+        name: Name of the corpus.
+        path: File or folder of the corpus, or the URL of an index; if None, it is found or fetched where it can be.
         data_dir: The data folder.
         columns: Columns or keys by attribute of a paper.
         fields: Custom fields to read as well.
-        limit: Stop after so many papers.
+        limit: Largest number of papers to read.
         origin: Name within the index; the corpus's own if None.
-        encoding: Of text files; UTF-8 if empty.
+        encoding: Encoding of text files; UTF-8 if empty.
         connection: Credentials for a corpus that is an index in a cluster.
 
     Returns:
@@ -142,7 +142,7 @@ def of_program(
         index: Name of the index, and of the origin if that is None.
         fields: Custom fields: keys of the records, or names in `Paper.extra`.
         columns: Keys by attribute of a paper.
-        limit: Stop after so many papers.
+        limit: Largest number of papers to read.
         origin: Name within the index.
 
     Returns:
@@ -215,7 +215,7 @@ def located(corpus: Corpus, data_dir: Path) -> Path:
     """Return the place of a corpus without a path from the user; fetch it if necessary.
 
     Args:
-        corpus: Which one.
+        corpus: Name of the corpus.
         data_dir: The data folder.
 
     Returns:

@@ -41,7 +41,7 @@ class Profiled:
     """What indexing reviewers did.
 
     Attributes:
-        report: Of the papers.
+        report: Report of indexing the papers.
         profiles: The papers read, what was rejected, and reviewers without papers.
     """
 
@@ -56,9 +56,9 @@ class Reviewers:
 
     Attributes:
         write: Indexes papers (`Library.index`).
-        open: Opens an index by name, or the default index if the name is empty.
-        load: Loads the model of an index.
-        encoder: Loads a model.
+        open: Function that opens an index by name, or the default index if the name is empty.
+        load: Function that loads the model of an index.
+        encoder: Function that loads a model.
 
     Example:
         >>> done = library.reviewers.index("reviewers", "reviewers.csv")
@@ -85,9 +85,9 @@ class Reviewers:
         """Index the papers of reviewers; papers that reviewers no longer have are deleted.
 
         Args:
-            name: Of the index.
+            name: Name of the index.
             path: A file or folder.
-            corpus: How to read it: a corpus whose papers name their reviewers, or `openreview`.
+            corpus: Reader of the file: a corpus whose papers name their reviewers, or `openreview`.
             columns: Columns by attribute; `reviewers` is in the column `reviewer` if nothing else is said.
             formats: Task formats to store vectors for.
             progress: Receives progress reports.
@@ -128,11 +128,11 @@ class Reviewers:
         """Find reviewers for submissions.
 
         Args:
-            submissions: A file of them, or the papers.
-            index: Of the reviewers' papers; if empty, the default index.
-            corpus: How to read the file: a corpus, or `openreview`.
+            submissions: File of the submissions, or the papers.
+            index: Index of the reviewers' papers; if empty, the default index.
+            corpus: Reader of the file: a corpus, or `openreview`.
             columns: Columns by attribute; `institutions` are those of the authors.
-            factors: Some of `FACTORS`.
+            factors: Names of factors, of those in `FACTORS`.
             people: Table of the reviewers to choose from: `reviewer`, `name`, `institution`, `capacity`. All of the
                 index if None.
             conflicts: Table of declared conflicts: `paper`, `reviewer`.
@@ -177,11 +177,11 @@ class Reviewers:
         """Say why a reviewer suits a submission: the nearest of their papers by each factor, rank, and conflict.
 
         Args:
-            submissions: As of `match`.
-            paper: Id of one of them.
-            reviewer: Their id.
-            factors: As of `match`.
-            aggregate: Over a reviewer's papers, `top3` or `max`.
+            submissions: Submissions, in a form that `match` takes.
+            paper: Id of a submission.
+            reviewer: Id of the reviewer.
+            factors: Factors, as `match` takes them.
+            aggregate: Aggregate over a reviewer's papers, `top3` or `max`.
             **given: `index`, `corpus`, `columns`, `people` and `conflicts` of `match`.
 
         Returns:
@@ -273,7 +273,7 @@ def _factor_builders(
     Args:
         reviewers: Loads models.
         venue: The submissions and reviewers.
-        factors: Some of `FACTORS`.
+        factors: Names of factors, of those in `FACTORS`.
         progress: Receives progress reports.
 
     Returns:

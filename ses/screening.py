@@ -53,8 +53,8 @@ class Screening(KeptOverIndexes["ReviewState"]):
         """Create a review.
 
         Args:
-            name: Of the review.
-            index: That holds its candidates; the default index if empty.
+            name: Name of the review.
+            index: Index that holds the candidates; the default index if empty.
             filter: Expression that the candidates match; empty for all papers of the index.
 
         Returns:
@@ -78,7 +78,7 @@ class Screening(KeptOverIndexes["ReviewState"]):
         """Label papers.
 
         Args:
-            name: Of the review.
+            name: Name of the review.
             include: Papers that are included, by id or another identifier.
             exclude: Papers that are excluded.
             change: Whether a label may replace another one.
@@ -109,7 +109,7 @@ class Screening(KeptOverIndexes["ReviewState"]):
         """Label papers by a file: CSV with a column `included`, RIS with ASReview's notes, or an ASReview project.
 
         Args:
-            name: Of the review.
+            name: Name of the review.
             path: Ends in `.csv`, `.ris` or `.asreview`. Records are found by id, DOI or other identifier, or title.
             change: Whether a label may replace another one.
 
@@ -136,7 +136,7 @@ class Screening(KeptOverIndexes["ReviewState"]):
         """Return the papers to read next, the most relevant first; they count as offered.
 
         Args:
-            name: Of the review.
+            name: Name of the review.
             size: Papers.
 
         Returns:
@@ -163,7 +163,7 @@ class Screening(KeptOverIndexes["ReviewState"]):
         """Write all candidates with their labels.
 
         Args:
-            name: Of the review.
+            name: Name of the review.
             path: Ends in `.csv`, `.ris` or `.asreview`; an existing file is replaced.
 
         Returns:
@@ -191,10 +191,10 @@ class Screening(KeptOverIndexes["ReviewState"]):
         """Screen the labelled papers of a review again, with their labels hidden until a paper is read.
 
         Args:
-            name: Of the review.
-            draws: How often, each time from another pair of one included and one excluded paper.
+            name: Name of the review.
+            draws: Number of simulations, each from another pair of one included and one excluded paper.
             target: Recall at which to stop.
-            confidence: Of the estimate of recall.
+            confidence: Confidence of the estimate of recall.
 
         Returns:
             One result for each draw.

@@ -23,8 +23,8 @@ class SettingsFiles:
     """What the files set.
 
     Attributes:
-        own: The user's own.
-        folder: That of the folder in which ses runs; it overrides the user's own.
+        own: Settings of the user's own file.
+        folder: Settings of the file in the folder where ses runs; they override the user's own.
     """
 
     own: Mapping[str, Any] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class SettingsFiles:
         """Refuse to send a user's secrets to an engine that only the folder's file names, or by its certificates.
 
         Args:
-            stronger: What the environment and flags set.
+            stronger: Settings of the environment and flags.
 
         Raises:
             InputError: If the folder's file and the user's settings combine so.

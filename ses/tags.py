@@ -30,10 +30,10 @@ class Tags:
     """Taggers by name: training, applying and measuring them.
 
     Attributes:
-        folder: Where own taggers are kept, each in a folder.
+        folder: Folder of the user's own taggers, each in a folder of its own.
         open: Returns a published index.
         writing: Provides an index for writing, under its lock.
-        load: Loads the model of an index.
+        load: Function that loads the model of an index.
 
     Example:
         >>> tagger, notes = library.tags.train("subject", "papers", "topics")
@@ -73,12 +73,12 @@ class Tags:
         """Train a tagger on the vectors of an index, and keep it; nothing is encoded.
 
         Args:
-            name: Of the tagger, and of the field that will hold its tags.
-            index: That holds the papers.
+            name: Name of the tagger, and of the field that will hold its tags.
+            index: Index that holds the papers.
             labels: A field of the index whose values are the labels; a path of a table of labels that a person gave; or
                 such labels, by paper and label.
-            hierarchy: Of the labels, or its file.
-            format: Of the vectors; those for search are used where the index holds no such vectors.
+            hierarchy: Hierarchy of the labels, or its file.
+            format: Task format of the vectors; those for search are used where the index holds no such vectors.
             progress: Receives progress reports; it counts labels.
             **options: Attributes of `products.tags.training.TaggerOptions`.
 
@@ -122,8 +122,8 @@ class Tags:
         """Make a tagger without labelled papers, from the names and definitions of labels, and keep it.
 
         Args:
-            name: Of the tagger.
-            index: Whose papers the labels are compared with; its model encodes the labels.
+            name: Name of the tagger.
+            index: Index whose papers the labels are compared with; its model encodes the labels.
             hierarchy: The labels, or their file.
             near: Standard deviations above a label's mean from which a paper gets it.
             most: Labels of a paper at most, beside the broader ones.
@@ -150,7 +150,7 @@ class Tags:
             "give 1 or more, or None for any number",
         )
         opened, known = self.open(index), hierarchy_from(hierarchy)
-        told = hierarchy.name if isinstance(hierarchy, Path) else "a program"
+        origin = hierarchy.name if isinstance(hierarchy, Path) else "a program"
         source, _ = vectors_for(opened, Format.PRX)
         _, vectors = all_vectors(opened, source, list(islice(opened.ids(), _SAMPLE)))
         tagger = tagger_of_names(
@@ -161,7 +161,7 @@ class Tags:
             vectors,
             near=NEAR if near is None else near,
             most=MOST if most is None else most,
-            made_from=f"names of labels in {told}",
+            made_from=f"names of labels in {origin}",
         )
         write_tagger(self.folder / name, tagger)
         return tagger
@@ -183,8 +183,8 @@ class Tags:
         """Tag the papers of an index, in the field of the tagger's name; nothing is encoded.
 
         Args:
-            name: Of the tagger.
-            index: To tag.
+            name: Name of the tagger.
+            index: Index to tag.
             filter: Papers to tag; all if empty.
             progress: Receives progress reports.
 
@@ -234,10 +234,10 @@ class Tags:
         """Return which papers to label next: those that a tagger is unsure of, and that differ from each other.
 
         Args:
-            name: Of the tagger.
-            index: That holds the papers.
-            count: How many.
-            labelled: What is labelled already, as of `train`; it is left out.
+            name: Name of the tagger.
+            index: Index that holds the papers.
+            count: Number of papers.
+            labelled: Labels that papers already have, as `train` takes them; these papers are left out.
 
         Returns:
             Papers, each with the label in doubt; of more than 20,000 unlabelled papers, only so many are considered.

@@ -31,8 +31,8 @@ def train(
         recipe: A TOML file of one recipe, or of variants.
         folder: Folder of the run: states, log and model. Each variant has its own folder in it.
         data: Folder that the paths in the recipe are relative to; the recipe's own if None.
-        variant: Which to train, of a recipe with several.
-        minutes: Stop after this time.
+        variant: Name of the variant to train, where a recipe has several.
+        minutes: Time limit.
         resume: Resume the run in the folder.
         say: Receives a report of each step.
 

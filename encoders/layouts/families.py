@@ -96,7 +96,7 @@ def read_network(path: Path, config: Config, pooling: Pooling, *, normalize: boo
         return None
     for key in _SIZES:
         if type(config.get(key)) is not int or config[key] < 1:
-            raise InputError(f"{path} gives no whole number for {key}; fetch the model again.")
+            raise InputError(f"{key} in {path} is not a whole number above 0; fetch the model again.")
     check_limits(path, config)
     epsilon = config.get(family.epsilon, family.default_epsilon)
     if not isinstance(epsilon, int | float) or isinstance(epsilon, bool):
@@ -137,7 +137,7 @@ def read_foreign_network(path: Path, config: Mapping[str, Any], pooling: Pooling
     limits = [getattr(known, "max_position_embeddings", None), settings.get("model_max_length")]
     sizes = [getattr(known, key, None) for key in ("hidden_size", "vocab_size")]
     if not all(type(size) is int and size > 0 for size in sizes):
-        raise InputError(f"{path} gives no whole number for hidden_size or vocab_size; fetch the model again.")
+        raise InputError(f"hidden_size or vocab_size in {path} is not a whole number; fetch the model again.")
     layers = getattr(known, "num_hidden_layers", 0)
     return Network(
         layers=layers,

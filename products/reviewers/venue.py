@@ -36,7 +36,7 @@ def read_people(path: Path) -> dict[str, Reviewer]:
     """Read reviewers by id from CSV with the columns `reviewer` (or `id`), and perhaps name, institution and capacity.
 
     A cell of institutions may hold several, with `;` between. Raises `InputError` if a column is missing, two reviewers
-    have one id, or a capacity is no whole number.
+    have one id, or a capacity is not a whole number.
     """
     people: dict[str, Reviewer] = {}
     for line, cells in _rows(path):
@@ -88,7 +88,7 @@ def _capacity(text: str, path: Path, line: int) -> int | None:
     if not text.strip():
         return None
     if not text.strip().isascii() or not text.strip().isdigit():
-        raise InputError(f"{path}, line {line}: the capacity {text!r} is no whole number.")
+        raise InputError(f"{path}, line {line}: the capacity {text!r} is not a whole number.")
     return int(text)
 
 

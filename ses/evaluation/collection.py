@@ -32,8 +32,8 @@ class Collection:
         paths: Files that it reads, in order.
         judged: Queries and judgments.
         files: All files that were read, for a report.
-        facts: What the user chose it by, for a report.
-        seen: By query, documents judged in earlier rounds.
+        facts: Options that the user chose it by, for a report.
+        seen: Documents judged in earlier rounds, by query.
         unjudged: Number of topics without judgments, which aren't run.
     """
 
@@ -61,7 +61,7 @@ class IndexedCollection:
 
     Attributes:
         index: The index.
-        load: Loads the model that made it, once.
+        load: Function that loads the model that made it, once.
         counts: Number of documents that were rejected, and of those that came twice.
     """
 

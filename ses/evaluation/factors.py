@@ -53,7 +53,7 @@ def find_factors(
         data_set: Name of the data, by which UniPR's instructions are chosen.
         embeddings: `FACTOR=FILE` each.
         named: `FACTOR=FORMAT` each, or `FACTOR` for the model's own instruction.
-        settings: Name the model, the default one if none is named.
+        settings: Settings that name the model, the default one if none is named.
         model_named: Whether the user named a model, which is an error where it would not be used.
 
     Returns:

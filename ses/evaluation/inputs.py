@@ -90,7 +90,7 @@ def to_qrels(given: Any) -> Qrels:
         The judgments.
 
     Raises:
-        InputError: If they can't be read so, a gain is no whole number, or a pair is judged twice.
+        InputError: If they can't be read so, a gain is not a whole number, or a pair is judged twice.
     """
     if isinstance(given, Qrels):
         return given

@@ -36,11 +36,11 @@ class Evaluation:
     """What measuring one or more systems on the same judged queries found; printed as a table.
 
     Attributes:
-        results: By system, its measures with intervals, the value of each query, and counts.
-        runs: By system, the ranked ids of each query.
+        results: Measures of each system with intervals, the value of each query, and counts.
+        runs: Ranked ids of each query, by system.
         texts: Queries by id, as far as known.
-        left_out: How many queries and documents were left out or counted as 0, by the reason.
-        facts: What was measured: the data, the index and the model.
+        left_out: Number of queries and documents that were left out or counted as 0, by reason.
+        facts: Data, index and model that were measured.
         provenance: Gathers what a report says about how the results were made; it reads the data again.
 
     Example:

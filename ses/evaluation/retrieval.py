@@ -42,9 +42,9 @@ def evaluate_index(
 
     Args:
         index: Index of the papers.
-        load: Loads the model of the index.
+        load: Function that loads the model of the index.
         judged: Queries and judgments.
-        protocol: What to compare and how.
+        protocol: Modes, fusions and measures to compare by.
         files: Files that the queries came from, for a report.
 
     Returns:
@@ -84,8 +84,8 @@ def evaluate_collection(
 
     Args:
         collection: Papers and judged queries.
-        protocol: What to compare and how.
-        settings: Name the model, and the engine for a report.
+        protocol: Modes, fusions and measures to compare by.
+        settings: Settings that name the model, and the engine for a report.
         indexed: The collection's index, to search it by the modes of the protocol.
         exact: Whether to rank all vectors in memory too.
 

@@ -53,7 +53,7 @@ def compare_files(
         measures: Names of measures.
         qrels: File of the judgments.
         data: Instead, a folder in BEIR's form, whose texts are shown and whose ids are checked.
-        split: Which judgments of the folder.
+        split: Name of the folder's judgments.
         **options: Other arguments of `eval.statistics.compare.compare_runs`.
 
     Returns:

@@ -88,10 +88,10 @@ def run_entries(
 
     Args:
         name: Name of the suite.
-        entries: What to run.
+        entries: Entries to run.
         data: Folder of the suite's data, if its entries read any.
         models: Names of the models; that of the settings, else the default one, if none is named.
-        settings: Name runtime, precision and folders.
+        settings: Settings that name runtime, precision and folders.
         report: Receives each result, with the name of its system.
 
     Returns:

@@ -23,7 +23,7 @@ class Tuned:
         settings: The settings that all queries choose, with the facts about them.
         results: The measure under the default settings and the estimate for the chosen ones; on the test queries too.
         facts: How the settings were chosen.
-        by_fold: For each outer fold, the settings that the other folds chose.
+        by_fold: Settings that the other folds chose, for each outer fold.
         left_out: Number of documents that were rejected, and of those that came twice.
     """
 
@@ -53,8 +53,8 @@ def tune_search(
     Args:
         collection: Judged queries to choose by.
         indexed: The index of its papers; nobody else can search it while constants of BM25 are tried.
-        measure: What to maximize.
-        folds: How to divide the queries.
+        measure: Measure to maximize.
+        folds: Division of the queries.
         bm25: Whether to fit BM25's constants too, which only a cluster can set.
         test: Queries that are not used to choose, to measure the settings on.
 

@@ -59,7 +59,7 @@ def vector_source(embeddings: Sequence[str], settings: Settings, *, model_named:
     Args:
         embeddings: Files of vectors, each as `FILE` or for one task format as `FORMAT=FILE`; other formats are the
             model's.
-        settings: Name the model, the default one if none is named.
+        settings: Settings that name the model, the default one if none is named.
         model_named: Whether the user named a model, which is an error where it would not be used.
 
     Returns:
@@ -128,8 +128,8 @@ class VectorResults:
     @property
     def factors(self) -> dict[str, str]:
         """What stands for each factor of matching, in words."""
-        told: Mapping[str, Mapping[str, str]] = self.about.get("factors", {})
-        return {factor: ", ".join(f"{name} {value}" for name, value in of.items()) for factor, of in told.items()}
+        described: Mapping[str, Mapping[str, str]] = self.about.get("factors", {})
+        return {factor: ", ".join(f"{name} {value}" for name, value in of.items()) for factor, of in described.items()}
 
     def to_dict(self) -> dict[str, Any]:
         """Return facts, table and the values of all units as plain values, ready for JSON."""
@@ -149,7 +149,7 @@ class VectorResults:
             cards=[source.card for source in self.sources if source.card],
             runtime=", ".join(dict.fromkeys(filter(None, (source.runtime() for source in self.sources)))),
             settings={name: str(value) for name, value in rest.items() if value}
-            | {f"factor {name}": told for name, told in self.factors.items()},
+            | {f"factor {name}": described for name, described in self.factors.items()},
         )
         where = ", ".join(one.name for one in data) or "the hub"
         write_report(results_report(f"{title} on {where}", self.results, provenance), path)

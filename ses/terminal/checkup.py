@@ -13,14 +13,14 @@ from encoders.registry import find_model
 from encoders.runtimes.hardware import processor, products_saturate
 from search_plugin.contract.diagnosis import human_bytes
 from search_plugin.engines.registry import connect
-from ses.settings import stray_variables
+from ses.default_index import chosen_index, default_file
+from ses.settings import SETTINGS, Settings, from_environment, stray_variables, variable_of
+from ses.settings_files import read_settings_files
 from ses.terminal.foreign import foreign_packages
 from ses.terminal.messages import EXIT_CODES, message_of, with_flags
-from ses.terminal.origins import Origin, origins
 
 if TYPE_CHECKING:
     from search_plugin.contract.diagnosis import Diagnosis, IndexDiagnosis
-    from ses.settings import Settings
 
 EXTRAS: Mapping[str, str] = {
     "opensearch-py": "opensearch",
@@ -32,6 +32,57 @@ EXTRAS: Mapping[str, str] = {
     "ir-measures": "eval",
 }
 """Optional packages, and the extra of ses that installs each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A setting in force.
+
+    Attributes:
+        name: Name of the setting.
+        value: Value as text; of a secret only whether it is set.
+        source: `flag`, the environment's variable, the file's path, or `default`.
+    """
+
+    name: str
+    value: str
+    source: str
+
+
+def origins(settings: Settings, flags: Mapping[str, Any]) -> tuple[Origin, ...]:
+    """Return all settings with their values and where those come from.
+
+    Args:
+        settings: Settings that `load_settings` returned for those flags.
+        flags: Flags by setting; None where the user gave none.
+
+    Returns:
+        The settings, in the order of `Settings`.
+    """
+    environment, files = from_environment(), read_settings_files()
+
+    def source(name: str) -> str:
+        if flags.get(name) is not None:
+            return "flag"
+        if name in environment:
+            return variable_of(name)
+        if place := files.place_of(name):
+            return str(place)
+        return str(default_file(settings)) if name == "index" and chosen else "default"
+
+    chosen = chosen_index(settings)
+    in_force = {"engine": settings.engine_url, "model": settings.model_name, "index": settings.index or chosen}
+    return tuple(
+        Origin(name, _shown(name, in_force.get(name, getattr(settings, name))), source(name)) for name in SETTINGS
+    )
+
+
+def _shown(name: str, value: Any) -> str:
+    if not SETTINGS[name].repr:  # a secret
+        return "set" if value else "not set"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "" if value is None else str(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,9 +208,9 @@ def to_dict(checkup: Checkup) -> dict[str, Any]:
     """Return a checkup as JSON shows it: without lines for people, and with all problems in one place."""
     found = asdict(checkup)
     engine = found["engine"] or {}
-    for told in (engine, *engine.get("indexes", ())):
+    for part in (engine, *engine.get("indexes", ())):
         for name in ("lines", "troubles"):
-            told.pop(name, None)
+            part.pop(name, None)
     return found
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 import warnings
+from io import TextIOWrapper
 
 import rich_click as click
 from click.exceptions import NoArgsIsHelpError
@@ -12,7 +14,6 @@ from click.exceptions import NoArgsIsHelpError
 from corpora.outgoing import in_a_line
 from ses.terminal.lazy import LazyGroup
 from ses.terminal.messages import explained
-from ses.terminal.streams import close_stdout, prepare_streams
 
 _HERE = "ses.terminal.commands"
 
@@ -59,7 +60,7 @@ def ses() -> None:
 
 def main() -> None:
     """Run the command line and exit with its code."""
-    prepare_streams()
+    _prepare_streams()
     _quieten()
     try:
         code = ses.main(standalone_mode=False)
@@ -73,7 +74,7 @@ def main() -> None:
         # The reader of our output has closed the pipe; rich leaves then.
         if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
             raise
-        close_stdout()
+        _close_stdout()
         code = 0
     except Exception as error:  # noqa: BLE001 - a user gets a sentence, whatever happened
         if isinstance(error, click.ClickException) and not isinstance(error, click.FileError):
@@ -85,6 +86,25 @@ def main() -> None:
         else:
             code = _fail(*explained(error))
     sys.exit(code or 0)
+
+
+def _prepare_streams() -> None:
+    """Replace closed streams by the null device, and show letters that a terminal lacks as question marks."""
+    # A file that is opened later must not get the number of a closed stream, and what is printed.
+    while (handle := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(handle)
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - open until the end
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+def _close_stdout() -> None:
+    """Write nothing more: otherwise Python would report at exit that it couldn't write."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _quieten() -> None:

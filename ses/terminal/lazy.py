@@ -13,9 +13,9 @@ class LazyGroup(click.RichGroup):
     """A group whose commands are imported when they are run, or when their own help is shown.
 
     Args:
-        *args: As of a group.
-        lazy: By name of a command: where it is, as `module:attribute`, and the beginning of its help.
-        **kwargs: As of a group.
+        *args: Arguments of a group.
+        lazy: Place of each command by its name, as `module:attribute`, and the beginning of its help.
+        **kwargs: Options of a group.
     """
 
     def __init__(self, *args: Any, lazy: Mapping[str, tuple[str, str]], **kwargs: Any) -> None:

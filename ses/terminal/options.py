@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin
 
 import rich_click as click
 
+from corpora.errors import InputError
 from encoders.models.formats import Precision
 from encoders.runtimes.registry import RUNTIMES
 from encoders.tokens.batching import LongText
 from search_plugin.pages.page import FORMATS
 from search_plugin.request import Option, PageOptions, search_options
-from ses.terminal.arguments import settings_of
 from ses.terminal.messages import as_flag
 
 if TYPE_CHECKING:
+    from search_plugin.contract.schema import Bm25
     from ses.library import Library
     from ses.opened import OpenIndex
 
@@ -34,6 +35,10 @@ def together(*options: Callable[[F], F]) -> Callable[[F], F]:
     return decorate
 
 
+PATH = click.Path(path_type=Path)
+"""The type of an option that takes a path, which may not exist yet."""
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 engine_option = click.option(
     "--engine",
     metavar="URL",
@@ -41,7 +46,7 @@ engine_option = click.option(
 )
 engine_options = together(
     engine_option,
-    click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else."),
+    json_option,
 )
 runtime_options = together(
     click.option(
@@ -73,7 +78,7 @@ index_option = click.option(
 _output_options = together(
     click.option(
         "--tuned",
-        type=click.Path(path_type=Path),
+        type=PATH,
         metavar="FILE",
         help="File of settings fitted by `ses eval tune`; other options override it.",
     ),
@@ -145,6 +150,52 @@ def given_options(options: Mapping[str, Any]) -> PageOptions:
     given.pop("synonyms", None)
     chosen: PageOptions = given
     return chosen
+
+
+_SETTINGS = ("engine", "model", "runtime", "precision", "long_text", "tuned", "synonyms")
+
+
+def settings_of(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a command that are settings."""
+    return {name: options[name] for name in _SETTINGS if name in options}
+
+
+def parse_bm25(text: str) -> Bm25:
+    """Read BM25's constants, `K1,B`; `InputError` if the form is wrong or a value is out of bounds."""
+    from search_plugin.contract.schema import Bm25
+
+    try:
+        k1, b = map(float, text.split(","))
+    except ValueError:
+        raise InputError(f"BM25's constants {text!r} can't be read; write them as K1,B, such as 0.9,0.4.") from None
+    return Bm25(k1, b)
+
+
+def parse_columns(texts: Sequence[str]) -> dict[str, str]:
+    """Read which column holds which attribute.
+
+    Args:
+        texts: Each as `ATTRIBUTE=COLUMN`.
+
+    Returns:
+        Columns by attribute.
+
+    Raises:
+        InputError: If one has another form, or an attribute is given twice.
+    """
+    pairs = [text.partition("=") for text in texts]
+    for text, (attribute, equals, column) in zip(texts, pairs, strict=True):
+        if not (attribute and equals and column):
+            raise InputError(f"The mapping {text!r} can't be read; write it as ATTRIBUTE=COLUMN, such as title=Titel.")
+    columns: dict[str, str] = {}
+    for attribute, _, column in pairs:
+        name = attribute.strip()
+        if name in columns:
+            raise InputError(
+                f"{name} is given twice, as {columns[name]} and as {column.strip()}; leave one of them out."
+            )
+        columns[name] = column.strip()
+    return columns
 
 
 def open_library(options: Mapping[str, Any]) -> Library:

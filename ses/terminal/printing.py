@@ -7,11 +7,12 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from corpora.paper import is_empty
+from search_plugin.contract.plan import LEXICAL
 from ses.terminal.results import pass_on, say_json, tell
 from ses.terminal.styles import linked, show, styled
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from corpora.custom import FieldValue
     from corpora.paper import Paper
@@ -29,8 +30,8 @@ def show_page(page: Page, options: Mapping[str, Any]) -> None:
 
     Args:
         page: The page.
-        options: From `ses.terminal.options.page_options`: `form` and `as_json`; `explain`, for each leg's rank, raw
-            score and contribution, and each stage's time and requests; `quiet`, for no notes and no summary.
+        options: Options from `ses.terminal.options.page_options`: `form` and `as_json`; `explain`, for each leg's rank,
+            raw score and contribution, and each stage's time and requests; `quiet`, for no notes and no summary.
     """
     form = "json" if options["as_json"] else options["form"]
     notes = () if options["quiet"] else page.notes
@@ -91,8 +92,8 @@ def _show_hit(hit: Hit, *, explain: bool) -> None:
     if explain:
         show(styled(f"     score {hit.score:.4f}", "cyan"))
         for leg, part in hit.legs.items():
-            told = f"     {leg}: rank {part.rank}, raw score {part.raw:.4f}, gives {part.value:.4f}"
-            show(styled(told, "cyan"))
+            line = f"     {leg}: rank {part.rank}, raw score {part.raw:.4f}, gives {part.value:.4f}"
+            show(styled(line, "cyan"))
 
 
 def _value(value: FieldValue) -> str:
@@ -119,14 +120,23 @@ def _show_facets(facets: Facets) -> None:
 
 
 def _footer(page: Page) -> str:
-    told = "joined by engine" if page.joined_by == "engine" else "looked up"
-    legs = ", ".join(f"{count:,} by {leg}" for leg, count in page.found.items()) or told
+    unranked = "joined by engine" if page.joined_by == "engine" else "looked up"
+    legs = ", ".join(_found_by(page.found)) or unranked
     listing = page.mode == "listing"
     found = _counted(page.candidates, "paper" if listing else "candidate") + ("" if listing else f" ({legs})")
     order = f", sorted by {page.sort.removeprefix('-')}, {_direction(page.sort)} first," if page.sort else ""
     spent = sum(page.milliseconds.values())
     shown = f"{page.hits[0].rank} to {page.hits[-1].rank} of " if page.hits else ""
     return f"{shown}{found}{order} in index {page.index}, {spent:.0f} ms"
+
+
+def _found_by(found: Mapping[str, int]) -> Iterator[str]:
+    """Yield how many papers each leg found; several vector legs are told apart by their task formats."""
+    for leg, count in found.items():
+        if leg == LEXICAL:
+            yield f"{count:,} by words"
+        else:
+            yield f"{count:,} by meaning" + (f" ({leg})" if len(found.keys() - {LEXICAL}) > 1 else "")
 
 
 def _counted(number: int, noun: str) -> str:
@@ -142,7 +152,7 @@ def show_papers(papers: Sequence[Paper], *, as_json: bool) -> None:
 
     Args:
         papers: The papers.
-        as_json: As one JSON list.
+        as_json: Whether to print one JSON list.
     """
     if as_json:
         say_json([asdict(paper) for paper in papers])
@@ -153,5 +163,5 @@ def show_papers(papers: Sequence[Paper], *, as_json: bool) -> None:
         held = {**{name: value for name, value in asdict(paper).items() if name != "extra"}, **paper.extra}
         for name, value in held.items():
             if not is_empty(value):
-                told = "; ".join(value) if isinstance(value, tuple) else "yes" if value is True else str(value)
-                show(f"{styled(f'{name}: ', bold=True)}{told}")
+                text = "; ".join(value) if isinstance(value, tuple) else "yes" if value is True else str(value)
+                show(f"{styled(f'{name}: ', bold=True)}{text}")

@@ -6,8 +6,9 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TaskID, TextColumn
@@ -16,6 +17,9 @@ from rich.progress import Progress as Bars
 from corpora.outgoing import in_a_line
 from corpora.progress import Progress
 from ses.terminal.results import tell
+
+if TYPE_CHECKING:
+    from training.preparing import Say
 
 FIRST = 2.0
 """The first plain line of a stage comes after this many seconds, with the first batch."""
@@ -36,15 +40,14 @@ def progress_on_stderr() -> Iterator[Progress]:
     if not sys.stderr.isatty():
         yield Lines()
         return
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[told]}"),
-    )
-    with Bars(*columns, console=Console(stderr=True)) as bars:
+    with _bars() as bars:
         yield _Live(bars)
+
+
+def _bars() -> Bars:
+    """Return bars on standard error; the field `facts` of a task is shown after its count."""
+    texts = TextColumn("{task.description}"), TextColumn("{task.fields[facts]}")
+    return Bars(SpinnerColumn(), texts[0], BarColumn(), MofNCompleteColumn(), texts[1], console=Console(stderr=True))
 
 
 class Counts:
@@ -54,8 +57,8 @@ class Counts:
     cache count as done, but not for the rate. Nor does the loading of the model.
 
     Args:
-        name: Of the stage.
-        total: Papers of the stage, if the number is known.
+        name: Name of the stage.
+        total: Number of papers, if it is known.
     """
 
     def __init__(self, name: str, total: int | None) -> None:
@@ -170,10 +173,91 @@ class _Live:
         if self._task is not None:
             self._bars.update(self._task, total=self._counts.whole, completed=self._counts.whole)
         self._counts = Counts(name, total)
-        self._task = self._bars.add_task(self._counts.name, total=total, told="")
+        self._task = self._bars.add_task(self._counts.name, total=total, facts="")
 
     def advance(self, papers: float, rejected: int = 0, *, block: float = 0.0, cost: float = 1.0) -> None:
         counts = self._counts
         counts.add(papers, rejected, block=block, cost=cost)
         if self._task is not None:
-            self._bars.update(self._task, completed=counts.whole, told=str(counts))
+            self._bars.update(self._task, completed=counts.whole, facts=str(counts))
+
+
+@contextmanager
+def training_progress(name: str, *, quiet: bool) -> Iterator[Say]:
+    """Provide a function that reports each step in a form that suits standard error.
+
+    Args:
+        name: Name of the variant, or empty.
+        quiet: Whether to report nothing.
+
+    Yields:
+        A function for the reports of `training.train.train`.
+    """
+    left = _seconds_left()
+    if quiet:
+        yield lambda _: None
+    elif not sys.stderr.isatty():
+        yield _step_lines(f"{name}: " if name else "", left)
+    else:
+        with _bars() as bars:
+            bar = bars.add_task(name or "training", total=None, facts="")
+
+            def say(entry: Mapping[str, Any]) -> None:
+                if "step" not in entry:
+                    bars.console.print(_prepared(entry), highlight=False, markup=False)
+                    return
+                now = _results(entry, left(entry))
+                bars.update(bar, completed=entry["step"], total=entry["total"], facts=now)
+                if "validation" in entry:
+                    bars.console.print(f"step {entry['step']:,}: {now}", highlight=False, markup=False)
+
+            yield say
+
+
+def _seconds_left() -> Callable[[Mapping[str, Any]], float]:
+    """Return a function that estimates the time of the remaining steps, from the steps of this process so far."""
+    begun: tuple[float, int] | None = None
+
+    def left(entry: Mapping[str, Any]) -> float:
+        nonlocal begun
+        now = time.monotonic()
+        # The first step's own time is in its entry.
+        begun = begun or (now - entry["seconds"], entry["step"] - 1)
+        since, before = begun
+        share: float = (entry["total"] - entry["step"]) / (entry["step"] - before)
+        return share * (now - since)
+
+    return left
+
+
+def _step_lines(prefix: str, left: Callable[[Mapping[str, Any]], float]) -> Say:
+    """Return a function that prints a line for each validation, and for other steps from time to time."""
+    printed = -EVERY
+
+    def say(entry: Mapping[str, Any]) -> None:
+        nonlocal printed
+        if "step" not in entry:
+            tell(f"{prefix}{_prepared(entry)}", err=True)
+            return
+        seconds, now = left(entry), time.monotonic()
+        if "validation" in entry or now - printed >= EVERY:
+            printed = now
+            tell(f"{prefix}step {entry['step']:,} of {entry['total']:,}: {_results(entry, seconds)}", err=True)
+
+    return say
+
+
+def _prepared(entry: Mapping[str, Any]) -> str:
+    """Return the report on the data before the first step."""
+    if "built" in entry:
+        counts = {f"{part} records": count for part, count in entry["records"].items()} | entry["papers"]
+        return f"{entry['built']}: " + ", ".join(f"{name} {count:,}" for name, count in counts.items())
+    kept = entry["states"]
+    size = f"{kept['bytes'] / 1e6:,.0f} MB, {kept['new']:,} texts to compute"
+    return f"states of {kept['texts']:,} texts after {kept['layers']} layers: {size}"
+
+
+def _results(entry: Mapping[str, Any], seconds: float) -> str:
+    """Return loss and measures of a step, and the time that is left."""
+    measures = "".join(f", {name} {value:.4f}" for name, value in entry.get("validation", {}).items())
+    return f"loss {entry['loss']:.4f}{measures}, {duration(seconds)} left"

@@ -72,8 +72,8 @@ def _item(param: click.Parameter, context: click.Context) -> str:
         extra = param.get_help_extra(context)
         notes += [f"default: {extra['default']}"] if "default" in extra else []
         notes += [extra["range"]] if "range" in extra else []
-    told = " ".join((getattr(param, "help", None) or "").split())
-    return f"- `{name}`" + (f": {told}" if told else "") + (f" [{'; '.join(notes)}]" if notes else "")
+    help_ = " ".join((getattr(param, "help", None) or "").split())
+    return f"- `{name}`" + (f": {help_}" if help_ else "") + (f" [{'; '.join(notes)}]" if notes else "")
 
 
 def with_options(page: str) -> str:

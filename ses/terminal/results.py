@@ -15,8 +15,8 @@ def say(document: Any, text: str | Iterable[str], *, as_json: bool) -> None:
     """Print a result on standard output.
 
     Args:
-        document: As JSON shows it.
-        text: As people read it: a text, or its lines.
+        document: Result as JSON shows it.
+        text: Result as people read it: a text, or its lines.
         as_json: Whether to print the document.
     """
     if as_json:

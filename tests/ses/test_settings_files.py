@@ -7,7 +7,7 @@ import pytest
 from corpora.errors import InputError
 from ses.settings import load_settings
 from ses.settings_files import own_file
-from ses.terminal.origins import origins
+from ses.terminal.checkup import origins
 
 FOE, MINE = "https://foe.example", "https://mine.example:9200"
 MINES = {"engine_token": "mine"}

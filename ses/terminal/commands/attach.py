@@ -9,7 +9,7 @@ import rich_click as click
 
 from corpora.errors import InputError
 from search_plugin.words.languages import LANGUAGES
-from ses.terminal.options import engine_options, model_options
+from ses.terminal.options import engine_options, model_options, parse_columns, settings_of
 from ses.terminal.results import say
 
 if TYPE_CHECKING:
@@ -53,7 +53,6 @@ def attach(context: click.RichContext, /, *, target: str, as_json: bool, update:
     A run that was stopped resumes with the same command. Documents that can't be papers are listed in a file, with the
     reason, and the exit code is 1.
     """
-    from ses.terminal.arguments import parse_columns
     from ses.terminal.progress import progress_on_stderr
 
     library, index = open_target(target, options)
@@ -77,9 +76,9 @@ def attach(context: click.RichContext, /, *, target: str, as_json: bool, update:
             )
     # Not all facts of it: who may attach an index may not see its size.
     attached: str = getattr(library[name].index, "attached_to", "")
-    told: Mapping[str, Any] = {**report.to_dict(), "attached": attached}
+    document: Mapping[str, Any] = {**report.to_dict(), "attached": attached}
     shown = _summary(report, attached)
-    say(told, shown, as_json=as_json)
+    say(document, shown, as_json=as_json)
     context.exit(1 if report.rejected else 0)
 
 
@@ -87,7 +86,6 @@ def open_target(target: str, options: Mapping[str, Any]) -> tuple[Library, str]:
     """Return the library of a cluster and the name of an index in it, from URL/NAME or a name and --engine."""
     import ses
     from search_plugin.engines.cluster.scan import split_index_url
-    from ses.terminal.arguments import settings_of
 
     settings = settings_of(options)
     if "/" not in target:

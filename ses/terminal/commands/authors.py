@@ -8,7 +8,7 @@ from typing import Any
 import rich_click as click
 
 from corpora.outgoing import in_a_line
-from ses.terminal.options import model_options
+from ses.terminal.options import PATH, json_option, model_options
 from ses.terminal.results import say, write_csv
 
 
@@ -21,7 +21,7 @@ def authors() -> None:
 @click.option(
     "--path",
     required=True,
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="FILE",
     help="CSV or JSON lines: id, title, abstract, name or block, and author where it is known.",
 )
@@ -32,8 +32,8 @@ def authors() -> None:
     metavar="NUMBER",
     help="Distance by cosine up to which clusters are joined; a smaller one makes more authors.",
 )
-@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write id, block and cluster as CSV.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+@click.option("--out", type=PATH, metavar="FILE", help="Write id, block and cluster as CSV.")
+@json_option
 @model_options
 def cluster(*, path: Path, threshold: float, out: Path | None, as_json: bool, **options: Any) -> None:
     """Group the papers under each author's name by person, from the papers' vectors and the names themselves.
@@ -49,7 +49,7 @@ def cluster(*, path: Path, threshold: float, out: Path | None, as_json: bool, **
         rows = ((name, block, number) for name, (block, number) in found.clusters.items())
         write_csv(out, ("id", "block", "cluster"), rows)
     score, people = found.score, len(set(found.clusters.values()))
-    told = {
+    document = {
         "clusters": {name: {"block": block, "cluster": number} for name, (block, number) in found.clusters.items()},
         "b_cubed": {"precision": score.precision, "recall": score.recall, "f1": score.f1} if score else None,
         "best_threshold": found.fitted,
@@ -61,4 +61,4 @@ def cluster(*, path: Path, threshold: float, out: Path | None, as_json: bool, **
     if score:
         measured = f"precision {score.precision:.3f}, recall {score.recall:.3f}, F1 {score.f1:.3f}"
         lines.append(f"B-cubed: {measured}; on these papers F1 is largest at --threshold {found.fitted:g}")
-    say(told, "\n".join(lines), as_json=as_json)
+    say(document, "\n".join(lines), as_json=as_json)

@@ -7,7 +7,7 @@ from typing import Any
 import rich_click as click
 
 from corpora.outgoing import in_a_line
-from ses.terminal.options import engine_options
+from ses.terminal.options import engine_options, settings_of
 from ses.terminal.results import say_json, tell
 
 
@@ -23,7 +23,6 @@ def doctor(context: click.RichContext, /, index: str | None, as_json: bool, **op
     code is 3 if the engine or a model is missing, else 0.
     """
     from ses.settings import load_settings
-    from ses.terminal.arguments import settings_of
     from ses.terminal.checkup import check_up, to_dict, to_lines
 
     flags = settings_of(options)

@@ -16,7 +16,7 @@ from corpora.errors import InputError
 from corpora.registry import CORPORA
 from encoders.files.embeddings import LAYOUTS
 from encoders.models.formats import Format, parse_formats
-from ses.terminal.options import model_options
+from ses.terminal.options import PATH, model_options, parse_columns, settings_of
 from ses.terminal.results import say_json, tell
 
 if TYPE_CHECKING:
@@ -43,9 +43,7 @@ _STANDARD_INPUT = Path("/dev/stdin")
 )
 @click.option("--text", "plain", is_flag=True, help="The input has one text per line, not JSON; .txt files always do.")
 @click.option("--corpus", metavar="NAME", help=f"Encode a corpus instead: {', '.join(CORPORA)}.")
-@click.option(
-    "--path", type=click.Path(path_type=Path), help="File or folder of the corpus [default: found or downloaded]."
-)
+@click.option("--path", type=PATH, help="File or folder of the corpus [default: found or downloaded].")
 @click.option(
     "--column", "columns", multiple=True, metavar="ATTRIBUTE=COLUMN", help="Column or key of an attribute; repeatable."
 )
@@ -78,7 +76,6 @@ def encode(context: click.RichContext, /, as_json: bool, **options: Any) -> None
     """
     from encoders.registry import find_model
     from ses.settings import load_settings
-    from ses.terminal.arguments import settings_of
 
     formats = parse_formats(*options["formats"])
     output = None if options["output"] in (None, Path("-")) else options["output"]
@@ -92,7 +89,7 @@ def encode(context: click.RichContext, /, as_json: bool, **options: Any) -> None
     dead_letter = output.with_suffix(".rejected.jsonl") if output else settings.data_dir / "rejected" / "encode.jsonl"
     report = _encode(settings, model, _records(settings, files, options), files, layout, dead_letter)
     seconds = time.perf_counter() - begun
-    told = {
+    facts = {
         "model": model.card.name,
         "fingerprint": model.card.fingerprint,
         "dimension": model.card.dimension,
@@ -104,9 +101,9 @@ def encode(context: click.RichContext, /, as_json: bool, **options: Any) -> None
         "seconds": seconds,
     }
     if as_json:
-        say_json(told)
+        say_json(facts)
     else:
-        tell(_summary(told), err=output is None)
+        tell(_summary(facts), err=output is None)
     context.exit(1 if report.rejected else 0)
 
 
@@ -162,7 +159,6 @@ def _records(
     from corpora.registry import get_corpus
     from encoders.files.texts import papers_as_texts, read_json_texts, read_plain_texts
     from ses.papers import check_columns, located
-    from ses.terminal.arguments import parse_columns
 
     source: Path | None = options["input"]
     if options["corpus"]:
@@ -191,12 +187,12 @@ def _standard_output() -> BinaryIO:
     return sys.stdout.buffer
 
 
-def _summary(told: Mapping[str, Any]) -> str:
-    where = ", ".join(told["files"].values()) or "standard output"
+def _summary(facts: Mapping[str, Any]) -> str:
+    where = ", ".join(facts["files"].values()) or "standard output"
     parts = [
-        f"{told['encoded']:,} texts encoded by {told['model']} ({told['dimension']} values each) into {where}",
-        f"{told['duplicates']:,} duplicates left out, {told['rejected']:,} rejected, {told['seconds']:.1f} s",
+        f"{facts['encoded']:,} texts encoded by {facts['model']} ({facts['dimension']} values each) into {where}",
+        f"{facts['duplicates']:,} duplicates left out, {facts['rejected']:,} rejected, {facts['seconds']:.1f} s",
     ]
-    if told["dead_letter"]:
-        parts.append(f"The rejected records, with line and reason: {told['dead_letter']}")
+    if facts["dead_letter"]:
+        parts.append(f"The rejected records, with line and reason: {facts['dead_letter']}")
     return "\n".join(parts)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from ses.terminal.options import engine_options, open_library
+from ses.terminal.options import PATH, engine_options, open_library, together
 from ses.terminal.results import say
 
 if TYPE_CHECKING:
     from products.feeds.feed import Feed, FeedEntry
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 _liked = click.option("--like", "liked", multiple=True, metavar="ID", help="Paper to find more of; repeatable.")
 _disliked = click.option(
@@ -27,12 +25,7 @@ _field = click.option(
     "--date-field", default="year", show_default=True, metavar="FIELD", help="The field that --since compares."
 )
 _size = click.option("--size", default=20, show_default=True, metavar="N", help="Papers.")
-
-
-def _shown(function: F) -> F:
-    for option in (_size, _field, _since):
-        function = option(function)
-    return function
+_shown = together(_since, _field, _size)
 
 
 @click.group()
@@ -57,7 +50,7 @@ def create(*, name: str, as_json: bool, **options: Any) -> None:
     """Create a feed of liked and disliked papers, or of a saved query."""
     given = {key: options.pop(key) for key in ("index", "liked", "disliked", "query", "filter", "title")}
     made = open_library(options).feeds.create(name, **given)
-    _say(name, made, f"The feed {name} is created: {_told(made)}.", as_json=as_json)
+    _say(name, made, f"The feed {name} is created: {_contents(made)}.", as_json=as_json)
 
 
 @feed.command()
@@ -68,7 +61,7 @@ def create(*, name: str, as_json: bool, **options: Any) -> None:
 def add(*, name: str, liked: Sequence[str], disliked: Sequence[str], as_json: bool, **options: Any) -> None:
     """Add liked and disliked papers to a feed."""
     changed = open_library(options).feeds.add(name, liked=liked, disliked=disliked)
-    _say(name, changed, f"The feed {name} has {_told(changed)}.", as_json=as_json)
+    _say(name, changed, f"The feed {name} has {_contents(changed)}.", as_json=as_json)
 
 
 @feed.command()
@@ -86,7 +79,7 @@ def remove(*, name: str, papers: Sequence[str], whole: bool, as_json: bool, **op
         say({"name": name, "deleted": True}, f"The feed {name} is deleted.", as_json=as_json)
         return
     changed = feeds.remove(name, papers)
-    _say(name, changed, f"The feed {name} has {_told(changed)}.", as_json=as_json)
+    _say(name, changed, f"The feed {name} has {_contents(changed)}.", as_json=as_json)
 
 
 @feed.command()
@@ -105,7 +98,7 @@ def show(*, name: str, since: str, date_field: str, size: int, as_json: bool, **
 @feed.command()
 @click.argument("name")
 @click.option("--format", default="atom", show_default=True, metavar="NAME", help="atom, or html for e-mail.")
-@click.option("--output", type=click.Path(path_type=Path), metavar="FILE", help="Write here [default: print it].")
+@click.option("--output", type=PATH, metavar="FILE", help="Write here [default: print it].")
 @_shown
 @engine_options
 def export(*, name: str, output: Path | None, as_json: bool, **options: Any) -> None:
@@ -130,12 +123,12 @@ def list_(*, as_json: bool, **options: Any) -> None:
 
     feeds = open_library(options).feeds
     held = {name: feeds.get(name) for name in feeds.names()}
-    lines = [f"{name}: {_told(one)}, index {one.index}" for name, one in held.items()]
+    lines = [f"{name}: {_contents(one)}, index {one.index}" for name, one in held.items()]
     document = {"feeds": [{"name": name, **asdict(one)} for name, one in held.items()]}
     say(document, "\n".join(lines) or "No feeds yet; make one with `ses feed create NAME --like ID`.", as_json=as_json)
 
 
-def _told(feed: Feed) -> str:
+def _contents(feed: Feed) -> str:
     if feed.query:
         return f"the query {feed.query!r}"
     return f"{len(feed.liked):,} liked and {len(feed.disliked):,} disliked papers"

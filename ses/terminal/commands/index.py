@@ -11,7 +11,7 @@ from corpora.errors import InputError, require
 from corpora.registry import CORPORA, get_corpus
 from search_plugin.contract.schema import Quantization
 from search_plugin.words.languages import LANGUAGES
-from ses.terminal.options import engine_options, model_options
+from ses.terminal.options import PATH, engine_options, model_options, parse_bm25, parse_columns, settings_of
 from ses.terminal.results import say
 
 if TYPE_CHECKING:
@@ -66,13 +66,9 @@ if TYPE_CHECKING:
     help="How a cluster stores vectors in memory, in a new index [default: none].",
 )
 @click.option(
-    "--bm25",
-    metavar="K1,B",
-    help="BM25's constants in a new index of a cluster, such as 0.9,0.4 [default: 1.2,0.75].",
+    "--bm25", metavar="K1,B", help="BM25's constants in a new index of a cluster, such as 0.9,0.4 [default: 1.2,0.75]."
 )
-@click.option(
-    "--tuned", type=click.Path(path_type=Path), metavar="FILE", help="BM25's constants fitted by `ses eval tune`."
-)
+@click.option("--tuned", type=PATH, metavar="FILE", help="BM25's constants fitted by `ses eval tune`.")
 @click.option("--tags", metavar="NAME", help="Tag the papers by this tagger when they are written; see `ses tags`.")
 @click.option(
     "--rollback", is_flag=True, help="Go back to the version before the last --fresh, and index nothing; only once."
@@ -93,7 +89,6 @@ def index(context: click.RichContext, /, rollback: bool, as_json: bool, **option
     import ses
     from corpora.custom import parse_fields
     from corpora.sniffing import likely_corpus
-    from ses.terminal.arguments import parse_bm25, parse_columns, settings_of
     from ses.terminal.progress import progress_on_stderr
 
     library = ses.open(**settings_of(options))
@@ -102,9 +97,9 @@ def index(context: click.RichContext, /, rollback: bool, as_json: bool, **option
     if rollback:
         require(name, "Say which index to roll back, with --index NAME.")
         restored = library.rollback(name).index
-        told = {"index": restored.name, "generation": restored.generation}
+        document = {"index": restored.name, "generation": restored.generation}
         shown = f"Searching version {restored.generation} of {restored.name} again; the newer one is not used any more."
-        say(told, shown, as_json=as_json)
+        say(document, shown, as_json=as_json)
         return
     bm25 = parse_bm25(options["bm25"]) if options["bm25"] else None
     in_new = {name: options[name] for name in ("quantization", "language")}

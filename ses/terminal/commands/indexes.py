@@ -97,8 +97,8 @@ def copy(*, name: str, to: str, as_json: bool, **options: Any) -> None:
     library = open_library(options)
     with progress_on_stderr() as progress:
         copied = library.copy(name, to, progress)
-    told = {"index": to, "copy_of": name, "papers": len(copied)}
-    say(told, [f"The index {to} is a copy of {name}: {len(copied):,} papers."], as_json=as_json)
+    document = {"index": to, "copy_of": name, "papers": len(copied)}
+    say(document, [f"The index {to} is a copy of {name}: {len(copied):,} papers."], as_json=as_json)
 
 
 def _line(facts: IndexFacts) -> str:

@@ -10,12 +10,11 @@ import rich_click as click
 
 from encoders.models.formats import Precision
 from encoders.runtimes.registry import RUNTIMES
+from ses.terminal.options import PATH, json_option
 from ses.terminal.results import say
 
 if TYPE_CHECKING:
     from encoders.models.model import Model
-
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 
 
 @click.group()
@@ -46,8 +45,8 @@ def info(*, name: str, as_json: bool) -> None:
     """Describe a model: its architecture, its formats, which of them one pass makes, and how vectors compare."""
     from encoders.registry import find_model
 
-    told = _facts(find_model(name))
-    say(told, list(_lines(told)), as_json=as_json)
+    facts = _facts(find_model(name))
+    say(facts, list(_lines(facts)), as_json=as_json)
 
 
 @models.command()
@@ -62,13 +61,13 @@ def fetch(*, name: str, as_json: bool) -> None:
     for part in model.members.values() or [model]:
         if not part.exported:
             read_checked(part, tuple(dict.fromkeys(part.card.heads.values())))
-    told = {"name": model.card.name, "folder": str(model.folder), "fingerprint": model.card.fingerprint}
-    say(told, [f"{model.card.name} is in {model.folder}"], as_json=as_json)
+    facts = {"name": model.card.name, "folder": str(model.folder), "fingerprint": model.card.fingerprint}
+    say(facts, [f"{model.card.name} is in {model.folder}"], as_json=as_json)
 
 
 @models.command()
 @click.argument("name")
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", type=PATH)
 @click.option(
     "--runtime", default="onnx", show_default=True, metavar="NAME", help=f"The runtime: {', '.join(RUNTIMES)}."
 )
@@ -95,16 +94,16 @@ def export(*, name: str, folder: Path, runtime: str, precision: Precision | None
     wanted = parse_formats(formats) if formats else ()
     export_model(find_model(name), folder, runtime=runtime, precision=precision, formats=wanted)
     size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-    told = {"folder": str(folder.resolve()), "runtime": runtime, "bytes": size}
+    facts = {"folder": str(folder.resolve()), "runtime": runtime, "bytes": size}
     say(
-        told,
+        facts,
         [f"{folder} holds {name} for {runtime}, {size / 1e6:,.0f} MB; use it with --model {folder}"],
         as_json=as_json,
     )
 
 
 @models.command()
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", type=PATH)
 @click.argument("models", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True, file_okay=False))
 @json_option
 def join(*, folder: Path, models: tuple[Path, ...], as_json: bool) -> None:
@@ -147,32 +146,34 @@ def _facts(model: Model) -> dict[str, Any]:
     }
 
 
-def _lines(told: Mapping[str, Any], indent: str = "") -> Iterator[str]:
-    yield f"{indent}{told['name']}"
-    yield f"{indent}  architecture: {told['architecture']} ({told['family']}, {told['layers']} layers)"
-    if told["exported"]:
-        yield f"{indent}  exported for: {told['exported']}"
-    yield f"{indent}  formats: {', '.join(told['formats'])}"
-    yield f"{indent}  passes: {_passes(told)}"
-    yield from (f"{indent}  before {name} stands: {text!r}" for name, text in told["prompts"].items())
-    how = f"{told['pooling']} pooling, {'unit length, ' if told['normalize'] else ''}compared by {told['similarity']}"
-    yield f"{indent}  vectors: {told['dimension']} values, {how}"
-    yield f"{indent}  longest text: {told['max_tokens']} tokens"
-    yield f"{indent}  licence: {told['licence'] or 'not stated'}"
-    yield f"{indent}  fingerprint: {told['fingerprint']}"
-    yield f"{indent}  folder: {told['folder']}"
-    for member in told["members"].values():
+def _lines(facts: Mapping[str, Any], indent: str = "") -> Iterator[str]:
+    yield f"{indent}{facts['name']}"
+    yield f"{indent}  architecture: {facts['architecture']} ({facts['family']}, {facts['layers']} layers)"
+    if facts["exported"]:
+        yield f"{indent}  exported for: {facts['exported']}"
+    yield f"{indent}  formats: {', '.join(facts['formats'])}"
+    yield f"{indent}  passes: {_passes(facts)}"
+    yield from (f"{indent}  before {name} stands: {text!r}" for name, text in facts["prompts"].items())
+    how = (
+        f"{facts['pooling']} pooling, {'unit length, ' if facts['normalize'] else ''}compared by {facts['similarity']}"
+    )
+    yield f"{indent}  vectors: {facts['dimension']} values, {how}"
+    yield f"{indent}  longest text: {facts['max_tokens']} tokens"
+    yield f"{indent}  licence: {facts['licence'] or 'not stated'}"
+    yield f"{indent}  fingerprint: {facts['fingerprint']}"
+    yield f"{indent}  folder: {facts['folder']}"
+    for member in facts["members"].values():
         yield from _lines(member, indent + "  ")
 
 
-def _passes(told: Mapping[str, Any]) -> str:
+def _passes(facts: Mapping[str, Any]) -> str:
     """Say which formats one pass over a text makes, and if not all, why."""
-    groups = " / ".join("+".join(group) for group in told["passes"])
-    if told["members"]:
+    groups = " / ".join("+".join(group) for group in facts["passes"])
+    if facts["members"]:
         return "those of its members"
-    if len(told["passes"]) > 1 and told["prompts"]:
+    if len(facts["passes"]) > 1 and facts["prompts"]:
         return f"{groups}; they read different texts"
-    if len(told["passes"]) > 1:
+    if len(facts["passes"]) > 1:
         return f"{groups}; they share no layer"
-    shared = told["shared_layers"]
-    return f"{groups}, {'all' if shared == told['layers'] else shared} of {told['layers']} layers shared"
+    shared = facts["shared_layers"]
+    return f"{groups}, {'all' if shared == facts['layers'] else shared} of {facts['layers']} layers shared"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from ses.terminal.options import engine_options, model_options, open_library, together
+from ses.terminal.options import PATH, engine_options, model_options, open_library, parse_columns, together
 from ses.terminal.results import say, tell, write_csv
 
 if TYPE_CHECKING:
@@ -16,12 +16,11 @@ if TYPE_CHECKING:
 
 _LISTED = 5
 
-_file = click.Path(path_type=Path)
 _column = click.option(
     "--column", "columns", multiple=True, metavar="ATTRIBUTE=COLUMN", help="Column or key of an attribute; repeatable."
 )
 _venue_options = together(
-    click.option("--submissions", required=True, type=_file, metavar="PATH", help="File of the submissions."),
+    click.option("--submissions", required=True, type=PATH, metavar="PATH", help="File of the submissions."),
     click.option(
         "--corpus", default="csv", show_default=True, metavar="NAME", help="How to read it: a corpus, or openreview."
     ),
@@ -46,11 +45,11 @@ _venue_options = together(
     ),
     click.option(
         "--people",
-        type=_file,
+        type=PATH,
         metavar="FILE",
         help="CSV of the reviewers to choose from: reviewer, name, institution, capacity [default: all].",
     ),
-    click.option("--conflicts", type=_file, metavar="FILE", help="CSV of declared conflicts: paper, reviewer."),
+    click.option("--conflicts", type=PATH, metavar="FILE", help="CSV of declared conflicts: paper, reviewer."),
 )
 
 
@@ -60,7 +59,7 @@ def reviewers() -> None:
 
 
 @reviewers.command()
-@click.option("--path", required=True, type=_file, metavar="PATH", help="File or folder of the reviewers' papers.")
+@click.option("--path", required=True, type=PATH, metavar="PATH", help="File or folder of the reviewers' papers.")
 @click.option(
     "--corpus",
     default="csv",
@@ -84,7 +83,6 @@ def index(context: click.RichContext, /, *, path: Path, corpus: str, name: str, 
     NAME.jsonl, or a JSON file of notes by reviewer.
     """
     from corpora.errors import some
-    from ses.terminal.arguments import parse_columns
     from ses.terminal.progress import progress_on_stderr
 
     with progress_on_stderr() as progress:
@@ -98,7 +96,7 @@ def index(context: click.RichContext, /, *, path: Path, corpus: str, name: str, 
         )
     sizes, rejected, empty = done.profiles.sizes(), done.profiles.rejected, done.profiles.empty
     single = sorted(reviewer for reviewer, size in sizes.items() if size == 1)
-    told = {
+    document = {
         "index": done.report.index,
         "reviewers": len(sizes),
         "papers": done.report.papers,
@@ -118,7 +116,7 @@ def index(context: click.RichContext, /, *, path: Path, corpus: str, name: str, 
     lines += [f"Rejected, line {one.line}: {one.reason}" for one in rejected[:_LISTED]]
     if len(rejected) > _LISTED:
         lines.append(f"Rejected in all: {len(rejected):,}")
-    say(told, lines, as_json=as_json)
+    say(document, lines, as_json=as_json)
     context.exit(1 if rejected or done.report.rejected else 0)
 
 
@@ -141,7 +139,7 @@ def index(context: click.RichContext, /, *, path: Path, corpus: str, name: str, 
     type=click.Choice(("scores", "ranks")),
     help="Several factors: the mean of their standardised scores, or the sum of 1 / rank.",
 )
-@click.option("--out", type=_file, metavar="FILE", help="Write the result as CSV.")
+@click.option("--out", type=PATH, metavar="FILE", help="Write the result as CSV.")
 @model_options
 @engine_options
 def match(*, submissions: Path, people: Path | None, out: Path | None, as_json: bool, **options: Any) -> None:
@@ -169,14 +167,14 @@ def match(*, submissions: Path, people: Path | None, out: Path | None, as_json: 
     if out:
         head = list(rows[0]) if rows else ["paper", "reviewer", "score", "rank"]
         write_csv(out, head, (row.values() for row in rows))
-    told = {
+    document = {
         "notes": notes,
         "conflicts": dict(found.conflicts),
         "total": found.total,
         "worst": found.worst,
         "matches": rows,
     }
-    say(told, _shown(found, out, ranked=options["ranked"]), as_json=as_json)
+    say(document, _shown(found, out, ranked=options["ranked"]), as_json=as_json)
 
 
 @reviewers.command()
@@ -200,7 +198,6 @@ def explain(*, submissions: Path, paper: str, reviewer: str, as_json: bool, **op
 
 
 def _given(options: Mapping[str, Any]) -> dict[str, Any]:
-    from ses.terminal.arguments import parse_columns
 
     given = {name: options[name] for name in ("index", "corpus", "conflicts")}
     return given | {"columns": parse_columns(options["columns"])}

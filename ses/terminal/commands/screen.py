@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from ses.terminal.options import engine_options, open_library, together
+from ses.terminal.options import PATH, engine_options, open_library, together
 from ses.terminal.results import say, tell
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def create(*, name: str, index: str, filter: str, as_json: bool, **options: Any)
 @click.argument("name")
 @click.option("--include", multiple=True, metavar="ID", help="Paper that is included; repeatable.")
 @click.option("--exclude", multiple=True, metavar="ID", help="Paper that is excluded; repeatable.")
-@click.option("--path", type=click.Path(path_type=Path), metavar="FILE", help="Labels in .csv, .ris or .asreview.")
+@click.option("--path", type=PATH, metavar="FILE", help="Labels in .csv, .ris or .asreview.")
 @click.option("--change", is_flag=True, help="Replace labels that differ.")
 @engine_options
 def label(
@@ -69,7 +69,7 @@ def label(
         done = screening.read(name, path, change=change)
     else:
         done = screening.label(name, include=include, exclude=exclude, change=change)
-    say({"name": name, **asdict(done)}, _told(done), as_json=as_json)
+    say({"name": name, **asdict(done)}, _summary(done), as_json=as_json)
 
 
 @screen.command(name="next")
@@ -117,9 +117,7 @@ def status(*, name: str, target: float, confidence: float, as_json: bool, **opti
 
 @screen.command()
 @click.argument("name")
-@click.option(
-    "--output", required=True, type=click.Path(path_type=Path), metavar="FILE", help="Ends in .csv, .ris or .asreview."
-)
+@click.option("--output", required=True, type=PATH, metavar="FILE", help="Ends in .csv, .ris or .asreview.")
 @engine_options
 def export(*, name: str, output: Path, as_json: bool, **options: Any) -> None:
     """Write all candidates with their labels as CSV, RIS or an ASReview project."""
@@ -180,7 +178,7 @@ def delete(*, name: str, yes: bool, as_json: bool, **options: Any) -> None:
     say({"name": name, "deleted": True}, f"The review {name} is deleted.", as_json=as_json)
 
 
-def _told(done: LabelReport) -> str:
+def _summary(done: LabelReport) -> str:
     parts = [f"Papers labelled: {done.labels:,}"]
     if done.unknown:
         shown = ", ".join(map(str, done.unknown[:5])) + (", ..." if len(done.unknown) > 5 else "")

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import rich_click as click
 
-from ses.terminal.options import engine_option, given_options, model_options, open_index, page_options
+from ses.terminal.options import PATH, engine_option, given_options, model_options, open_index, page_options
 
 
 @click.command()
 @click.argument("words", nargs=-1)
 @click.option(
     "--synonyms",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="FILE",
     help="Lines such as 'heart attack, myocardial infarction' or 'MI => infarction'.",
 )

@@ -10,7 +10,7 @@ import rich_click as click
 
 from corpora.errors import InputError
 from search_plugin.request import DEFAULTS
-from ses.terminal.options import engine_option, given_options, open_index, page_options
+from ses.terminal.options import PATH, engine_option, given_options, open_index, page_options
 from ses.terminal.results import say
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _LONGEST = 1 << 20
 @click.option(
     "--text", default="", metavar="TEXT", help="A manuscript instead: its title, then its abstract on new lines."
 )
-@click.option("--file", type=click.Path(path_type=Path), metavar="FILE", help="A manuscript in a text file.")
+@click.option("--file", type=PATH, metavar="FILE", help="A manuscript in a text file.")
 @click.option(
     "--suggest",
     type=click.Choice(("venues", "references", "reviewers")),

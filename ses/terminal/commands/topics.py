@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from ses.terminal.options import engine_options, open_library
+from ses.terminal.options import PATH, engine_options, open_library
 from ses.terminal.results import say, write_csv
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     help="Field for labels; NAME_x and NAME_y hold coordinates.",
 )
 @click.option("--dry-run", is_flag=True, help="Write nothing into the index.")
-@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write id, topic, x and y as CSV too.")
+@click.option("--out", type=PATH, metavar="FILE", help="Write id, topic, x and y as CSV too.")
 @click.option("--seed", default=0, show_default=True, metavar="N", help="Of k-means and t-SNE.")
 @engine_options
 def topics(*, name: str | None, out: Path | None, as_json: bool, **options: Any) -> None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from ses.terminal.results import say_json
+from corpora.outgoing import aligned
+from ses.terminal.options import PATH
+from ses.terminal.results import say_json, tell
 
 if TYPE_CHECKING:
+    from training.recipe import Recipe
     from training.train import Trained
 
 
@@ -18,7 +22,7 @@ if TYPE_CHECKING:
 @click.argument("recipe", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.option(
     "--output",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="DIR",
     help="Folder of the run: states, log and model [default: named like the recipe, here].",
 )
@@ -51,8 +55,7 @@ def train(
     RECIPE is a TOML file. The model is written to DIR/model, which any --model option accepts. Each variant of a recipe
     has its own folder in DIR. Under torchrun, all processes train together.
     """
-    from ses.terminal.steps import training_progress
-    from ses.terminal.training_results import as_dict, show, show_prepared, show_variants
+    from ses.terminal.progress import training_progress
     from training.preparing import prepare as run_prepare
     from training.processes import joined
     from training.recipe import read_variants
@@ -64,7 +67,7 @@ def train(
         for name, one in variants.items():
             with training_progress(name, quiet=as_json) as say:
                 examples[name] = run_prepare(one, folder / name, say=say)
-        show_prepared(examples, folder, as_json=as_json)
+        _show_prepared(examples, folder, as_json=as_json)
         return
     results: dict[str, Trained] = {}
     with joined() as processes:
@@ -74,9 +77,96 @@ def train(
         ):
             results[name] = trained
             if not as_json and processes.first:
-                show(name, variants[name], trained, folder / name)
+                _show(name, variants[name], trained, folder / name)
     if as_json and processes.first:
-        documents = {name: as_dict(results.get(name)) for name in variants}
+        documents = {name: _as_dict(results.get(name)) for name in variants}
         say_json(documents.get("", {"variants": documents}))
     elif processes.first and "" not in variants:
-        show_variants({name: results.get(name) for name in variants})
+        _show_variants({name: results.get(name) for name in variants})
+
+
+def _as_dict(trained: Trained | None) -> dict[str, Any] | None:
+    """Return a result for JSON; None for a run that was not started."""
+    if trained is None:
+        return None
+    return {
+        "model": str(trained.folder) if trained.folder else None,
+        "steps": trained.steps,
+        "total": trained.total,
+        "chosen": trained.chosen,
+        "measures": dict(trained.measures),
+        "unusable": dict(trained.unusable),
+        "waiting": round(trained.waiting, 4),
+        "plots": list(trained.plots),
+    }
+
+
+def _show(name: str, recipe: Recipe, trained: Trained, folder: Path) -> None:
+    """Print the result of a run.
+
+    Args:
+        name: Name of the variant, or empty.
+        recipe: Recipe of the run.
+        trained: Result of the run.
+        folder: Folder of the run.
+    """
+    from training.log import read_log
+    from training.objectives.registry import OBJECTIVES
+
+    prefix = f"{name}: " if name else ""
+    for task, number in trained.unusable.items():
+        if number:
+            tell(f"{prefix}{task}: {number:,} records gave no example")
+    found = {entry["step"]: entry["validation"] for entry in read_log(folder) if entry.get("validation")}
+    if found:
+        marks = {min(found): "first", max(found): "last", trained.chosen: "chosen"}
+        steps = sorted(step for step in marks if step in found)
+        rows = [
+            [task.name, OBJECTIVES[task.objective].measure, *(f"{found[step][task.name]:.4f}" for step in steps)]
+            for task in recipe.tasks
+            if task.name in found[trained.chosen]
+        ]
+        head = ["validation", "measure", *(f"step {step:,} ({marks[step]})" for step in steps)]
+        for line in aligned([head, *rows]):
+            tell(line)
+    tell(f"{prefix}Waiting for data took {trained.waiting:.1%} of the time.")
+    plots = " and ".join(trained.plots)
+    drawn = f", drawn in {plots}." if plots else "; they are not drawn without matplotlib."
+    tell(f"{prefix}Losses by step are in {folder / 'log.jsonl'}{drawn}")
+    if trained.folder:
+        tell(f"{prefix}The model is in {trained.folder} (step {trained.chosen:,} of {trained.steps:,}).")
+    else:
+        tell(f"{prefix}Stopped after {trained.steps:,} of {trained.total:,} steps; add --resume to go on.")
+
+
+def _show_prepared(examples: Mapping[str, Mapping[str, tuple[int, int]]], folder: Path, *, as_json: bool) -> None:
+    """Print the numbers of training and validation examples, by variant and task."""
+    if as_json:
+        documents = {
+            name: {task: {"train": train, "validation": held} for task, (train, held) in tasks.items()}
+            for name, tasks in examples.items()
+        }
+        say_json(documents.get("", {"variants": documents}))
+        return
+    for name, tasks in examples.items():
+        for task, (train, held) in tasks.items():
+            prefix = f"{name}: {task}" if name else task
+            tell(f"{prefix}: {train:,} examples for training, {held:,} for validation")
+        place = folder / name
+        tell(f"The data of the run are in {place}; train with: ses train {place / 'recipe.json'} --output {place}")
+
+
+def _show_variants(results: Mapping[str, Trained | None]) -> None:
+    """Print the validation measures of all variants, one per line, or the progress of unfinished ones."""
+    tasks = list(dict.fromkeys(task for result in results.values() if result for task in result.measures))
+    rows = []
+    for name, result in results.items():
+        if result is None or result.folder is None:
+            done = f"{result.steps:,} of {result.total:,} steps" if result else "not started"
+            rows.append([name, f"{done}; add --resume"])
+        else:
+            measures = (result.measures.get(task) for task in tasks)
+            rows.append([name, f"step {result.chosen:,}", *("" if one is None else f"{one:.4f}" for one in measures)])
+    tell()
+    for line in aligned([["variant", "", *tasks], *rows]):
+        tell(line)

@@ -194,7 +194,7 @@ def test_what_no_family_here_can_run_is_left_to_others(config):
 @pytest.mark.parametrize("key", SIZES)
 def test_a_size_is_a_whole_number_from_one(key):
     for wrong in (0, -1, 2.0, "2", True, None):
-        with pytest.raises(InputError, match=f"c gives no whole number for {key}; fetch the model again"):
+        with pytest.raises(InputError, match=f"{key} in c is not a whole number above 0; fetch the model again"):
             read_network(Path("c"), SIZES | {"model_type": "bert", key: wrong}, "cls", normalize=False)
     assert read_network(Path("c"), SIZES | {"model_type": "bert", key: 1}, "cls", normalize=False)
 

@@ -262,7 +262,7 @@ def test_what_its_own_card_may_not_say(own, message, folder):
         ("config.json", "[" * 100_000, "config.json can't be read as JSON ("),
         ("config.json", "[]", "config.json doesn't hold what a model folder's config.json does"),
         ("config.json", "{}", "names no model_type; fetch the complete model."),
-        ("config.json", '{"model_type": "bert"}', "config.json gives no whole number for hidden_size;"),
+        ("config.json", '{"model_type": "bert"}', "config.json is not a whole number above 0;"),
         ("tokenizer.json", "[1]", "tokenizer.json doesn't hold what a model folder's tokenizer.json does"),
         ("tokenizer_config.json", "no", "tokenizer_config.json can't be read as JSON ("),
         ("modules.json", "{}", "modules.json doesn't hold what a model folder's modules.json does"),

@@ -87,4 +87,8 @@ def test_the_command_writes_clusters_and_measures_them(tmp_path):
     score = b_cubed([row[3] for row in rows], ["".join(found[row[0]]) for row in rows])
     assert told["b_cubed"] == {"precision": score.precision, "recall": score.recall, "f1": pytest.approx(score.f1)}
     assert "4 papers in 2 blocks: 3 authors" in ses(tmp_path, *given, "--threshold", 0.3).stdout
-    fails(ses(tmp_path, *given, "--threshold", 3), 2, "no distance of 3; give --threshold from 0 to 2")
+    fails(
+        ses(tmp_path, *given, "--threshold", 3),
+        2,
+        "The threshold must be between 0 and 2, and is 3; give --threshold from 0 to 2",
+    )

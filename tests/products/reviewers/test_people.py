@@ -94,7 +94,7 @@ def test_a_table_of_reviewers(tmp_path):
         ("name,x\nAda,1\n", "no column reviewer; it has: name, x"),
         ("reviewer,name\n", "has no reviewers"),
         ("reviewer,name\n ,x\n", "line 2: the reviewer has no id"),
-        ("reviewer,capacity\nr,two\n", "the capacity 'two' is no whole number"),
+        ("reviewer,capacity\nr,two\n", "the capacity 'two' is not a whole number"),
     ):
         table.write_text(text)
         with pytest.raises(InputError, match=message):

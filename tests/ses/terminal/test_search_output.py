@@ -66,7 +66,7 @@ def test_size_0_prints_facets_alone(home):
     assert titles(words) == []
     assert "Nothing found" not in words.stdout
     assert "journal: Nature (1)" in words.stdout
-    assert "2 candidates (2 by lexical)" in words.stdout
+    assert "2 candidates (2 by words)" in words.stdout
 
 
 def test_quiet_prints_hits_alone_and_verbose_tells_times(home):

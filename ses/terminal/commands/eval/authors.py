@@ -7,15 +7,12 @@ from typing import Any
 
 import rich_click as click
 
-from ses.terminal.commands.eval.sources import show, vector_options, vector_source
+from ses.terminal.commands.eval.sources import data_option, show, vector_options, vector_source
 
 
 @click.command()
-@click.option(
-    "--data",
-    required=True,
-    type=click.Path(path_type=Path),
-    help="Folder of S2AND's data sets, or file of papers with authors in JSON lines, whose full names are the truth.",
+@data_option(
+    "Folder of S2AND's data sets, or file of papers with authors in JSON lines, whose full names are the truth."
 )
 @click.option(
     "--method",
@@ -33,12 +30,7 @@ from ses.terminal.commands.eval.sources import show, vector_options, vector_sour
     help="Number of blocks from a file of papers: the largest ones with up to 60 signatures.",
 )
 @vector_options
-def authors(
-    data: Path,
-    method: str,
-    blocks: int,
-    **options: Any,
-) -> None:
+def authors(data: Path, method: str, blocks: int, **options: Any) -> None:
     """Group papers with one author's name by their true author: B-cubed precision, recall and F1.
 
     Only the papers' vectors are used. S2AND's own numbers, such as SciRepEval's, come from a system that also learns

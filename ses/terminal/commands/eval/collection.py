@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
@@ -11,7 +10,7 @@ import rich_click as click
 from corpora.errors import InputError
 from corpora.registry import CORPORA
 from eval.trec.topics import DEFAULT_FIELDS, FIELDS
-from ses.terminal.options import together
+from ses.terminal.options import PATH, together
 
 if TYPE_CHECKING:
     from ses.evaluation.collection import Collection
@@ -20,11 +19,7 @@ if TYPE_CHECKING:
 collection_options = together(
     click.option("--data", metavar="DIR", help="Folder in BEIR's form, or irds:ID of ir_datasets."),
     click.option("--split", default="test", show_default=True, help="Name of the judgments in a BEIR folder."),
-    click.option(
-        "--topics",
-        type=click.Path(path_type=Path),
-        help="File of queries, instead of --data: TREC's XML, JSON lines or TSV.",
-    ),
+    click.option("--topics", type=PATH, help="File of queries, instead of --data: TREC's XML, JSON lines or TSV."),
     click.option(
         "--topic-field",
         "topic_fields",
@@ -32,17 +27,25 @@ collection_options = together(
         type=click.Choice(FIELDS),
         help=f"Part of XML topics to search for; repeatable [default: {', '.join(DEFAULT_FIELDS)}].",
     ),
-    click.option("--qrels", type=click.Path(path_type=Path), help="File of judgments, in TREC's or BEIR's form."),
+    click.option("--qrels", type=PATH, help="File of judgments, in TREC's or BEIR's form."),
     click.option("--corpus", metavar="NAME", help=f"Corpus of the papers: {', '.join(CORPORA)}."),
-    click.option(
-        "--path", "paths", multiple=True, type=click.Path(path_type=Path), help="Place of the papers; repeatable."
-    ),
+    click.option("--path", "paths", multiple=True, type=PATH, help="Place of the papers; repeatable."),
     click.option(
         "--rounds",
         metavar="FIRST-LAST",
         help="Use the TREC judgments of these rounds only, without papers that were judged before: "
         "4.5-5 for TREC-COVID's Round 5.",
     ),
+)
+measures_option = click.option(
+    "--measure",
+    "measures",
+    multiple=True,
+    metavar="NAME",
+    help="Name of a measure, such as nDCG@10, MAP, P@5; repeatable [default: nDCG@10, MAP, Recall@100, MRR@10].",
+)
+drop_same_id_option = click.option(
+    "--drop-same-id", is_flag=True, help="Leave out hits whose id is the query's, where queries are papers themselves."
 )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
+from ses.terminal.options import PATH, json_option
 from ses.terminal.results import say_json
 
 if TYPE_CHECKING:
@@ -16,12 +17,10 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("runs", nargs=-1, required=True, metavar="RUN RUN [RUN...]", type=click.Path(path_type=Path))
-@click.option("--qrels", type=click.Path(path_type=Path), help="File of judgments, in TREC's or BEIR's form.")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN RUN [RUN...]", type=PATH)
+@click.option("--qrels", type=PATH, help="File of judgments, in TREC's or BEIR's form.")
 @click.option(
-    "--data",
-    type=click.Path(path_type=Path),
-    help="Folder in BEIR's form, instead of --qrels; its texts are shown, and its ids checked.",
+    "--data", type=PATH, help="Folder in BEIR's form, instead of --qrels; its texts are shown, and its ids checked."
 )
 @click.option("--split", default="test", show_default=True, help="Name of the judgments in --data.")
 @click.option(
@@ -48,15 +47,9 @@ if TYPE_CHECKING:
     help="Number of draws for tests and intervals.",
 )
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Seed of the draws.")
-@click.option("--report", type=click.Path(path_type=Path), help="File to write: .md, .html with plots, .tex or .json.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
-def compare(
-    runs: tuple[Path, ...],
-    top: int,
-    report: Path | None,
-    as_json: bool,  # noqa: FBT001 - click passes flags so
-    **options: Any,
-) -> None:
+@click.option("--report", type=PATH, help="File to write: .md, .html with plots, .tex or .json.")
+@json_option
+def compare(*, runs: tuple[Path, ...], top: int, report: Path | None, as_json: bool, **options: Any) -> None:
     """Compare TREC run files: which queries changed, by how much, and whether this may be chance.
 
     The first run is the baseline of the others. The p-values are those of the paired randomization test and the

@@ -7,13 +7,11 @@ from typing import Any
 
 import rich_click as click
 
-from ses.terminal.commands.eval.sources import vector_options
+from ses.terminal.commands.eval.sources import data_option, show, vector_options, vector_source
 
 
 @click.command()
-@click.option(
-    "--data", required=True, type=click.Path(path_type=Path), help="JSON lines of papers with labels, plain or packed."
-)
+@data_option("JSON lines of papers with labels, plain or packed.")
 @click.option(
     "--label",
     default="label",
@@ -60,7 +58,8 @@ def miread(
     fewest: int,
     clusters: tuple[int, ...],
     seeds: int,
-    by_field: bool,  # noqa: FBT001 - click passes flags so
+    *,
+    by_field: bool,
     **options: Any,
 ) -> None:
     """Measure vectors as MIReAD's paper does: a linear probe, clusters, and pairs of papers that share a label.
@@ -70,7 +69,6 @@ def miread(
     """
     from eval.files.labelled import read_labelled
     from eval.miread import evaluate_miread
-    from ses.terminal.commands.eval.sources import show, vector_source
 
     papers = read_labelled(data, label=label, split=split_field, fewest=fewest)
     source = vector_source(options)

@@ -9,8 +9,13 @@ import rich_click as click
 
 from search_plugin.fusion.fusions import DEFAULT_FUSION, FUSIONS, RANKED
 from search_plugin.request import MAX_WINDOW, Mode
-from ses.terminal.commands.eval.collection import collection_options, open_collection
-from ses.terminal.options import engine_options, model_options
+from ses.terminal.commands.eval.collection import (
+    collection_options,
+    drop_same_id_option,
+    measures_option,
+    open_collection,
+)
+from ses.terminal.options import PATH, engine_options, model_options, settings_of
 from ses.terminal.results import say_json, tell
 
 
@@ -31,32 +36,22 @@ from ses.terminal.results import say_json, tell
     help=f"Fusion of the hybrid mode; repeatable: {', '.join(FUSIONS)}, or {RANKED}@K with the rank constant K "
     f"[default: {DEFAULT_FUSION}].",
 )
-@click.option("--tuned", type=click.Path(path_type=Path), help="File of settings that `ses eval tune` fitted.")
+@click.option("--tuned", type=PATH, help="File of settings that `ses eval tune` fitted.")
 @click.option(
     "--depth",
     type=click.IntRange(1, MAX_WINDOW),
     metavar="N",
     help="Number of hits of a query and of each leg [default: 100, or as deep as a measure looks].",
 )
-@click.option(
-    "--measure",
-    "measures",
-    multiple=True,
-    metavar="NAME",
-    help="Name of a measure, such as nDCG@10, MAP, P@5; repeatable [default: nDCG@10, MAP, Recall@100, MRR@10].",
-)
+@measures_option
 @click.option(
     "--run", "runs", type=click.Path(path_type=Path, file_okay=False), help="Folder for the TREC run files, one a mode."
 )
-@click.option(
-    "--drop-same-id", is_flag=True, help="Leave out hits whose id is the query's, where queries are papers themselves."
-)
-@click.option(
-    "--report", "file", type=click.Path(path_type=Path), help="File to write: .md, .html with plots, .tex or .json."
-)
+@drop_same_id_option
+@click.option("--report", "file", type=PATH, help="File to write: .md, .html with plots, .tex or .json.")
 @model_options
 @engine_options
-def retrieval(runs: Path | None, file: Path | None, as_json: bool, **options: Any) -> None:  # noqa: FBT001 - click passes flags so
+def retrieval(*, runs: Path | None, file: Path | None, as_json: bool, **options: Any) -> None:
     """Index a collection (or bring its index up to date), run its judged queries and score them.
 
     Measures are computed by trec_eval's code, with 95 % confidence intervals over queries.
@@ -70,7 +65,6 @@ def retrieval(runs: Path | None, file: Path | None, as_json: bool, **options: An
     from ses.evaluation.collection import index_collection
     from ses.evaluation.retrieval import EXACT, evaluate_collection, make_runs_folder, seconds_of
     from ses.settings import load_settings
-    from ses.terminal.arguments import settings_of
     from ses.terminal.progress import progress_on_stderr
 
     settings = load_settings(**settings_of(options))

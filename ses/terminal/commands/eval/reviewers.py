@@ -8,7 +8,7 @@ from typing import Any
 import rich_click as click
 
 from corpora.errors import InputError, require
-from ses.terminal.commands.eval.sources import output_options, show, vector_options, vector_source
+from ses.terminal.commands.eval.sources import data_option, output_options, show, vector_options, vector_source
 
 PROTOCOLS = ("scirepeval", "cof", "unipr", "openreview")
 
@@ -22,12 +22,9 @@ _aggregate = click.option(
 
 
 @click.command()
-@click.option(
-    "--data",
-    required=True,
-    type=click.Path(path_type=Path),
-    help="A folder in SciRepEval's layout (test_hard_qrel.jsonl, test_soft_qrel.jsonl, reviewer_metadata.jsonl, "
-    "metadata.jsonl) or CoF's.",
+@data_option(
+    "A folder in SciRepEval's layout (test_hard_qrel.jsonl, test_soft_qrel.jsonl, reviewer_metadata.jsonl, "
+    "metadata.jsonl) or CoF's."
 )
 @click.option(
     "--protocol", default="scirepeval", show_default=True, type=click.Choice(PROTOCOLS), help="Rules to match by."
@@ -50,12 +47,7 @@ _aggregate = click.option(
 )
 @output_options
 def reviewers(
-    data: Path,
-    protocol: str,
-    aggregate: str,
-    embeddings: tuple[str, ...],
-    named: tuple[str, ...],
-    **options: Any,
+    data: Path, protocol: str, aggregate: str, embeddings: tuple[str, ...], named: tuple[str, ...], **options: Any
 ) -> None:
     """Match papers with reviewers: P@5 and P@10 with soft and hard judgments.
 
@@ -71,7 +63,7 @@ def reviewers(
     from products.reviewers.rules import MATCHINGS, openreview
     from ses.evaluation.factors import Factor, find_factors
     from ses.settings import load_settings
-    from ses.terminal.arguments import settings_of
+    from ses.terminal.options import settings_of
 
     if aggregate != "max" and protocol != "openreview":
         raise InputError("--aggregate is for --protocol openreview: leave it out, or add that.")
@@ -97,9 +89,7 @@ def reviewers(
 
 
 @click.command("gold-standard")
-@click.option(
-    "--data", required=True, type=click.Path(path_type=Path), help="The data set, unpacked or as the tar archive."
-)
+@data_option("The data set, unpacked or as the tar archive.")
 @_aggregate
 @click.option(
     "--factors",

@@ -7,16 +7,11 @@ from typing import Any
 
 import rich_click as click
 
-from ses.terminal.commands.eval.sources import vector_options
+from ses.terminal.commands.eval.sources import data_option, show, vector_options, vector_source
 
 
 @click.command()
-@click.option(
-    "--data",
-    required=True,
-    type=click.Path(path_type=Path),
-    help="SciDocs' folder data: mag, mesh, coview, coread, cite, cocite and the papers' metadata.",
-)
+@data_option("SciDocs' folder data: mag, mesh, coview, coread, cite, cocite and the papers' metadata.")
 @click.option(
     "--task",
     "tasks",
@@ -28,19 +23,13 @@ from ses.terminal.commands.eval.sources import vector_options
     "--split", default="test", show_default=True, help="Name of the split: test, or val to choose a model by."
 )
 @vector_options
-def scidocs(
-    data: Path,
-    tasks: tuple[str, ...],
-    split: str,
-    **options: Any,
-) -> None:
+def scidocs(data: Path, tasks: tuple[str, ...], split: str, **options: Any) -> None:
     """Measure vectors by SciDocs: two classifications (macro F1) and four rankings (MAP, nDCG).
 
     As in its own harness, papers without a vector get zeros in a classification and are left out of a ranking; the
     output counts them. The recommendation task, which trains a model on clicks, is left out, as in SciRepEval.
     """
     from eval.scidocs import SciDocs, evaluate_scidocs
-    from ses.terminal.commands.eval.sources import show, vector_source
 
     folder = SciDocs(data)
     source = vector_source(options)

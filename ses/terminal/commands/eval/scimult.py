@@ -9,7 +9,8 @@ import rich_click as click
 
 from corpora.errors import InputError
 from encoders.models.formats import Similarity
-from ses.terminal.commands.eval.sources import vector_options
+from ses.terminal.commands.eval.sources import data_option, show, vector_options, vector_source
+from ses.terminal.options import PATH
 
 if TYPE_CHECKING:
     from eval.outcome import Outcome
@@ -19,12 +20,7 @@ TASKS = ("classification", "links", "search")
 
 
 @click.command()
-@click.option(
-    "--data",
-    required=True,
-    type=click.Path(path_type=Path),
-    help="A folder of SciMult's sets, such as classification_fine with its Geography_papers_test.json.",
-)
+@data_option("A folder of SciMult's sets, such as classification_fine with its Geography_papers_test.json.")
 @click.option("--task", required=True, type=click.Choice(TASKS), help="Task of the sets in the folder.")
 @click.option(
     "--set",
@@ -40,17 +36,12 @@ TASKS = ("classification", "links", "search")
 )
 @click.option(
     "--label-embeddings",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="FILE",
     help="Vectors of the labels, where their ids may be those of papers too.",
 )
 @vector_options
-def scimult(
-    data: Path,
-    task: str,
-    sets: tuple[str, ...],
-    **options: Any,
-) -> None:
+def scimult(data: Path, task: str, sets: tuple[str, ...], **options: Any) -> None:
     """Measure vectors by SciMult's evaluations, without any training.
 
     Classification ranks labels by their descriptions (recall at 20, 50 and 100, with and without label matching; F1
@@ -58,7 +49,6 @@ def scimult(
     ranks the corpus (nDCG@10), or judged candidates in the sets Search and TRECCOVID_SciRepEval.
     """
     from eval.scimult.data import find_sets
-    from ses.terminal.commands.eval.sources import show, vector_source
 
     known = find_sets(data)
     if unknown := [name for name in sets if name not in known]:

@@ -6,37 +6,30 @@ from pathlib import Path
 
 import rich_click as click
 
+from ses.terminal.commands.eval.collection import drop_same_id_option, measures_option
+from ses.terminal.options import PATH, json_option
 from ses.terminal.results import say_json
 
 
 @click.command()
-@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option(
-    "--qrels", required=True, type=click.Path(path_type=Path), help="File of judgments, in TREC's or BEIR's form."
-)
-@click.option(
-    "--measure",
-    "measures",
-    multiple=True,
-    metavar="NAME",
-    help="Name of a measure, such as nDCG@10, MAP, P@5; repeatable [default: nDCG@10, MAP, Recall@100, MRR@10].",
-)
+@click.argument("runs", nargs=-1, required=True, type=PATH)
+@click.option("--qrels", required=True, type=PATH, help="File of judgments, in TREC's or BEIR's form.")
+@measures_option
 @click.option(
     "--rounds",
     metavar="FIRST-LAST",
     help="Only the judgments of these rounds, without the papers judged before: 4.5-5 for TREC-COVID's Round 5.",
 )
-@click.option(
-    "--drop-same-id", is_flag=True, help="Leave out hits whose id is the query's, where queries are papers themselves."
-)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+@drop_same_id_option
+@json_option
 def score(
     runs: tuple[Path, ...],
     qrels: Path,
     measures: tuple[str, ...],
     rounds: str | None,
-    drop_same_id: bool,  # noqa: FBT001 - click passes flags so
-    as_json: bool,  # noqa: FBT001
+    *,
+    drop_same_id: bool,
+    as_json: bool,
 ) -> None:
     """Measure TREC run files by trec_eval's code, with 95 % confidence intervals over queries.
 

@@ -7,16 +7,11 @@ from typing import Any
 
 import rich_click as click
 
-from ses.terminal.commands.eval.sources import show, vector_options, vector_source
+from ses.terminal.commands.eval.sources import data_option, show, vector_options, vector_source
 
 
 @click.command()
-@click.option(
-    "--data",
-    required=True,
-    type=click.Path(path_type=Path),
-    help="CSV files with title, abstract and label_included: one, a folder of them, or a tar archive.",
-)
+@data_option("CSV files with title, abstract and label_included: one, a folder of them, or a tar archive.")
 @click.option(
     "--seeds",
     default=1,
@@ -29,13 +24,7 @@ from ses.terminal.commands.eval.sources import show, vector_options, vector_sour
 )
 @click.option("--random-seed", default=0, show_default=True, type=click.IntRange(min=0), help="Seed of the draws.")
 @vector_options
-def screening(
-    data: Path,
-    seeds: int,
-    draws: int,
-    random_seed: int,
-    **options: Any,
-) -> None:
+def screening(data: Path, seeds: int, draws: int, random_seed: int, **options: Any) -> None:
     """Screen for systematic reviews: rank the candidates by similarity to a few included papers.
 
     Prints average precision, the work saved over sampling at 95 % recall, and recall after 10, 20 and 50 % of the

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from ses.terminal.options import model_options, together
+from ses.terminal.options import PATH, F, json_option, model_options, settings_of, together
 from ses.terminal.results import say_json
 
 if TYPE_CHECKING:
     from eval.outcome import Outcome
     from ses.evaluation.vectors import VectorSource
 
+
+def data_option(text: str) -> Callable[[F], F]:
+    """Return a decorator that adds the required option `--data`, with its help."""
+    return click.option("--data", required=True, type=PATH, help=text)
+
+
 output_options = together(
     model_options,
-    click.option(
-        "--report", "report_file", type=click.Path(path_type=Path), help="Write a report: .md, .html, .tex or .json."
-    ),
-    click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else."),
+    click.option("--report", "report_file", type=PATH, help="Write a report: .md, .html, .tex or .json."),
+    json_option,
 )
 vector_options = together(
     click.option(
@@ -38,7 +41,6 @@ def vector_source(options: Mapping[str, Any]) -> VectorSource:
     from eval.reports.registry import check_report
     from ses.evaluation.vectors import vector_source as source_of
     from ses.settings import load_settings
-    from ses.terminal.arguments import settings_of
 
     if options.get("report_file"):
         check_report(options["report_file"])
@@ -58,7 +60,7 @@ def show(
         outcomes: The outcomes, by the label of their rows.
         sources: Sources of the vectors.
         about: More facts; paths among the values are those of data, and `factors` has the source of each factor.
-        heading: What the labels are.
+        heading: Name of the column of labels.
         options: Options of the command, with those of `output_options` among them.
     """
     from rich.console import Console

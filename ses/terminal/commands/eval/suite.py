@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from corpora.errors import InputError
-from ses.terminal.options import runtime_options
+from ses.terminal.options import PATH, json_option, runtime_options
 from ses.terminal.results import say_json, tell
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("name")
-@click.option("--data", type=click.Path(path_type=Path), help="The folder of the suite's data; smoke needs none.")
+@click.option("--data", type=PATH, help="The folder of the suite's data; smoke needs none.")
 @click.option(
     "--manifest",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     help="Run only the entries whose name contains this text; repeatable [default: all].",
 )
 @runtime_options
-@click.option("--report", "file", type=click.Path(path_type=Path), help="Write a report: .md, .html, .tex or .json.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+@click.option("--report", "file", type=PATH, help="Write a report: .md, .html, .tex or .json.")
+@json_option
 def suite(
     *,
     name: str,

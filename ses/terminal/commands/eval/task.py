@@ -12,6 +12,7 @@ from corpora.errors import SesError
 from encoders.models.formats import Format
 from ses.terminal.commands.eval.sources import command_words, vector_options, vector_source
 from ses.terminal.messages import message_of
+from ses.terminal.options import PATH
 from ses.terminal.results import say_json, tell
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ _USES: Mapping[Use, str] = {
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=PATH)
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option(
     "--data",
@@ -40,14 +41,7 @@ _USES: Mapping[Use, str] = {
 )
 @vector_options
 @click.pass_context
-def task(
-    context: click.RichContext,
-    /,
-    file: Path,
-    names: tuple[str, ...],
-    data: Path | None,
-    **options: Any,
-) -> None:
+def task(context: click.RichContext, /, file: Path, names: tuple[str, ...], data: Path | None, **options: Any) -> None:
     """Run tasks of SciRepEval's task FILE: those NAMEd, or all whose data exist.
 
     Papers are embedded in the format of each task: CLF, RGN, PRX, or QRY and PRX for search. In DIR/CONFIG, or

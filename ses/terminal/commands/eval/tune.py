@@ -9,7 +9,7 @@ import rich_click as click
 
 from corpora.errors import InputError, require
 from ses.terminal.commands.eval.collection import collection_options, open_collection
-from ses.terminal.options import engine_options, model_options
+from ses.terminal.options import engine_options, model_options, settings_of
 from ses.terminal.results import say_json, tell
 
 
@@ -37,13 +37,14 @@ from ses.terminal.results import say_json, tell
 @model_options
 @engine_options
 def tune(
+    *,
     output: Path,
     test_split: str | None,
     measure: str,
     folds: int,
-    bm25: bool,  # noqa: FBT001 - click passes flags so
+    bm25: bool,
     seed: int,
-    as_json: bool,  # noqa: FBT001 - click passes flags so
+    as_json: bool,
     **options: Any,
 ) -> None:
     """Fit hybrid search on judged queries (give --split train or dev): title's boost, fusion, weights, rank constant.
@@ -60,7 +61,6 @@ def tune(
     from ses.evaluation.collection import index_collection
     from ses.evaluation.tuning import tune_search
     from ses.settings import load_settings
-    from ses.terminal.arguments import settings_of
     from ses.terminal.progress import progress_on_stderr
 
     settings = load_settings(**settings_of(options))

@@ -340,5 +340,5 @@ def test_a_page_says_that_the_engine_joined_the_legs():
 
     joined = Page("papers", "q", "hybrid", "rrf", "engine", (), 12, 7, {}, None, {})
     assert _footer(joined).startswith("12 candidates (joined by engine) in index papers")
-    assert "(5 by lexical)" in _footer(replace(joined, joined_by="ses", found={"lexical": 5}))
+    assert "(5 by words)" in _footer(replace(joined, joined_by="ses", found={"lexical": 5}))
     assert joined.to_dict()["joined_by"] in get_args(Join)

@@ -3,7 +3,7 @@
 import pytest
 
 from corpora.errors import InputError
-from ses.terminal.arguments import parse_columns
+from ses.terminal.options import parse_columns
 
 
 def test_columns_are_read_by_attribute():
