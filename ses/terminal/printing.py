@@ -131,7 +131,7 @@ def _footer(page: Page) -> str:
 
 
 def _found_by(found: Mapping[str, int]) -> Iterator[str]:
-    """Yield how many papers each leg found; several vector legs are told apart by their task formats."""
+    """Yield how many papers each leg found; several vector legs are named by their task formats."""
     for leg, count in found.items():
         if leg == LEXICAL:
             yield f"{count:,} by words"
