@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from corpora.paper import Record
 from encoders.models.formats import Format
-from search_plugin.contract.fields import Field
-from search_plugin.contract.schema import Bm25, Quantization
+from search_plugin.contract.schema import Bm25, Field, Quantization
 
 if TYPE_CHECKING:
     from encoders.models.card import ModelCard

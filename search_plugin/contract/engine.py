@@ -12,11 +12,10 @@ from corpora.custom import FieldValue
 from corpora.errors import InputError
 from corpora.paper import Paper
 from search_plugin.contract.diagnosis import Diagnosis
-from search_plugin.contract.fields import Field
 from search_plugin.contract.legs import Facets, Listing, Ranking, Scored
 from search_plugin.contract.ordering import Sort
 from search_plugin.contract.plan import Counting, Plan
-from search_plugin.contract.schema import Bm25, IndexSchema
+from search_plugin.contract.schema import Bm25, Field, IndexSchema
 from search_plugin.contract.tree import Filter
 
 if TYPE_CHECKING:

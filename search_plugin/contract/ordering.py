@@ -11,7 +11,7 @@ from datetime import date
 from corpora.custom import FieldValue
 from corpora.dates import first_day
 from corpora.errors import InputError
-from search_plugin.contract.fields import ALIASES, PAPER_FIELDS, Field
+from search_plugin.contract.schema import ALIASES, PAPER_FIELDS, Field
 
 TITLE = "title"
 LONGEST_KEY = 200

@@ -14,7 +14,7 @@ from itertools import product
 
 from corpora.dates import first_day
 from corpora.paper import Paper
-from search_plugin.contract.fields import PAPER_FIELDS, Field, find_field
+from search_plugin.contract.schema import PAPER_FIELDS, Field, find_field
 from search_plugin.contract.tree import (
     RELATIONS,
     Alike,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, cast
 
 from corpora.errors import InputError
-from search_plugin.contract.fields import PAPER_FIELDS, Field
+from search_plugin.contract.schema import PAPER_FIELDS, Field
 from search_plugin.contract.tree import Filter, all_of
 
 if TYPE_CHECKING:

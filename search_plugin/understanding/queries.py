@@ -14,7 +14,7 @@ from typing import Literal
 
 from corpora.custom import FieldKind
 from corpora.errors import InputError
-from search_plugin.contract.fields import ALIASES, PAPER_FIELDS, Field, find_field
+from search_plugin.contract.schema import ALIASES, PAPER_FIELDS, Field, find_field
 from search_plugin.contract.tree import MAX_DEPTH, And, Filter, Not, Or, Says
 from search_plugin.filters.parse import parse_filter, quoted
 from search_plugin.words.languages import DEFAULT_LANGUAGE

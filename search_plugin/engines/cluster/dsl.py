@@ -11,14 +11,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from corpora.errors import InputError
-from search_plugin.contract.fields import PAPER_FIELDS
+from search_plugin.contract.schema import PAPER_FIELDS
 from search_plugin.contract.tree import Alike, And, Compare, Exists, Filter, Not, OneOf, Or, Says, Value, unresolved
 from search_plugin.engines.cluster.dialect import TEXT, QueryBody, enclosed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from search_plugin.contract.fields import Field
+    from search_plugin.contract.schema import Field
     from search_plugin.contract.tree import Operator
 
     Known = Mapping[str, Field]

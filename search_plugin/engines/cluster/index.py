@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.paper import Paper
 from search_plugin.contract.engine import Document, Refused
-from search_plugin.contract.fields import Field
 from search_plugin.contract.legs import Facets, Listing
-from search_plugin.contract.schema import Bm25, IndexSchema
+from search_plugin.contract.schema import Bm25, Field, IndexSchema
 from search_plugin.contract.trace import note
 from search_plugin.contract.values import checked
 from search_plugin.engines.cluster import bulk, facets, queries

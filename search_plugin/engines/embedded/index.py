@@ -20,9 +20,8 @@ from search_plugin.contract.values import checked
 from search_plugin.engines.embedded import derived, writing
 from search_plugin.engines.embedded.checksums import sealed, unsealed
 from search_plugin.engines.embedded.errors import explained, explains_errors, reads_stored
-from search_plugin.engines.embedded.facets import column_paths, count_facets, counted, spelled
 from search_plugin.engines.embedded.files import PAPERS, Appended, Files, folder_bytes
-from search_plugin.engines.embedded.legs import listing, run_legs
+from search_plugin.engines.embedded.legs import column_paths, count_facets, counted, listing, run_legs, spelled
 from search_plugin.engines.embedded.queries import named, resembling, rows_of, word_counts
 from search_plugin.engines.embedded.records import Stored, encoded, with_values
 from search_plugin.engines.embedded.snapshot import Snapshot
@@ -33,10 +32,10 @@ if TYPE_CHECKING:
 
     from corpora.custom import FieldValue
     from corpora.paper import Paper
-    from search_plugin.contract.fields import Field
     from search_plugin.contract.legs import Listing, Ranking, Scored
     from search_plugin.contract.ordering import Sort
     from search_plugin.contract.plan import Counting, Plan
+    from search_plugin.contract.schema import Field
     from search_plugin.contract.tree import Filter
 
 _NAME = "facts.json"

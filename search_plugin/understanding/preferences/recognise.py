@@ -14,9 +14,8 @@ from search_plugin.filters.matching import ANYTHING
 from search_plugin.understanding.meaning import Meaning, Preference, described
 from search_plugin.understanding.preferences.authors import recognise_author
 from search_plugin.understanding.preferences.frequency import has_papers, is_term
-from search_plugin.understanding.preferences.numbers import read_numbers
+from search_plugin.understanding.preferences.numbers import read_numbers, read_years, year_at_an_end
 from search_plugin.understanding.preferences.venues import read_venue
-from search_plugin.understanding.preferences.years import read_years, year_at_an_end
 from search_plugin.words.terms import terms_of
 
 MOST_PAPERS = 1_000

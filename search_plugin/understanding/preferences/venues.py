@@ -18,7 +18,7 @@ from search_plugin.filters.matching import word_like
 from search_plugin.filters.parse import quoted
 from search_plugin.understanding.meaning import Preference
 from search_plugin.understanding.preferences.frequency import rare_words
-from search_plugin.understanding.preferences.years import YEAR
+from search_plugin.understanding.preferences.numbers import YEAR
 from search_plugin.words.terms import folded
 
 MOST_WORDS = 12

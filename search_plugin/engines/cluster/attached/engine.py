@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from corpora.errors import InputError, NotFoundError, UnavailableError
 from search_plugin.contract.engine import check_index_name
-from search_plugin.contract.fields import PAPER_FIELDS
+from search_plugin.contract.schema import PAPER_FIELDS
 from search_plugin.engines.cluster.attached.attachment import (
     HASH,
     NAMESPACE,

@@ -13,7 +13,7 @@ from corpora.custom import custom_value
 from corpora.errors import InputError
 from corpora.paper import Accepted, Rejected, is_empty
 from corpora.readers.index import value_at
-from search_plugin.contract.fields import ALIASES, IDENTIFIER_FIELDS, PAPER_FIELDS, Field
+from search_plugin.contract.schema import ALIASES, IDENTIFIER_FIELDS, PAPER_FIELDS, Field
 
 if TYPE_CHECKING:
     from corpora.custom import FieldKind, FieldValue

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.errors import UnavailableError
 from search_plugin.contract.diagnosis import Diagnosis, Finding, IndexDiagnosis, collected, human_bytes
-from search_plugin.engines.cluster.diagnosis.indexes import check_attached, check_index
-from search_plugin.engines.cluster.diagnosis.questions import Questions, dig, whole
+from search_plugin.engines.cluster.diagnosis.indexes import Questions, check_attached, check_index, dig, whole
 from search_plugin.engines.cluster.opensearch import HYBRID_PLUGIN, PLUGIN
 
 if TYPE_CHECKING:
