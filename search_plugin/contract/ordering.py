@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
+from corpora.cleaning import first_day
 from corpora.custom import FieldValue
-from corpora.dates import first_day
 from corpora.errors import InputError
 from search_plugin.contract.schema import ALIASES, PAPER_FIELDS, Field
 

@@ -20,7 +20,7 @@ from functools import lru_cache, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corpora.dates import first_day
+from corpora.cleaning import first_day
 from search_plugin.contract import tree
 from search_plugin.engines.embedded.derived import Derived, deriving, newest
 from search_plugin.engines.embedded.errors import reads_stored

@@ -14,9 +14,8 @@ from corpora.writing import replacing
 from search_plugin.contract import diagnosis
 from search_plugin.contract.diagnosis import Diagnosis, Finding, IndexDiagnosis, collected, human_bytes, missing_vectors
 from search_plugin.contract.engine import Index, check_index_name
-from search_plugin.engines.embedded.checksums import sealed, unsealed
 from search_plugin.engines.embedded.errors import explained, failure
-from search_plugin.engines.embedded.files import folder_bytes
+from search_plugin.engines.embedded.files import folder_bytes, sealed, unsealed
 from search_plugin.engines.embedded.index import (
     EmbeddedIndex,
     Facts,
@@ -258,8 +257,8 @@ def diagnose_index(
 def _check_files(index: EmbeddedIndex) -> Iterator[Finding]:
     if changed := index.damaged():
         more = f" and {len(changed) - _NAMED:,} more" if len(changed) > _NAMED else ""
-        told = f"Files of the index {index.name} changed after they were written ({', '.join(changed[:_NAMED])}{more})"
-        yield Finding(trouble=f"{told}; index again with <fresh>.")
+        problem = f"Files of the index {index.name} changed after they were written"
+        yield Finding(trouble=f"{problem} ({', '.join(changed[:_NAMED])}{more}); index again with <fresh>.")
 
 
 def _check_derived(index: EmbeddedIndex, lock: AbstractContextManager[None]) -> Iterator[Finding]:
@@ -267,16 +266,16 @@ def _check_derived(index: EmbeddedIndex, lock: AbstractContextManager[None]) -> 
     damaged = index.damaged_derived()
     if not damaged:
         return
-    told = ", ".join(f"{path.name}: {why}" for path, why in damaged.items())
+    reasons = ", ".join(f"{path.name}: {why}" for path, why in damaged.items())
     try:
         with lock:
             index.derive_again(damaged)
     except (InputError, UnavailableError) as error:
-        told = f"Derived files of the index {index.name} are damaged ({told}) and can't be made again"
-        yield Finding(trouble=f"{told}: {error.marked}")
+        problem = f"Derived files of the index {index.name} are damaged ({reasons}) and can't be made again"
+        yield Finding(trouble=f"{problem}: {error.marked}")
     else:
         names = [path.name for path in damaged]
-        yield Finding("derived_again", names, f"damaged derived files were made again ({told})")
+        yield Finding("derived_again", names, f"damaged derived files were made again ({reasons})")
 
 
 def _is_written(lock: AbstractContextManager[None]) -> bool:

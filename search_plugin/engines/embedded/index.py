@@ -18,9 +18,8 @@ from search_plugin.contract.legs import Facets
 from search_plugin.contract.schema import Bm25, IndexSchema, from_stored, to_stored
 from search_plugin.contract.values import checked
 from search_plugin.engines.embedded import derived, writing
-from search_plugin.engines.embedded.checksums import sealed, unsealed
 from search_plugin.engines.embedded.errors import explained, explains_errors, reads_stored
-from search_plugin.engines.embedded.files import PAPERS, Appended, Files, folder_bytes
+from search_plugin.engines.embedded.files import PAPERS, Appended, Files, folder_bytes, sealed, unsealed
 from search_plugin.engines.embedded.legs import column_paths, count_facets, counted, listing, run_legs, spelled
 from search_plugin.engines.embedded.queries import named, resembling, rows_of, word_counts
 from search_plugin.engines.embedded.records import Stored, encoded, with_values
@@ -59,9 +58,9 @@ def read_facts(folder: Path) -> Facts:
 
 def write_facts(folder: Path, facts: Facts) -> None:
     """Write the facts of a generation."""
-    told = {"begun": to_stored(facts.begun), "schema": to_stored(facts.schema), "source": facts.source}
+    content = {"begun": to_stored(facts.begun), "schema": to_stored(facts.schema), "source": facts.source}
     with replacing(folder / _NAME, locked=True) as part:
-        part.write_bytes(sealed(told))
+        part.write_bytes(sealed(content))
 
 
 WORDS_FOLDER = "words"

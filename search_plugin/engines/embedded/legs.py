@@ -125,17 +125,17 @@ def count_facets(words: Words, searcher: Any, counting: Counting) -> Facets:
 
     plan = counting.plan
     query = among(words, counting.found)
-    told = f"the {plan.window} nearest papers"
+    description = f"the {plan.window} nearest papers"
     if plan.order:
-        query, told = (to_tantivy(plan.filter, words) if plan.filter else Query.all_query()), LISTED
+        query, description = (to_tantivy(plan.filter, words) if plan.filter else Query.all_query()), LISTED
     elif plan.words:
         matched = matching(words, searcher, plan)
         if plan.filter:
             matched = both(matched, to_tantivy(plan.filter, words))
         query = either([matched, query])
-        told = "papers that hold a word of the query" + (f", and {told}" if plan.vectors else "")
+        description = "papers that hold a word of the query" + (f", and {description}" if plan.vectors else "")
     matches, counts = counted(searcher, query, column_paths(counting.fields), counting.size)
-    return Facets(matches, told, {field: tuple(counts[field]) for field in counting.fields})
+    return Facets(matches, description, {field: tuple(counts[field]) for field in counting.fields})
 
 
 def column_paths(fields: Iterable[str]) -> dict[str, str]:
@@ -158,10 +158,10 @@ def counted(
             name: {"terms": {"field": fields[name], "size": most, "segment_size": 1 << 30}}
             for name, most in ask.items()
         }
-        told = searcher.aggregate(query, {**wanted, "row": {"value_count": {"field": "row"}}})
-        total = int(told["row"]["value"])
+        reply = searcher.aggregate(query, {**wanted, "row": {"value_count": {"field": "row"}}})
+        total = int(reply["row"]["value"])
         for name, most in list(ask.items()):
-            buckets = told[name]["buckets"]
+            buckets = reply[name]["buckets"]
             # tantivy does not define the order of values with equal counts: all ties must be fetched.
             if len(buckets) == most and buckets[-1]["doc_count"] == buckets[size - 1]["doc_count"]:
                 ask[name] = most * 8

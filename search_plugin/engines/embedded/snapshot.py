@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from search_plugin.contract.engine import Remembered
 from search_plugin.contract.tree import Not
 from search_plugin.engines.embedded import columns, titles, vectors
 from search_plugin.engines.embedded.columns import passing
@@ -14,7 +15,6 @@ from search_plugin.engines.embedded.files import LOG, NOTHING, ROWS, vectors_fil
 from search_plugin.engines.embedded.queries import among, from_row, rows_of, to_tantivy
 from search_plugin.engines.embedded.records import Stored, damaged_record, from_record, id_of
 from search_plugin.engines.embedded.words import META
-from search_plugin.engines.remembered import Remembered
 
 if TYPE_CHECKING:
     import numpy as np

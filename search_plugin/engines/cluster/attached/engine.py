@@ -91,8 +91,8 @@ class AttachingEngine(ClusterEngine):
         found = self.attachments(check_index_name(name))
         if not found:
             known = ", ".join(sorted(one.name for one in self.attachments("*")))
-            told = f"choose one of {known}" if known else "attach one first"
-            raise NotFoundError(f"No index {name!r} of {self.url} is attached", told)
+            hint = f"choose one of {known}" if known else "attach one first"
+            raise NotFoundError(f"No index {name!r} of {self.url} is attached", hint)
         return found[0]
 
     def attach(self, wanted: Wanted, schema: IndexSchema) -> Attachment:

@@ -66,8 +66,8 @@ def find_places(mappings: Mapping[str, Any], fields: Mapping[str, str], target: 
         name = given.strip().lower()
         name = ALIASES.get(name) or IDENTIFIER_FIELDS.get(name, name)
         if name in _TAKEN or name in (place.name for place in found):
-            told = _TAKEN.get(name, f"The field {name} is given twice")
-            raise InputError(f"{told}; leave one {given}={path} out.")
+            problem = _TAKEN.get(name, f"The field {name} is given twice")
+            raise InputError(f"{problem}; leave one {given}={path} out.")
         found.append(_place(mappings, name, path, target))
     return tuple(found)
 

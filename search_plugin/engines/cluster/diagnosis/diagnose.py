@@ -185,8 +185,8 @@ def _health(examined: Examined) -> Iterator[Finding]:
     yield Finding("name", name)
     yield Finding("status", status, f"cluster {name}: {status or 'health unknown'}")
     if status == "red" and not any(dig(index.details, "shards").get("unassigned") for index in examined.indexes):
-        told = f"The cluster {name} is red: indexes of others lack shards"
-        yield Finding(trouble=f"{told}; GET /_cluster/allocation/explain says why.")
+        problem = f"The cluster {name} is red: indexes of others lack shards"
+        yield Finding(trouble=f"{problem}; GET /_cluster/allocation/explain says why.")
 
 
 def _plugins(examined: Examined) -> Iterator[Finding]:
@@ -298,8 +298,8 @@ def diagnose(
     indexes = (*own, *(check_attached(questions, dialect, attachment) for attachment in attachments))
     faiss = frozenset(generation.name for generation in generations if _uses_faiss(generation))
     nodes = read_nodes(dig(questions.ask("/_nodes/stats/os,jvm,fs", filter_path=FILTER)))
-    told = dig(questions.ask("/_cluster/settings", include_defaults=True, flat_settings=True))
-    settings = {**dig(told, "defaults"), **dig(told, "persistent"), **dig(told, "transient")}
+    reply = dig(questions.ask("/_cluster/settings", include_defaults=True, flat_settings=True))
+    settings = {**dig(reply, "defaults"), **dig(reply, "persistent"), **dig(reply, "transient")}
     examined = Examined(questions, dialect, indexes, faiss, nodes, settings)
     findings = [finding for check in CHECKS for finding in check(examined)]
     troubles = [*(trouble for index in indexes for trouble in index.troubles), *questions.refused]

@@ -146,16 +146,16 @@ def check_shards(name: str, shards: Shards) -> Iterator[Finding]:
 
 def plain_reason(explanation: Mapping[str, Any]) -> str:
     """Return, as a clause, why a shard is unassigned and what to do, from a `_cluster/allocation/explain` reply."""
-    if told := _STATES.get(str(explanation.get("can_allocate", ""))):
-        return told
+    if explained := _STATES.get(str(explanation.get("can_allocate", ""))):
+        return explained
     refusing = {
         str(decider.get("decider"))
         for node in explanation.get("node_allocation_decisions") or ()
         for decider in node.get("deciders", ())
         if decider.get("decision") == "NO"
     }
-    if told := next((_DECIDERS[name] for name in _DECIDERS if name in refusing), ""):
-        return told
+    if explained := next((_DECIDERS[name] for name in _DECIDERS if name in refusing), ""):
+        return explained
     failed = dig(explanation, "unassigned_info").get("details")
     reason = " ".join(str(failed or explanation.get("allocate_explanation") or "the cluster does not say why").split())
     return f"{reason[:300].rstrip('.')}; GET /_cluster/allocation/explain says more"
@@ -168,7 +168,7 @@ def counted(count: int, noun: str) -> str:
 
 _MOST_READ = 20_000
 """Documents of an attached index that are read to see why they have no vectors."""
-_MOST_TOLD = 3
+_MOST_SHOWN = 3
 
 
 def check_index(questions: Questions, dialect: Dialect, name: str, generations: Sequence[Generation]) -> IndexDiagnosis:
@@ -183,15 +183,15 @@ def check_index(questions: Questions, dialect: Dialect, name: str, generations: 
     )
     if published is None:
         return index
-    told = f"the index {name} in {questions.cluster.url}"
+    what = f"the index {name} in {questions.cluster.url}"
     try:
-        check_open(published.settings, physical_name(name, published.number), told)
+        check_open(published.settings, physical_name(name, published.number), what)
     except UnavailableError as error:
         return index.plus(Finding(trouble=error.marked))
     schema, changed = None, ""
     try:
-        schema = schema_of(published.mappings, f"The{told[3:]}")
-        check_unchanged(published.mappings, published.settings, schema, dialect, told)
+        schema = schema_of(published.mappings, f"The{what[3:]}")
+        check_unchanged(published.mappings, published.settings, schema, dialect, what)
     except UnavailableError as error:
         changed = error.marked
     index = index.plus(Finding("mapping_unchanged", not (schema and changed), trouble=changed))
@@ -299,14 +299,14 @@ def _check_lacking(index: AttachedIndex, lacking: int, documents: int) -> Iterat
     with closing(index.lacking(_MOST_READ)) as records:
         reasons = [record.reason.rstrip(".") for record in records if isinstance(record, Rejected)]
     if reasons:
-        told = "; ".join(sorted(set(reasons))[:_MOST_TOLD])
-        line = f"documents that are no papers, so that no update gives them a vector: {len(reasons):,} ({told})"
+        shown = "; ".join(sorted(set(reasons))[:_MOST_SHOWN])
+        line = f"documents that are no papers, so that no update gives them a vector: {len(reasons):,} ({shown})"
         yield Finding("no_papers", len(reasons), line)
     if late := lacking - len(reasons):
         read = documents if index.companion else lacking
         rest = ", which lists those that are no papers" if read > _MOST_READ else ""
-        told = f"In the attached index {index.name}, {late:,} of {documents:,} documents have no vector"
-        yield Finding(trouble=f"{told}; attach it with <update>{rest}.")
+        problem = f"In the attached index {index.name}, {late:,} of {documents:,} documents have no vector"
+        yield Finding(trouble=f"{problem}; attach it with <update>{rest}.")
 
 
 _BYTES_A_DIMENSION: Mapping[Quantization, Fraction] = {
