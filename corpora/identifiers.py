@@ -69,13 +69,7 @@ _ARXIV_DOI = "10.48550/arxiv."
 
 
 class FoundIdentifier(NamedTuple):
-    """An identifier in a text.
-
-    Attributes:
-        kind: Kind of the identifier, as in `Paper.identifiers`.
-        value: Value in its normal form.
-        span: Begin and end in the text, with prefix or address.
-    """
+    """An identifier in a text: its kind, its normal form, and where it begins and ends, with prefix or address."""
 
     kind: str
     value: str

@@ -192,10 +192,10 @@ def make_request(
     """Make a request from the user's input: the same in Python, on the command line and over HTTP.
 
     Args:
-        query: As the user typed it (docs/guide/queries.md).
+        query: Text as the user typed it (docs/guide/queries.md).
         tuned: Fitted settings; values given by the user override them.
-        fields: Of the index (`IndexSchema.fields`), which a filter may name.
-        language: Of the index.
+        fields: Fields of the index (`IndexSchema.fields`), which a filter may name.
+        language: Language of the index.
         literal: Whether to take the query as plain words, without operators.
         **given: The options of `PageOptions`; None, an empty text and an empty list count as not given.
 

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from corpora.progress import Progress
     from encoders.models.model import Model
     from encoders.text_encoder import TextEncoder
-    from indexer.job import IndexJob
-    from indexer.report import IndexReport
+    from indexer.job import IndexJob, IndexReport
     from products.kept import Kept
     from products.topics import Projection, Topics
     from search_plugin.contract.engine import Engine, Index

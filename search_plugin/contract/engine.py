@@ -107,15 +107,10 @@ class Index(Protocol):
         """Return how many papers hold each of some words in title or abstract, compared by stem."""
 
     def resembling(self, terms: Sequence[str], distance: int, size: int) -> Sequence[Paper]:
-        """Return papers whose title or abstract holds a term like one of some terms, in any order.
+        """Return papers, at most `size`, whose title or abstract holds a term like one of some terms, in any order.
 
-        Args:
-            terms: Terms as they are indexed; the first letter has to be the same.
-            distance: Maximum number of edits, 1 or 2; to swap two neighbours is one.
-            size: Maximum number of papers.
-
-        Returns:
-            The papers, with at least their titles and abstracts.
+        Terms are given as they are indexed, and their first letter has to be the same. `distance` is the maximum number
+        of edits, 1 or 2; to swap two neighbours is one. The papers have at least their titles and abstracts.
         """
 
     def remembered(self, key: str, find: Callable[[], str]) -> str:
@@ -214,19 +209,10 @@ class Engine(Protocol):
         """
 
     def copy(self, name: str, to: str, done: Callable[[int], None]) -> Index:
-        """Copy the published generation of an index, and publish it as the first one of another index.
+        """Copy the published generation of an index, and publish it as the first one of the index `to`, which has none.
 
-        Args:
-            name: Name of the index.
-            to: Name of the copy, which has no published generation.
-            done: Receives how many more papers were copied.
-
-        Returns:
-            The copy.
-
-        Raises:
-            NotFoundError: If there is no index to copy.
-            UnavailableError: If the copy is not whole; then nothing of it is left.
+        `done` receives how many more papers were copied. Raises `NotFoundError` if there is no index to copy, and
+        `UnavailableError` if the copy is not whole; then nothing of it is left.
         """
 
     def discard(self, index: Index) -> None:

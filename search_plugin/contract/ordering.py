@@ -22,11 +22,9 @@ _BETWEEN_WORDS = re.compile(r"[\W_]+")
 
 @dataclass(frozen=True, slots=True)
 class Sort:
-    """An order of papers; those without a value come last in both directions, and equal ones are ordered by id.
+    """An order of papers by their titles, or by a field of numbers or dates.
 
-    Attributes:
-        field: `title`, or a field of numbers or dates.
-        descending: Whether the largest value comes first.
+    Papers without a value come last in both directions, and equal ones are ordered by id.
     """
 
     field: str

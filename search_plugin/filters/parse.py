@@ -28,15 +28,8 @@ def parse_filter(text: str, fields: Sequence[Field] = PAPER_FIELDS) -> Filter:
 
     A year or a month as a date means all its days: `published > 2020-03` starts in April.
 
-    Args:
-        text: The expression, as a user wrote it.
-        fields: The fields of the index.
-
-    Returns:
-        The filter, its fields under the schema's names.
-
-    Raises:
-        InputError: If it can't be read; the message says where, what was expected, and shows a right one.
+    The filter names fields as the schema does. Raises `InputError` if the expression can't be read; the message says
+    where, what was expected, and shows a right one.
     """
     from lark import UnexpectedInput
 

@@ -290,17 +290,10 @@ class Token:
 
 
 def scan(text: str, field_named: Callable[[str], str], note: Callable[[str], None]) -> list[Token]:
-    """Split a query into its parts; whatever has no other meaning is a word.
+    """Split a query into its parts, in order; whatever has no other meaning is a word.
 
-    There may be brackets that don't pair and operators without operands.
-
-    Args:
-        text: The query.
-        field_named: Returns the name of the field that a name means, or an empty string.
-        note: Takes a sentence about what could not be read.
-
-    Returns:
-        The parts in order.
+    There may be brackets that don't pair and operators without operands. `field_named` returns the name of the field
+    that a name means, or an empty string. `note` takes a sentence about what could not be read.
     """
     tokens: list[Token] = []
     at, glued = 0, False

@@ -231,16 +231,10 @@ def _key(value: object) -> int:
 def passing(
     where: tree.Filter, parts: Sequence[Columns], count: int, saying: Callable[[tree.Filter], np.ndarray]
 ) -> np.ndarray:
-    """Return which rows match a filter.
+    """Return which rows match a filter, bool (count,); undefined for rows without a paper.
 
-    Args:
-        where: The filter.
-        parts: Columns of all rows; a field without a column has no values.
-        count: Number of rows.
-        saying: Does the same for filters of words alone, which have no columns.
-
-    Returns:
-        bool (count,); undefined for rows without a paper.
+    `parts` are the columns of all rows; a field without a column has no values. `saying` does the same for filters of
+    words alone, which have no columns.
     """
     import numpy as np
 

@@ -81,13 +81,7 @@ NOTHING = -1
 
 @dataclass(frozen=True, slots=True)
 class Lengths:
-    """How much of each file is committed.
-
-    Attributes:
-        rows: Versions of papers.
-        papers: Bytes of their records.
-        vectors: Vectors by field.
-    """
+    """How much of each file is committed: versions of papers, bytes of their records, and vectors by field."""
 
     rows: int
     papers: int
@@ -99,7 +93,7 @@ class Appended:
     """What one commit appends.
 
     Attributes:
-        rows: Of `Files.row_type`.
+        rows: Rows, an array of `Files.row_type`.
         papers: Their records, one after another.
         vectors: float32 (count, dimension) by field.
     """

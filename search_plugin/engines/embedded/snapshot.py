@@ -97,14 +97,10 @@ class Snapshot:
         return self._matrices[field]
 
     def owners(self, field: str) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return which papers the vectors of a field are of.
+        """Return the papers that the vectors of a field belong to.
 
-        Args:
-            field: Name of the vector field.
-
-        Returns:
-            For each vector the row of its paper, int32 (vectors,), -1 if no current paper has it; and whether one
-            has, bool (vectors,), or None if all have one.
+        These are, for each vector, the row of its paper, int32 (vectors,), -1 if no current paper has it; and whether
+        one has, bool (vectors,), or None if all have one.
         """
         if field not in self._owners:
             owners = self._owners_of(field)

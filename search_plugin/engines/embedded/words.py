@@ -139,8 +139,8 @@ class Words:
 
     Attributes:
         folder: Folder of the index.
-        index: tantivy's.
-        schema: tantivy's.
+        index: Index of tantivy.
+        schema: Schema of tantivy.
         kinds: Kinds of the fields, by name.
         prepare: Separates the words of a text.
         split: Returns the words of a prepared text, one for each position.

@@ -204,12 +204,7 @@ _NONE: Synonyms = {}
 
 
 class Expanded(NamedTuple):
-    """A query's words in two parts.
-
-    Attributes:
-        plain: The words with one spelling.
-        notions: All others.
-    """
+    """A query's words in two parts: the words with one spelling, and all others."""
 
     plain: str
     notions: tuple[Notion, ...]

@@ -51,7 +51,7 @@ class YearRead:
     """Years that a query names.
 
     Attributes:
-        preference: For the papers of these years.
+        preference: Preference for the papers of these years.
         topic: The other words; empty if there are none.
         sure: Whether they can only be when papers were published.
         term: A bare year with the word before it, which may be a term, such as "disease 2019"; else empty.

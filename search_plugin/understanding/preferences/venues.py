@@ -65,7 +65,7 @@ class VenueRead:
     """A venue that a query names.
 
     Attributes:
-        preference: For its papers; None if only a note names it.
+        preference: Preference for its papers; None if only a note names it.
         topic: The other words.
         note: What the user should know instead of a preference; empty for nothing.
     """
@@ -77,13 +77,7 @@ class VenueRead:
 
 @dataclass(frozen=True, slots=True)
 class _Segment:
-    """The first or the last words of a query.
-
-    Attributes:
-        typed: The words as they stand there.
-        topic: The other words.
-        words: The words of the name, folded.
-    """
+    """The first or last words of a query as they stand there, the other words, and the words of the name, folded."""
 
     typed: str
     topic: str
