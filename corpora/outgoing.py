@@ -65,14 +65,10 @@ def json_text(document: bytes) -> str:
 
 
 def aligned(rows: Sequence[Sequence[str]], text_columns: int | None = None) -> list[str]:
-    """Return rows of cells as lines, in columns that are as wide as their longest cell.
+    """Return rows of cells as lines, in columns that are as wide as their longest cell, without blanks at the end.
 
-    Args:
-        rows: The rows, the header among them; a row may lack its last cells.
-        text_columns: How many columns, from the left, are set to the left, and the others to the right; None for all.
-
-    Returns:
-        One line per row, without blanks at its end.
+    The header is among the rows, and a row may lack its last cells. `text_columns` says how many columns, from the
+    left, are set to the left, and the others to the right; None for all.
     """
     widths = [max(map(len, column)) for column in zip_longest(*rows, fillvalue="")]
     left = len(widths) if text_columns is None else text_columns

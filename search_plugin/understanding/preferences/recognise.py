@@ -53,16 +53,11 @@ _OTHER_NAMES = {
 
 
 def recognise(index: Index, meaning: Meaning, where: Filter | None) -> Meaning:
-    """Find the author, the venue, the years and the type of publication that a query names.
+    """Find the author, the venue, the years and the type of publication that a query without identifiers names.
 
-    Args:
-        index: The index that is searched.
-        meaning: The query, without identifiers.
-        where: A filter of exact comparisons that all papers must match.
-
-    Returns:
-        The topic, and preferences for the papers to rank first; the same if the query names nothing. Without a topic,
-        an author's papers are looked up, and all other papers are left to a listing.
+    All papers must match `where`, a filter of exact comparisons. Returns the topic, and preferences for the papers to
+    rank first; the same meaning if the query names nothing. Without a topic, an author's papers are looked up, and all
+    other papers are left to a listing.
     """
     found = read_numbers(index, meaning)
     found = _with_years(index, found) if found.topic else found
