@@ -24,9 +24,8 @@ from encoders.encoder import load_encoder
 from encoders.models.formats import Format
 from encoders.registry import DEFAULT_MODEL
 from search_plugin.contract.engine import Document, Index
-from search_plugin.contract.fields import Field
 from search_plugin.contract.plan import Plan, VectorClause
-from search_plugin.contract.schema import IndexSchema, paper_vector
+from search_plugin.contract.schema import Field, IndexSchema, paper_vector
 from search_plugin.contract.tree import Filter
 from search_plugin.engines.embedded.queries import ranking
 from search_plugin.engines.embedded.vectors import read_lists

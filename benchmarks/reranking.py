@@ -54,7 +54,7 @@ def plain(legs: Legs, fusion: str, window: int) -> list[Fused]:
 
 
 def complete(legs: Legs, fusion: str, window: int) -> list[Fused]:
-    """Fuse all scores of those papers, as `search_plugin.ranking.rerankers.complete` does."""
+    """Fuse all scores of those papers, as `search_plugin.ranking.stages.complete` does."""
     found = {hit.id for hits in legs.values() for hit in hits[:window]}
     return get_fusion(fusion)({leg: [hit for hit in hits if hit.id in found] for leg, hits in legs.items()}, {})
 

@@ -15,16 +15,9 @@ def sha256_of(path: Path) -> str:
 
 
 def data_hash(path: Path) -> str:
-    """Return the SHA-256 of a file, or of the names and SHA-256s of all files of a folder.
+    """Return the SHA-256, 64 hex digits, of a file, or of the names and SHA-256s of all files of a folder.
 
-    Args:
-        path: The file or folder.
-
-    Returns:
-        64 hex digits.
-
-    Raises:
-        InputError: If it doesn't exist or can't be read.
+    Raises `InputError` if it doesn't exist or can't be read.
     """
     try:
         if not path.is_dir():

@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal, Never, get_args
 
-from corpora.cleaning import flag_of, text_of, texts_of
-from corpora.dates import normal_date
+from corpora.cleaning import flag_of, normal_date, text_of, texts_of
 from corpora.errors import InputError
 from corpora.plain import Unreadable
 

@@ -23,8 +23,8 @@ def written(hint: str, write: Callable[[str, str | None], str]) -> str:
     return _SETTING.sub(lambda found: write(found[1], found[2]), hint)
 
 
-def some(names: Sequence[object], most: int = 5) -> str:
-    """Return the first of some names, for a sentence, and how many more there are."""
+def short_list(names: Sequence[object], most: int = 5) -> str:
+    """Return the first names of a list, for a sentence, and how many more there are."""
     rest = f" and {len(names) - most:,} more" if len(names) > most else ""
     return ", ".join(map(str, names[:most])) + rest
 

@@ -1,4 +1,4 @@
-"""Identifiers of papers as people and files write them: in addresses, with prefixes, or bare.
+"""Identifiers of papers as people and files write them (in addresses, with prefixes, or bare), and links made of them.
 
 DOIs: ISO 26324 (a prefix `10.` and a registrant, a slash, any characters; case does not count). arXiv: its identifier
 scheme, from April 2007 on `yymm.number`, before that `archive/yymmnnn`; arXiv registers `10.48550/arXiv.` and the
@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
-from urllib.parse import unquote
+from typing import NamedTuple, Protocol
+from urllib.parse import quote, unquote
 
 from corpora.aliases import IDENTIFIERS
 from corpora.cleaning import texts_of
@@ -69,13 +69,7 @@ _ARXIV_DOI = "10.48550/arxiv."
 
 
 class FoundIdentifier(NamedTuple):
-    """An identifier in a text.
-
-    Attributes:
-        kind: Kind of the identifier, as in `Paper.identifiers`.
-        value: Value in its normal form.
-        span: Begin and end in the text, with prefix or address.
-    """
+    """An identifier in a text: its kind, its normal form, and where it begins and ends, with prefix or address."""
 
     kind: str
     value: str
@@ -188,3 +182,41 @@ def _trimmed(doi: str) -> str:
             surplus[doi[end - 1]] -= 1
         end -= 1
     return doi[:end]
+
+
+_RESOLVERS = {
+    "arxiv": "https://arxiv.org/abs/{}",
+    "pmid": "https://pubmed.ncbi.nlm.nih.gov/{}/",
+    "pmc": "https://pmc.ncbi.nlm.nih.gov/articles/{}/",
+}
+"""Addresses by kind of identifier, in the order in which they are tried."""
+
+_UNQUOTED = "/:;()@!$&'*+,=~"
+
+
+class Identified(Protocol):
+    """What a link is made of; a `Paper` is one."""
+
+    @property
+    def identifiers(self) -> tuple[str, ...]:
+        """Names of the paper as `kind:value`."""
+
+    @property
+    def url(self) -> str:
+        """Its own address."""
+
+
+def identifier_of(paper: Identified, kind: str) -> str:
+    """Return a paper's first identifier of a kind, without the kind; empty where there is none."""
+    return next((one.removeprefix(f"{kind}:") for one in paper.identifiers if one.startswith(f"{kind}:")), "")
+
+
+def link_of(paper: Identified) -> str:
+    """Return a link to a paper: by its DOI, its own address, or another identifier; empty where there is none."""
+    if doi := identifier_of(paper, "doi"):
+        return f"https://doi.org/{quote(doi, safe=_UNQUOTED)}"
+    # A corpus may hold addresses of any scheme, also such as run a script.
+    if paper.url.startswith(("https://", "http://")):
+        return quote(paper.url, safe=f"{_UNQUOTED}?#[]%")
+    found = ((address, identifier_of(paper, kind)) for kind, address in _RESOLVERS.items())
+    return next((address.format(quote(value, safe=_UNQUOTED)) for address, value in found if value), "")

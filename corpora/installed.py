@@ -1,9 +1,11 @@
-"""Which packages are installed."""
+"""Which packages are installed, and functions whose modules are imported at the first call."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
 
 from corpora.errors import UnavailableError
 
@@ -29,3 +31,15 @@ def installed_version(package: str) -> str | None:
         return version(package)
     except PackageNotFoundError:
         return None
+
+
+def deferred(module: str, name: str) -> Callable[..., Any]:
+    """Return a function that calls a module's function and imports the module at the first call.
+
+    So a registry can list functions at no cost.
+    """
+
+    def call(*args: Any, **given: Any) -> Any:
+        return getattr(import_module(module), name)(*args, **given)
+
+    return call

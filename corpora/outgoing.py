@@ -2,15 +2,17 @@
 
 Control characters (C0, C1) move cursors and hide text. The bidirectional embeddings, overrides and isolates of Unicode
 (UAX #9) show text in another order than it has, as in "Trojan Source" (Boucher and Anderson 2023). What scripts need
-stays: joiners, and the marks that only say which way a neighbour is written.
+stays: joiners, and the marks that only say which way a neighbour is written. Papers as HTML, which notebooks show, are
+made here too.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from itertools import zip_longest
+from typing import Any
 
 _BIDI = "\u202a-\u202e\u2066-\u2069"
 _UNSAFE = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDI}\ud800-\udfff]")
@@ -63,14 +65,10 @@ def json_text(document: bytes) -> str:
 
 
 def aligned(rows: Sequence[Sequence[str]], text_columns: int | None = None) -> list[str]:
-    """Return rows of cells as lines, in columns that are as wide as their longest cell.
+    """Return rows of cells as lines, in columns that are as wide as their longest cell, without blanks at the end.
 
-    Args:
-        rows: The rows, the header among them; a row may lack its last cells.
-        text_columns: How many columns, from the left, are set to the left, and the others to the right; None for all.
-
-    Returns:
-        One line per row, without blanks at its end.
+    The header is among the rows, and a row may lack its last cells. `text_columns` says how many columns, from the
+    left, are set to the left, and the others to the right; None for all.
     """
     widths = [max(map(len, column)) for column in zip_longest(*rows, fillvalue="")]
     left = len(widths) if text_columns is None else text_columns
@@ -80,3 +78,44 @@ def aligned(rows: Sequence[Sequence[str]], text_columns: int | None = None) -> l
         padded = (cell.ljust(width) if at < left else cell.rjust(width) for at, (cell, width) in enumerate(cells))
         lines.append("  ".join(padded).rstrip())
     return lines
+
+
+# `corpora.paper` imports this module, so a paper has no type here.
+
+_SHOWN = ("authors", "year", "venue", "types", "language", "fields", "identifiers", "url", "origins")
+
+
+def paper_html(paper: Any) -> str:
+    """Return a paper as HTML: its title with a link, its abstract, and a table of all that is known of it."""
+    from corpora.identifiers import link_of
+
+    mark = "<b>[retracted]</b> " if paper.retracted else ""
+    known = {"id": paper.id, **{name: getattr(paper, name) for name in _SHOWN}, **paper.extra}
+    if paper.references:
+        known["references"] = f"{len(paper.references):,}"
+    title = linked(as_html(paper.title), link_of(paper))
+    return f"<p>{mark}<b>{title}</b></p><p>{as_html(paper.abstract)}</p>{table(known)}"
+
+
+def linked(html: str, link: str) -> str:
+    """Return HTML as a link, or as it is if there is no address."""
+    return f"<a href='{as_html(link)}'>{html}</a>" if link else html
+
+
+def titled(title: str, values: Mapping[str, object]) -> str:
+    """Return a title in bold over a table of names and values; empty values are left out."""
+    return f"<p><b>{as_html(title)}</b></p>{table(values)}"
+
+
+def table(values: Mapping[str, object]) -> str:
+    """Return a table of names and values; empty values are left out."""
+    held = {name: value for name, value in values.items() if value is not None and value not in ("", ())}
+    rows = "".join(
+        f"<tr><th>{as_html(name)}</th><td>{as_html(_joined(value))}</td></tr>" for name, value in held.items()
+    )
+    return f"<table>{rows}</table>"
+
+
+def _joined(value: Any) -> str:
+    listed = isinstance(value, Iterable) and not isinstance(value, str)
+    return "; ".join(map(str, value)) if listed else str(value)

@@ -73,7 +73,7 @@ class Paper:
         return hashlib.blake2b(orjson.dumps(content), digest_size=16).hexdigest()
 
     def _repr_html_(self) -> str:
-        from corpora.notebook import paper_html
+        from corpora.outgoing import paper_html
 
         return paper_html(self)
 

@@ -16,8 +16,8 @@ class Progress(Protocol):
         """Advance by so many papers, after each batch; threads may call it. A paper may be encoded in several parts.
 
         Args:
-            papers: That are done.
-            rejected: That can't be papers.
+            papers: Number of papers that are done.
+            rejected: Number of records that can't be papers.
             block: At the beginning of a block of papers to encode: its papers, `papers` of which the cache holds.
             cost: What encoding a paper of this block costs, relative to the mean of the stage.
         """

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from corpora.deferred import deferred
 from corpora.errors import NotFoundError
+from corpora.installed import deferred
 from corpora.opening import PLAIN, Opening
 
 if TYPE_CHECKING:

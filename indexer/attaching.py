@@ -21,8 +21,7 @@ from search_plugin.engines.cluster.scan import scan_hits
 
 if TYPE_CHECKING:
     from corpora.progress import Progress
-    from indexer.job import IndexJob
-    from indexer.report import IndexReport
+    from indexer.job import IndexJob, IndexReport
     from search_plugin.engines.cluster.attached.attachment import Attachment
     from search_plugin.engines.cluster.attached.engine import AttachingEngine
 

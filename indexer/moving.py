@@ -71,10 +71,10 @@ def rebuilding(
     `IndexJob`.
     """
     schema = index.schema
-    told = f"{index.name} {index.generation} {schema.fingerprint}"
+    identity = f"{index.name} {index.generation} {schema.fingerprint}"
     return IndexJob(
         records=lambda: own_papers(index),
-        source=f"index {hashlib.blake2b(told.encode(), digest_size=16).hexdigest()}",
+        source=f"index {hashlib.blake2b(identity.encode(), digest_size=16).hexdigest()}",
         index=index.name,
         card=card,
         encoder=encoder,

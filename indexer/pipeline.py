@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 from corpora.paper import Accepted, Paper, Record, Rejected
 from corpora.progress import Progress, Silent
 from encoders.models.formats import Format
-from indexer.job import IndexJob
-from indexer.report import IndexReport
+from indexer.job import IndexJob, IndexReport
 from indexer.survey import Survey, open_survey, size_of
 from indexer.target import (
     check_papers,

@@ -39,7 +39,7 @@ class Work:
         cost: Cost of encoding a paper of the current block, relative to the mean of all.
         encoded: Number of them that were encoded.
         written: Number of them that the engine has.
-        seconds: Spent in the encoder.
+        seconds: Seconds spent in the encoder.
         stopped: Set when the run stops early.
     """
 
@@ -78,8 +78,8 @@ class Work:
         place = f"the {'index' if published else 'unfinished index'} {index}"
         kept = f"{held:,} of {self.before + self.total:,} papers are in {place}" if held else ""
         vectors = f"the vectors of about {more:,} papers are in the cache" if self.cached and more > 0 else ""
-        told = " and ".join(filter(None, (kept, vectors))) or f"nothing was written to the index {index} yet"
-        return StoppedError(f"Stopped: {told}", "index the same papers again to resume")
+        progress_made = " and ".join(filter(None, (kept, vectors))) or f"nothing was written to the index {index} yet"
+        return StoppedError(f"Stopped: {progress_made}", "index the same papers again to resume")
 
 
 @contextmanager

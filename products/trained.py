@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from corpora.custom import FieldValue
     from corpora.progress import Progress
     from search_plugin.contract.engine import Index
-    from search_plugin.contract.fields import Field
+    from search_plugin.contract.schema import Field
     from search_plugin.contract.tree import Filter
 
 

@@ -12,10 +12,10 @@ from typing import Annotated, Any, Literal, TypedDict, get_args, get_origin, get
 
 from corpora.errors import InputError
 from corpora.markup import plain_text
-from search_plugin.contract.fields import PAPER_FIELDS, Field
 from search_plugin.contract.legs import Join
 from search_plugin.contract.ordering import Sort, parse_sort
 from search_plugin.contract.plan import TITLE_BOOST, check_boost
+from search_plugin.contract.schema import PAPER_FIELDS, Field
 from search_plugin.contract.tree import Filter, all_of
 from search_plugin.fusion.boosting import Boost, parse_boost
 from search_plugin.fusion.fusions import DEFAULT_FUSION
@@ -115,7 +115,7 @@ class PageOptions(TypedDict, total=False):
         Option(
             "Rank the papers found again, by the scores of every leg for every paper",
             "NAME",
-            choices="search_plugin.ranking.rerankers:RERANKERS",
+            choices="search_plugin.ranking.stages:RERANKERS",
         ),
     ]
     join: Annotated[Join, Option("Who joins the legs of a hybrid search: ses, or the search engine itself")]
@@ -192,8 +192,8 @@ def make_request(
     """Make a request from the user's input: the same in Python, on the command line and over HTTP.
 
     Args:
-        query: The query as the user typed it (docs/guide/queries.md).
-        tuned: Fitted settings; values given by the user override them.
+            query: The query as the user typed it (docs/guide/queries.md).
+            tuned: Fitted settings; values given by the user override them.
         fields: Fields of the index (`IndexSchema.fields`), which a filter may name.
         language: Language of the index.
         literal: Whether to take the query as plain words, without operators.

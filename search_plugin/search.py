@@ -15,8 +15,7 @@ from search_plugin.filters.resolve import resolve
 from search_plugin.fusion.fusions import fusion_of
 from search_plugin.pages.page import Page
 from search_plugin.ranking.planning import SEARCHED, make_plan, plan_of, text_vector
-from search_plugin.ranking.rerankers import get_reranker
-from search_plugin.ranking.stages import STAGES
+from search_plugin.ranking.stages import STAGES, get_reranker
 from search_plugin.ranking.state import SearchState
 from search_plugin.request import MAX_QUERY, SearchRequest
 from search_plugin.understanding.foreign import foreign_language, foreign_note

@@ -41,7 +41,7 @@ _HOMES = {
     **dict.fromkeys(("experiment", "measure"), "ses.evaluation.measuring"),
     **dict.fromkeys(("Hit", "Page"), "search_plugin.pages.page"),
     "Evaluation": "ses.evaluation.result",
-    "IndexReport": "indexer.report",
+    "IndexReport": "indexer.job",
     "Library": "ses.library",
     "LoadedModel": "ses.loaded_model",
     "OpenIndex": "ses.opened",

@@ -6,7 +6,7 @@ from corpora.errors import SesError as SesError
 from corpora.errors import StoppedError as StoppedError
 from corpora.errors import UnavailableError as UnavailableError
 from corpora.paper import Paper as Paper
-from indexer.report import IndexReport as IndexReport
+from indexer.job import IndexReport as IndexReport
 from search_plugin.pages.hit import Hit as Hit
 from search_plugin.pages.page import Page as Page
 from ses.authors import AuthorClusters as AuthorClusters

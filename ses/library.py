@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from corpora.progress import Progress
     from encoders.models.model import Model
     from encoders.text_encoder import TextEncoder
-    from indexer.job import IndexJob
-    from indexer.report import IndexReport
+    from indexer.job import IndexJob, IndexReport
     from products.kept import Kept
     from products.topics import Projection, Topics
     from search_plugin.contract.engine import Engine, Index
@@ -240,7 +239,7 @@ class Library:
         Raises `InputError` if a field's name is not allowed, or the index has a field of that name and another kind.
         """
         from corpora.custom import declared
-        from search_plugin.contract.fields import custom_fields
+        from search_plugin.contract.schema import custom_fields
 
         with self._writing(name) as index:
             index.add_fields(custom_fields(declared(fields, {})[0]))
@@ -377,7 +376,7 @@ class Library:
         from indexer.job import IndexJob
         from indexer.pipeline import index_corpus
         from search_plugin.contract.engine import check_index_name
-        from search_plugin.contract.fields import custom_fields
+        from search_plugin.contract.schema import custom_fields
         from ses.papers import of_corpus, of_program
 
         require(limit is None or limit >= 1, f"A limit of {limit} leaves no paper", "give <limit> of 1 or more")

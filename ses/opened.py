@@ -316,7 +316,7 @@ class OpenIndex:
             return f"<index: {error}>"
 
     def _repr_html_(self) -> str:
-        from corpora.notebook import titled
+        from corpora.outgoing import titled
 
         index, schema = self.index, self.index.schema
         facts = {

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from corpora.progress import Progress
     from encoders.models.model import Model
     from encoders.text_encoder import TextEncoder
-    from indexer.report import IndexReport
+    from indexer.job import IndexReport
     from products.reviewers.factors import FactorBuilder
     from products.reviewers.matching import Explanation, Matched
     from products.reviewers.pool import ReviewerPool

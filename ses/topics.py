@@ -43,7 +43,7 @@ def write_topics(index: Index, topics: Topics, field: str, progress: Progress) -
     from corpora.custom import CustomField
     from products.indexed import in_blocks
     from products.topics import clean_field
-    from search_plugin.contract.fields import custom_fields
+    from search_plugin.contract.schema import custom_fields
 
     names = (clean_field(field), f"{field}_x", f"{field}_y")
     kinds = (CustomField(names[0], "keyword"), CustomField(names[1], "number"), CustomField(names[2], "number"))

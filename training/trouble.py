@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from corpora.errors import InputError, StoppedError, UnavailableError, some
+from corpora.errors import InputError, StoppedError, UnavailableError, short_list
 from training import checkpoints
 from training.batches import by_task, parts_of
 from training.data.examples import Example, read_examples
@@ -86,4 +86,4 @@ def _lines(learner: Learner, data: Sequence[Packed], number: int, examples: Sequ
     read = read_examples(task, task.train, "", data[number].manifest.labels)
     usable = (example for example in read if isinstance(example, Example))
     lines = sorted({example.line for position, example in enumerate(usable) if position in wanted})
-    return f"{task.train}, line{'s' if len(lines) > 1 else ''} {some(lines, _MOST_LINES)}"
+    return f"{task.train}, line{'s' if len(lines) > 1 else ''} {short_list(lines, _MOST_LINES)}"

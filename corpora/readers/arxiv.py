@@ -6,8 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from corpora.assembling import assemble
-from corpora.cleaning import text_of
-from corpora.dates import normal_date
+from corpora.cleaning import normal_date, text_of
 from corpora.markup import with_accents
 from corpora.opening import PLAIN, Opening
 from corpora.paper import Record, Rejected

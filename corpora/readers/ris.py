@@ -129,5 +129,5 @@ def _first(found: Mapping[str, object], *names: str) -> str:
 
 def _digest(entry: Mapping[str, object]) -> str:
     """Return an id that stays the same where the record moves in the file, empty without a title."""
-    told = "\n".join(text_of(entry[name]) for name in ("title", "authors", "year"))
-    return f"ris-{hashlib.blake2b(told.encode(errors='replace'), digest_size=8).hexdigest()}" if entry["title"] else ""
+    text = "\n".join(text_of(entry[name]) for name in ("title", "authors", "year"))
+    return f"ris-{hashlib.blake2b(text.encode(errors='replace'), digest_size=8).hexdigest()}" if entry["title"] else ""

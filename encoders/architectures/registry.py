@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from corpora.deferred import deferred
+from corpora.installed import deferred
 from encoders.architectures.foreign import ARCHITECTURE
 from encoders.architectures.network import Network
 from encoders.ops.base import Ops, Tensor

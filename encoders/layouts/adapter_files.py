@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from corpora.errors import InputError, some
+from corpora.errors import InputError, short_list
 from encoders.architectures.bert import layer_name
 from encoders.models.card import ModelCard
 from encoders.models.folder import read_json
@@ -247,6 +247,6 @@ def renamed(
         ],
     }
     if any(faults.values()):
-        reasons = " and ".join(f"{verb} {some(names)}" for verb, names in faults.items() if names)
+        reasons = " and ".join(f"{verb} {short_list(names)}" for verb, names in faults.items() if names)
         raise InputError(f"{file} doesn't fit its configuration and {base}: it {reasons}.")
     return {name: found[name] for name in today if name not in idle}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from corpora.errors import InputError, some
+from corpora.errors import InputError, short_list
 from encoders.architectures.registry import ARCHITECTURES
 from encoders.models.card import ModelCard
 from encoders.models.formats import Precision
@@ -83,8 +83,9 @@ def read_checked(model: Model, heads: Sequence[str]) -> Weights:
     missing = sorted(set(every.used) - set(weights))
     surplus = sorted(name for name in set(weights) - set(every.used) if not is_of_task_head(name))
     if missing or surplus:
-        faults = [f"lack {some(missing)}"] if missing else []
-        faults += [f"hold {some(surplus)}, which the architecture {card.architecture} does not have"] if surplus else []
+        faults = [f"lack {short_list(missing)}"] if missing else []
+        if surplus:
+            faults.append(f"hold {short_list(surplus)}, which the architecture {card.architecture} does not have")
         raise InputError(f"The weights of {card.name} don't fit its config.json: they {' and '.join(faults)}.")
     for name, rows in every.tables.items():
         if weights[name].shape != (rows, card.network.width):
@@ -96,7 +97,7 @@ def read_checked(model: Model, heads: Sequence[str]) -> Weights:
     broken = [name for name, array in used.items() if not np.isfinite(array).all()]
     if broken:
         raise InputError(
-            f"The weights of {card.name} are damaged: {some(broken)} hold values that are not numbers; "
+            f"The weights of {card.name} are damaged: {short_list(broken)} hold values that are not numbers; "
             "fetch the model again."
         )
     return used

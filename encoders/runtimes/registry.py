@@ -8,8 +8,8 @@ from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal, get_args
 
-from corpora.deferred import deferred
 from corpora.errors import InputError
+from corpora.installed import deferred
 from encoders.models.formats import Precision
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from corpora.errors import some
+from corpora.errors import short_list
 from eval.outcome import outcome_of
 from eval.reports.plots import bars
 from eval.reports.provenance import Provenance
@@ -93,7 +93,7 @@ def _missing(comparison: Comparison) -> TextTable:
     notes = [f"{name.replace('_', ' ')}: {count:,}" for name, count in comparison.counts.items()]
     for label, one in comparison.coverage.items():
         sides = {"lacks judged queries": one.missing_queries, "has queries without judgments": one.unjudged_queries}
-        notes += [f"{label} {what}: {some(ids)}" for what, ids in sides.items() if ids]
+        notes += [f"{label} {what}: {short_list(ids)}" for what, ids in sides.items() if ids]
     if any(one.missing_queries for one in comparison.coverage.values()):
         notes.append("a judged query that a run lacks counts 0 in it")
     return TextTable("What was missing", (*header, *(["not in the corpus"] if known else [])), rows, notes=tuple(notes))

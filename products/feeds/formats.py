@@ -15,7 +15,7 @@ from urllib.parse import quote
 from xml.etree import ElementTree
 
 from corpora.errors import InputError
-from corpora.links import link_of
+from corpora.identifiers import link_of
 
 if TYPE_CHECKING:
     from products.feeds.feed import FeedEntry

@@ -21,7 +21,7 @@ from corpora.errors import InputError
 from encoders.heads import read_heads
 from encoders.models.folder import read_json, write_json
 from products.trained import TrainedVectors, check_vectors, storing, write_values
-from search_plugin.contract.fields import Field
+from search_plugin.contract.schema import Field
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corpora.cleaning import texts_of
-from corpora.errors import InputError, require, some
+from corpora.errors import InputError, require, short_list
 from corpora.paper import Paper, Rejected
 from corpora.tables import open_table
 from products.reviewers.pool import ReviewerPool
@@ -140,4 +140,4 @@ def notes_on(pool: ReviewerPool, people: Mapping[str, Reviewer]) -> list[str]:
 
 def _named(reviewers: Sequence[str]) -> str:
     noun = "reviewer" if len(reviewers) == 1 else "reviewers"
-    return f"{len(reviewers):,} {noun} ({some(reviewers)})"
+    return f"{len(reviewers):,} {noun} ({short_list(reviewers)})"

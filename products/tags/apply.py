@@ -16,7 +16,7 @@ from products.tags.labels import LabelJudgments, LabelledPapers, judged_yes
 from products.tags.measures import measured
 from products.tags.tagger import Tagger
 from products.trained import check_vectors, write_values
-from search_plugin.contract.fields import Field
+from search_plugin.contract.schema import Field
 
 if TYPE_CHECKING:
     import numpy as np

@@ -6,17 +6,18 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from itertools import islice
+from threading import Lock
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from corpora.custom import FieldValue
 from corpora.errors import InputError
 from corpora.paper import Paper
 from search_plugin.contract.diagnosis import Diagnosis
-from search_plugin.contract.fields import Field
 from search_plugin.contract.legs import Facets, Listing, Ranking, Scored
 from search_plugin.contract.ordering import Sort
 from search_plugin.contract.plan import Counting, Plan
-from search_plugin.contract.schema import Bm25, IndexSchema
+from search_plugin.contract.schema import Bm25, Field, IndexSchema
 from search_plugin.contract.tree import Filter
 
 if TYPE_CHECKING:
@@ -106,15 +107,10 @@ class Index(Protocol):
         """Return how many papers hold each of some words in title or abstract, compared by stem."""
 
     def resembling(self, terms: Sequence[str], distance: int, size: int) -> Sequence[Paper]:
-        """Return papers whose title or abstract holds a term like one of some terms, in any order.
+        """Return papers, at most `size`, whose title or abstract holds a term like one of some terms, in any order.
 
-        Args:
-            terms: Terms as they are indexed; the first letter has to be the same.
-            distance: Maximum number of edits, 1 or 2; to swap two neighbours is one.
-            size: Maximum number of papers.
-
-        Returns:
-            The papers, with at least their titles and abstracts.
+        Terms are given as they are indexed, and their first letter has to be the same. `distance` is the maximum number
+        of edits, 1 or 2; to swap two neighbours is one. The papers have at least their titles and abstracts.
         """
 
     def remembered(self, key: str, find: Callable[[], str]) -> str:
@@ -213,19 +209,10 @@ class Engine(Protocol):
         """
 
     def copy(self, name: str, to: str, done: Callable[[int], None]) -> Index:
-        """Copy the published generation of an index, and publish it as the first one of another index.
+        """Copy the published generation of an index, and publish it as the first one of the index `to`, which has none.
 
-        Args:
-            name: Name of the index.
-            to: Name of the copy, which has no published generation.
-            done: Receives how many more papers were copied.
-
-        Returns:
-            The copy.
-
-        Raises:
-            NotFoundError: If there is no index to copy.
-            UnavailableError: If the copy is not whole; then nothing of it is left.
+        `done` receives how many more papers were copied. Raises `NotFoundError` if there is no index to copy, and
+        `UnavailableError` if the copy is not whole; then nothing of it is left.
         """
 
     def discard(self, index: Index) -> None:
@@ -239,3 +226,34 @@ class Engine(Protocol):
 
     def diagnose(self, name: str | None = None) -> Diagnosis:
         """Return how the engine and its indexes (or the named index only) are, without changing what they hold."""
+
+
+MOST_REMEMBERED = 20_000
+
+T = TypeVar("T")
+
+
+class Remembered(Generic[T]):
+    """What was found for some words, such as how many papers hold them; the newest `most` answers.
+
+    Threads may share it. `kept` says which answers to remember.
+    """
+
+    def __init__(self, kept: Callable[[T], object] = lambda _: True, most: int = MOST_REMEMBERED) -> None:
+        self._kept, self._most = kept, most
+        self._found: dict[str, T] = {}
+        self._lock = Lock()
+
+    def look_up(self, words: Sequence[str], find: Callable[[list[str]], Mapping[str, T]]) -> dict[str, T]:
+        """Return an answer for each word; `find` gets the words without one, if there are any."""
+        with self._lock:
+            known = {word: self._found[word] for word in words if word in self._found}
+        new = [word for word in words if word not in known]
+        if not new:
+            return known
+        found = find(new)
+        with self._lock:
+            self._found.update({word: one for word, one in found.items() if self._kept(one)})
+            for oldest in list(islice(self._found, max(0, len(self._found) - self._most))):
+                del self._found[oldest]
+        return {**known, **found}

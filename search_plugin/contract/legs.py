@@ -26,13 +26,7 @@ class Scored(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """The contribution of one leg to one hit.
-
-    Attributes:
-        rank: Position in the leg, from 1.
-        raw: The leg's own score (BM25, similarity).
-        value: The amount that fusion added to the hit's score.
-    """
+    """One leg's part in a hit: rank from 1, the leg's own score, and what fusion added to the hit's score."""
 
     rank: int
     raw: float
@@ -62,12 +56,7 @@ class Fused(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The papers of legs that an engine joined.
-
-    Attributes:
-        fused: The papers, best first, ties by id.
-        values: By id, the value of the plan's column; empty where the plan names none.
-    """
+    """The papers of legs that an engine joined, best first, ties by id; and, by id, the value of the plan's column."""
 
     fused: Sequence[Fused]
     values: Mapping[str, object] = field(default_factory=dict)
@@ -75,12 +64,7 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The first papers of those that match a filter, in an order.
-
-    Attributes:
-        ids: The papers' ids.
-        matches: How many papers match.
-    """
+    """The ids of the first papers that match a filter, in an order, and how many papers match."""
 
     ids: Sequence[str]
     matches: int

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
+from corpora.cleaning import first_day
 from corpora.custom import FieldValue
-from corpora.dates import first_day
 from corpora.errors import InputError
-from search_plugin.contract.fields import ALIASES, PAPER_FIELDS, Field
+from search_plugin.contract.schema import ALIASES, PAPER_FIELDS, Field
 
 TITLE = "title"
 LONGEST_KEY = 200
@@ -22,11 +22,9 @@ _BETWEEN_WORDS = re.compile(r"[\W_]+")
 
 @dataclass(frozen=True, slots=True)
 class Sort:
-    """An order of papers; those without a value come last in both directions, and equal ones are ordered by id.
+    """An order of papers by their titles, or by a field of numbers or dates.
 
-    Attributes:
-        field: `title`, or a field of numbers or dates.
-        descending: Whether the largest value comes first.
+    Papers without a value come last in both directions, and equal ones are ordered by id.
     """
 
     field: str

@@ -33,12 +33,7 @@ def check_boost(boost: float) -> None:
 
 
 class Spelling(NamedTuple):
-    """Another spelling of a part of a query.
-
-    Attributes:
-        text: Words that have to stand side by side.
-        weight: The weight of its score.
-    """
+    """Another spelling of a part of a query: words that have to stand side by side, and the weight of their score."""
 
     text: str
     weight: float = 1.0
@@ -46,12 +41,7 @@ class Spelling(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Notion:
-    """A part of a query, and how else papers may write it.
-
-    Attributes:
-        typed: The part as it was typed; any of its words counts.
-        others: Its other spellings.
-    """
+    """A part of a query as it was typed, of which any word counts, and its other spellings."""
 
     typed: str
     others: tuple[Spelling, ...]

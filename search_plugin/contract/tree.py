@@ -4,7 +4,7 @@ Logic is two-valued. A comparison with a missing value (None, an empty string, a
 is true; a comparison on a list is true when any element matches. Comparisons are exact, except `Alike`. A boolean that
 is not true is a missing value, so its only value is True, and "= false" is the negation of that. A date of a paper
 stands for its first day.
-`evaluate.matches` is the reference.
+`search_plugin.filters.matching.matches` is the reference.
 """
 
 from __future__ import annotations

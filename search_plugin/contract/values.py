@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from corpora.cleaning import normal_date
 from corpora.custom import LONGEST_KEYWORD, FieldKind, FieldValue
-from corpora.dates import normal_date
 from corpora.errors import InputError
 from corpora.plain import plain
-from search_plugin.contract.fields import Field
-from search_plugin.contract.schema import IndexSchema
+from search_plugin.contract.schema import Field, IndexSchema
 
 UPDATABLE = ("origins",)
 """Fields of every paper that are not part of its content."""

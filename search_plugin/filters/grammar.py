@@ -13,10 +13,10 @@ from typing import Literal, NamedTuple, cast
 
 from lark import Lark, Token, Transformer, UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
+from corpora.cleaning import first_day, last_day, normal_date
 from corpora.custom import FieldKind
-from corpora.dates import first_day, last_day, normal_date
 from corpora.errors import InputError
-from search_plugin.contract.fields import IDENTIFIER_FIELDS, Field, find_field
+from search_plugin.contract.schema import IDENTIFIER_FIELDS, Field, find_field
 from search_plugin.contract.tree import (
     MAX_DEPTH,
     Alike,

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 from itertools import product
 
-from corpora.dates import first_day
+from corpora.cleaning import first_day
 from corpora.paper import Paper
-from search_plugin.contract.fields import PAPER_FIELDS, Field, find_field
+from search_plugin.contract.schema import PAPER_FIELDS, Field, find_field
 from search_plugin.contract.tree import (
     RELATIONS,
     Alike,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, cast
 
 from corpora.errors import InputError
-from search_plugin.contract.fields import PAPER_FIELDS, Field
+from search_plugin.contract.schema import PAPER_FIELDS, Field
 from search_plugin.contract.tree import Filter, all_of
 
 if TYPE_CHECKING:
@@ -28,15 +28,8 @@ def parse_filter(text: str, fields: Sequence[Field] = PAPER_FIELDS) -> Filter:
 
     A year or a month as a date means all its days: `published > 2020-03` starts in April.
 
-    Args:
-        text: The expression, as a user wrote it.
-        fields: The fields of the index.
-
-    Returns:
-        The filter, its fields under the schema's names.
-
-    Raises:
-        InputError: If it can't be read; the message says where, what was expected, and shows a right one.
+    The filter names fields as the schema does. Raises `InputError` if the expression can't be read; the message says
+    where, what was expected, and shows a right one.
     """
     from lark import UnexpectedInput
 

@@ -20,12 +20,7 @@ _CLOSE = 0.6
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A filter of exact comparisons, and what the user should know about it.
-
-    Attributes:
-        filter: The filter.
-        notes: A sentence for each value that no paper has.
-    """
+    """A filter of exact comparisons, and a sentence for each value that no paper has."""
 
     filter: Filter | None
     notes: tuple[str, ...] = ()

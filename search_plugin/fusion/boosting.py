@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from corpora.custom import FieldValue
 from corpora.errors import InputError
-from search_plugin.contract.fields import Field
+from search_plugin.contract.schema import Field
 
 STRENGTH = 0.2
 """Default: a rank changes by at most a tenth."""

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from corpora.links import identifier_of, link_of
+from corpora.identifiers import identifier_of, link_of
 from corpora.outgoing import cell, json_text, plain
 from corpora.paper import Paper
 from search_plugin.contract.ordering import title_key

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from corpora.links import identifier_of, link_of
-from corpora.notebook import linked
-from corpora.outgoing import as_html
+from corpora.identifiers import identifier_of, link_of
+from corpora.outgoing import as_html, linked
 from corpora.paper import Paper
 from search_plugin.contract.legs import Contribution
 from search_plugin.pages.highlights import Snippet

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, overload
 
-from corpora.deferred import deferred
 from corpora.errors import InputError
+from corpora.installed import deferred
 from corpora.outgoing import as_html
 from corpora.paper import Paper
 from search_plugin.contract.legs import Facets

@@ -1,21 +1,55 @@
-"""The stages of every search. A new one is a function and, at its place in the order, one line of `STAGES`."""
+"""The stages of every search, and the rerankers that one of them calls.
+
+A new stage is a function and, at its place in the order, one line of `STAGES`; a new reranker one line of `RERANKERS`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from corpora.errors import InputError
 from search_plugin.contract.legs import Fused
 from search_plugin.contract.ordering import sorted_ids
 from search_plugin.contract.plan import Counting
+from search_plugin.contract.tree import OneOf, all_of
 from search_plugin.fusion.boosting import boosted_ids
 from search_plugin.fusion.fusions import fusion_of
 from search_plugin.pages.highlights import find, highlight
 from search_plugin.pages.hit import Hit
 from search_plugin.ranking.named import put_named_first
-from search_plugin.ranking.rerankers import get_reranker
 from search_plugin.ranking.state import SearchState
 from search_plugin.ranking.weakness import literal, warn
+
+Reranker = Callable[[SearchState], Sequence[Fused]]
+"""Takes a state after the legs were joined. Returns the papers of its ranking in another order, ties by id."""
+
+
+def complete(state: SearchState) -> Sequence[Fused]:
+    """Score every paper with every leg, also with the legs that did not find it, and fuse again.
+
+    A fusion gives a paper nothing for a leg that did not find it, though the paper may rank just below the leg's
+    window. Here the legs run again over the papers found only, with exact vector scores. So the only missing scores are
+    lexical scores of papers without a word of the query.
+    """
+    plan, request = state.plan, state.request
+    if not plan.vectors:
+        return state.ranking  # the lexical leg alone finds every paper with these words, with full scores
+    ids = tuple(hit.id for hit in state.ranking)
+    where = all_of(OneOf("id", ids), plan.filter)
+    legs = state.index.search(replace(plan, filter=where, window=len(ids), exact=True))
+    return fusion_of(request.fusion)(legs, request.weights)
+
+
+RERANKERS: Mapping[str, Reranker] = {"complete": complete}
+
+
+def get_reranker(name: str) -> Reranker:
+    """Return the reranker of that name, or raise `InputError` that names the available ones."""
+    if name not in RERANKERS:
+        raise InputError(f"There is no reranker {name!r}; choose one of {', '.join(RERANKERS)}.")
+    return RERANKERS[name]
+
 
 FACET_SIZE = 10
 """Values of each facet that a page shows."""

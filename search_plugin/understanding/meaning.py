@@ -37,7 +37,7 @@ class Meaning:
         topic: The words to rank by; empty if the papers here are the whole answer, or all that match the preferences.
         papers: The papers that the query names, by id, in the order to show them.
         known_by: By id, what names each of them.
-        preferences: For the papers to rank before all others, the most specific one first.
+        preferences: Preferences for the papers to rank before all others, the most specific one first.
         notes: Sentences for the user.
     """
 

@@ -14,7 +14,7 @@ from typing import Literal
 
 from corpora.custom import FieldKind
 from corpora.errors import InputError
-from search_plugin.contract.fields import ALIASES, PAPER_FIELDS, Field, find_field
+from search_plugin.contract.schema import ALIASES, PAPER_FIELDS, Field, find_field
 from search_plugin.contract.tree import MAX_DEPTH, And, Filter, Not, Or, Says
 from search_plugin.filters.parse import parse_filter, quoted
 from search_plugin.words.languages import DEFAULT_LANGUAGE
@@ -290,17 +290,10 @@ class Token:
 
 
 def scan(text: str, field_named: Callable[[str], str], note: Callable[[str], None]) -> list[Token]:
-    """Split a query into its parts; whatever has no other meaning is a word.
+    """Split a query into its parts, in order; whatever has no other meaning is a word.
 
-    There may be brackets that don't pair and operators without operands.
-
-    Args:
-        text: The query.
-        field_named: Returns the name of the field that a name means, or an empty string.
-        note: Takes a sentence about what could not be read.
-
-    Returns:
-        The parts in order.
+    There may be brackets that don't pair and operators without operands. `field_named` returns the name of the field
+    that a name means, or an empty string. `note` takes a sentence about what could not be read.
     """
     tokens: list[Token] = []
     at, glued = 0, False

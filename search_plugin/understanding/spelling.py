@@ -57,13 +57,7 @@ _ENDINGS = ("ation", "tion", "ion", "ment", "ing", "ies", "ive", "ity", "al", "e
 
 @dataclass(frozen=True, slots=True)
 class Corrected:
-    """A query with its misspelled words corrected.
-
-    Attributes:
-        words: The words to search for.
-        changes: By word as typed, what replaced it.
-        unknown: Words that no paper holds, as typed.
-    """
+    """The words to search for, what replaced each misspelled word as typed, and the typed words that no paper holds."""
 
     words: str
     changes: Mapping[str, str] = field(default_factory=dict)

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corpora.cleaning import first_day, last_day, normal_date
 from corpora.custom import CustomField, custom_value, declared, parse_custom_field, parse_fields
-from corpora.dates import first_day, last_day, normal_date
 from corpora.errors import InputError
 from corpora.paper import Accepted, Rejected
 from corpora.registry import get_corpus

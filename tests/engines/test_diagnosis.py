@@ -10,10 +10,10 @@ import pytest
 from corpora.errors import InputError
 from search_plugin.contract.connection import Connection
 from search_plugin.contract.diagnosis import human_bytes
+from search_plugin.engines.cluster.diagnosis.indexes import estimate
 from search_plugin.engines.cluster.dialects import dialect_of
 from search_plugin.engines.cluster.mapping import SERVING, body_of
 from search_plugin.engines.cluster.product import Product
-from search_plugin.engines.memory import estimate
 from search_plugin.engines.registry import connect
 from tests.conftest import SERVERS, server_url
 from tests.engines.conftest import SCHEMA, another, documents, empty

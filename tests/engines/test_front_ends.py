@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from search_plugin.contract.fields import Field
+from search_plugin.contract.schema import Field
 from tests.engines.conftest import SCHEMA, documents, every_version
 
 PAPER = replace(

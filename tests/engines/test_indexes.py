@@ -11,7 +11,7 @@ import pytest
 import ses
 from corpora.errors import InputError, NotFoundError, UnavailableError
 from search_plugin.contract.engine import Refused
-from search_plugin.contract.fields import Field
+from search_plugin.contract.schema import Field
 from tests.engines.conftest import SCHEMA, another, documents
 from tests.tiny import make_model, papers
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from corpora.errors import InputError
-from search_plugin.contract.fields import Field
 from search_plugin.contract.ordering import parse_sort
+from search_plugin.contract.schema import Field
 from search_plugin.filters.matching import matches
 from search_plugin.filters.parse import parse_filter
 from search_plugin.request import SearchRequest, make_request

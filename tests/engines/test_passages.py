@@ -9,11 +9,10 @@ import pytest
 
 from corpora.errors import InputError
 from search_plugin.contract.engine import Document
-from search_plugin.contract.fields import PAPER_FIELDS, Field
 from search_plugin.contract.plan import Plan, VectorClause
-from search_plugin.contract.schema import IndexSchema, VectorField, paper_vector
+from search_plugin.contract.schema import PAPER_FIELDS, Field, IndexSchema, VectorField, paper_vector
+from search_plugin.engines.cluster.diagnosis.indexes import estimate_index
 from search_plugin.engines.cluster.dialect import GRAPH
-from search_plugin.engines.memory import estimate_index
 from search_plugin.filters.matching import matches
 from tests.conftest import SERVERS
 from tests.engines.conftest import ENGINES, another, emptied, facets_of

@@ -13,8 +13,8 @@ from corpora.errors import InputError
 from corpora.paper import Accepted, is_empty
 from indexer.moving import rebuilding
 from indexer.pipeline import index_corpus
-from search_plugin.contract.fields import Field
 from search_plugin.contract.plan import Plan
+from search_plugin.contract.schema import Field
 from search_plugin.request import SearchRequest
 from search_plugin.search import search
 from tests.engines.conftest import EVERYWHERE, SCHEMA, another, documents, emptied

@@ -7,8 +7,7 @@ import numpy as np
 import ses
 from corpora.paper import Paper
 from search_plugin.contract.engine import Document
-from search_plugin.contract.fields import Field
-from search_plugin.contract.schema import IndexSchema, paper_vector
+from search_plugin.contract.schema import Field, IndexSchema, paper_vector
 
 DIMENSION = 12
 LABELS = ("animals", "cats", "stones")

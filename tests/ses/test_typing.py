@@ -21,7 +21,7 @@ from pathlib import Path
 
 library = ses.open(Path("library"), model="specter2")
 report = library.index("mine", [ses.Paper("a", "A virus"), {"id": "b", "title": "A lung"}], fields={"shelf": "keyword"})
-reveal_type(report)  # indexer.report.IndexReport
+reveal_type(report)  # indexer.job.IndexReport
 index = library["mine"]
 reveal_type(index)  # ses.opened.OpenIndex
 page = index.search("virus", filter=["year>=2000"], facets="journal", size=3, weights={"prx": 0.7})

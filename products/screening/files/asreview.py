@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.documents import json_of, read_within
 from corpora.errors import InputError, require
-from corpora.links import identifier_of
+from corpora.identifiers import identifier_of
 from corpora.writing import replacing
 from products.screening.files import csv
 from products.screening.files.labels import FileLabel, LabelFile

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from corpora.assembling import assemble
 from corpora.errors import InputError
-from corpora.links import identifier_of
+from corpora.identifiers import identifier_of
 from corpora.outgoing import cell, text_of_cell
 from corpora.paper import Accepted, Rejected
 from corpora.tables import open_table

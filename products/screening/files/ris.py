@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corpora.custom import CustomField
-from corpora.links import identifier_of
+from corpora.identifiers import identifier_of
 from corpora.outgoing import plain
 from corpora.paper import Accepted
 from corpora.readers import ris

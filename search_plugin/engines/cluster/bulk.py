@@ -98,7 +98,7 @@ def _send(
         if len(items) != len(left):
             raise ClusterError(f"{cluster.url} answered for {len(items)} of {len(left)} documents; read its log.")
         some_taken = any("error" not in item for item in items)
-        again, told = [], ""
+        again, why = [], ""
         for number, item in zip(left, items, strict=True):
             if "error" not in item:
                 if unchanged and item.get("result") == "noop":
@@ -114,13 +114,13 @@ def _send(
                 refused.append(Refused(batch.ids[number], f"{cluster.product.name} would not take it: {short(reason)}"))
             elif isinstance(error := failure(cluster.url, status, item), BusyError):
                 again.append(number)
-                told = reason
+                why = reason
             else:
                 raise error
         left = again
         if left:
             raise BusyError(
-                f"{cluster.url} is too busy for {len(left)} documents ({short(told)}); try again later: it resumes.",
+                f"{cluster.url} is too busy for {len(left)} documents ({short(why)}); try again later: it resumes.",
                 429,
             )
 

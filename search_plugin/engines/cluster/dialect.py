@@ -95,15 +95,10 @@ class Dialect(ABC):
 
 
 def raw_closeness(similarity: Similarity, score: float) -> float:
-    """Return the similarity behind a Lucene score: the cosine, the dot product, or minus the Euclidean distance.
+    """Return the similarity behind a Lucene score, larger for closer: cosine, dot product, or minus Euclidean distance.
 
-    Args:
-        similarity: Measure of the vector field.
-        score: `(1 + cosine) / 2`; `1 / (1 + distance^2)`; `1 + dot` for a positive dot product, else `1 / (1 - dot)`:
-            Lucene's `VectorSimilarityFunction`, which keeps scores above 0.
-
-    Returns:
-        Larger is closer.
+    A score is `(1 + cosine) / 2`; `1 / (1 + distance^2)`; `1 + dot` for a positive dot product, else `1 / (1 - dot)`:
+    Lucene's `VectorSimilarityFunction`, which keeps scores above 0.
     """
     if similarity == "cosine":
         return 2.0 * score - 1.0

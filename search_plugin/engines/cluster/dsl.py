@@ -11,17 +11,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from corpora.errors import InputError
-from search_plugin.contract.fields import PAPER_FIELDS
+from search_plugin.contract.schema import PAPER_FIELDS
 from search_plugin.contract.tree import Alike, And, Compare, Exists, Filter, Not, OneOf, Or, Says, Value, unresolved
 from search_plugin.engines.cluster.dialect import TEXT, QueryBody, enclosed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from search_plugin.contract.fields import Field
+    from search_plugin.contract.schema import Field
     from search_plugin.contract.tree import Operator
 
-    Known = Mapping[str, Field]
+    FieldsByName = Mapping[str, Field]
 
 MAX_CLAUSES = 512
 """Maximum clauses of one filter as OpenSearch counts them; the other half of its 1,024 is for the search's words."""
@@ -63,7 +63,7 @@ def to_query(where: Filter, fields: Sequence[Field] = PAPER_FIELDS) -> QueryBody
     return clause.query
 
 
-def _gathered(where: Filter, known: Known) -> Filter:
+def _gathered(where: Filter, known: FieldsByName) -> Filter:
     """Return an equal tree: flat, no Or under a Not, `=` as OneOf, and only values that an index can hold."""
     match where:
         case Not(part):
@@ -128,7 +128,7 @@ def _spliced(kind: type[And | Or], parts: Iterable[Filter]) -> list[Filter]:
     return [inner for part in parts for inner in (part.parts if isinstance(part, kind) else (part,))]
 
 
-def _render(where: Filter, known: Known) -> _Clause:
+def _render(where: Filter, known: FieldsByName) -> _Clause:
     match where:
         case OneOf(field, values):
             return _terms(field, values, _cost(known[field]))

@@ -181,10 +181,10 @@ class ClusterEngine:
         return read_attachments(find_indexes(self.cluster, companion_name(name)))
 
     def _index(self, generation: Generation) -> ClusterIndex:
-        told = f"the index {generation.name} in {self.url}"
-        check_open(generation.settings, physical_name(generation.name, generation.number), told)
-        schema = schema_of(generation.mappings, f"The{told[3:]}")
-        check_unchanged(generation.mappings, generation.settings, schema, self.dialect, told)
+        what = f"the index {generation.name} in {self.url}"
+        check_open(generation.settings, physical_name(generation.name, generation.number), what)
+        schema = schema_of(generation.mappings, f"The{what[3:]}")
+        check_unchanged(generation.mappings, generation.settings, schema, self.dialect, what)
         lease = self._leases.get(generation.name)
         return ClusterIndex(self.cluster, self.dialect, generation.name, generation.number, schema, lease)
 

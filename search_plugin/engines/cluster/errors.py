@@ -99,9 +99,9 @@ def unreachable(url: str, reason: str) -> ClusterError:
         return ClusterError(f"{url} does not speak TLS; write the URL with http://.")
     # A TLS port does this when it receives plain text.
     hung_up = url.startswith("http:") and "RemoteDisconnected" in reason
-    told = short(_CONNECTION_SHOWN.sub("", reason))
+    shown = short(_CONNECTION_SHOWN.sub("", reason))
     return BusyError(
-        f"{url} does not answer ({told})",
+        f"{url} does not answer ({shown})",
         hint="start it, or check <engine>" + (": it may want https://" if hung_up else ""),
     )
 
@@ -119,8 +119,8 @@ def failure(url: str, status: int, reply: Any) -> SesError:
             kind,
         )
     if status == 403:
-        told = lacking(reason) or short(reason)
-        return ClusterError(f"{url} does not allow this ({told}); ask for a user or key that may.", status, kind)
+        shown = lacking(reason) or short(reason)
+        return ClusterError(f"{url} does not allow this ({shown}); ask for a user or key that may.", status, kind)
     if gone := _NO_SUCH_INDEX.search(reason) if kind == INDEX_NOT_FOUND else None:
         return ClusterError(f"{url} has no index {gone[1]} any more: somebody deleted it; index again.", status, kind)
     if kind == "index_closed_exception":
@@ -137,10 +137,10 @@ def failure(url: str, status: int, reply: Any) -> SesError:
             "give <engine> the URL to which it leads",
         )
     busy = status in _BUSY
-    told = f"{url} answered {status} ({short(reason or kind or str(reply))})"
+    problem = f"{url} answered {status} ({short(reason or kind or str(reply))})"
     if busy:
-        return BusyError(f"{told}; it is too busy or incomplete: wait, and try again.", status)
-    return ClusterError(told, status, kind, "read its log, or index again with <fresh>")
+        return BusyError(f"{problem}; it is too busy or incomplete: wait, and try again.", status)
+    return ClusterError(problem, status, kind, "read its log, or index again with <fresh>")
 
 
 def blockade(url: str, kind: str, reason: str) -> ClusterError | None:
@@ -152,16 +152,16 @@ def blockade(url: str, kind: str, reason: str) -> ClusterError | None:
     name = block[1]
     again = "and try again: it resumes"
     if "watermark" in name or "allow delete" in name or "allow-delete" in name:
-        told = f"has made the index read-only because a node's disk is nearly full; free some space there, {again}."
+        problem = f"has made the index read-only because a node's disk is nearly full; free some space there, {again}."
     elif "create-index" in name:
-        told = (
+        problem = (
             "allows no new index (cluster.blocks.create_index), as it does by itself when its disks are nearly full; "
             f"free some space there or remove that block, {again}."
         )
     else:
         setting = next((setting for sign, setting in _BLOCKS.items() if name.startswith(sign)), "index.blocks.*")
-        told = f"has a block on it ({name}) that somebody has set; remove {setting}, {again}."
-    return ClusterError(f"{url} {told}", 403, kind)
+        problem = f"has a block on it ({name}) that somebody has set; remove {setting}, {again}."
+    return ClusterError(f"{url} {problem}", 403, kind)
 
 
 def cause(reply: Any) -> tuple[str, str]:

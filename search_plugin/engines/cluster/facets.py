@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from search_plugin.contract.engine import MOST_VALUES, too_many
-from search_plugin.contract.fields import Field
 from search_plugin.contract.legs import Facets
 from search_plugin.contract.plan import LISTED, Counting
-from search_plugin.contract.schema import IndexSchema
+from search_plugin.contract.schema import Field, IndexSchema
 from search_plugin.engines.cluster.dialect import TEXT
 from search_plugin.engines.cluster.queries import condition, holding
 

@@ -9,10 +9,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from corpora.paper import Paper
-from search_plugin.contract.engine import Document, Refused
-from search_plugin.contract.fields import Field
+from search_plugin.contract.engine import Document, Refused, Remembered
 from search_plugin.contract.legs import Facets, Listing
-from search_plugin.contract.schema import Bm25, IndexSchema
+from search_plugin.contract.schema import Bm25, Field, IndexSchema
 from search_plugin.contract.trace import note
 from search_plugin.contract.values import checked
 from search_plugin.engines.cluster import bulk, facets, queries
@@ -39,7 +38,6 @@ from search_plugin.engines.cluster.mapping import LOADING, SERVING, added_mappin
 from search_plugin.engines.cluster.passages import has_vector, path_of
 from search_plugin.engines.cluster.physical import physical_name
 from search_plugin.engines.cluster.transport import READING
-from search_plugin.engines.remembered import Remembered
 from search_plugin.filters.matching import joined
 
 if TYPE_CHECKING:

@@ -19,9 +19,8 @@ from search_plugin.words.languages import get_language
 
 if TYPE_CHECKING:
     from corpora.custom import FieldKind
-    from search_plugin.contract.fields import Field
     from search_plugin.contract.ordering import Sort
-    from search_plugin.contract.schema import Bm25
+    from search_plugin.contract.schema import Bm25, Field
 
 BUILT_IN = ("english", "cjk")
 """Languages for which both products' own analyzer is used."""

@@ -20,7 +20,7 @@ from functools import lru_cache, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corpora.dates import first_day
+from corpora.cleaning import first_day
 from search_plugin.contract import tree
 from search_plugin.engines.embedded.derived import Derived, deriving, newest
 from search_plugin.engines.embedded.errors import reads_stored
@@ -231,16 +231,10 @@ def _key(value: object) -> int:
 def passing(
     where: tree.Filter, parts: Sequence[Columns], count: int, saying: Callable[[tree.Filter], np.ndarray]
 ) -> np.ndarray:
-    """Return which rows match a filter.
+    """Return which rows match a filter, bool (count,); undefined for rows without a paper.
 
-    Args:
-        where: The filter.
-        parts: Columns of all rows; a field without a column has no values.
-        count: Number of rows.
-        saying: Does the same for filters of words alone, which have no columns.
-
-    Returns:
-        bool (count,); undefined for rows without a paper.
+    `parts` are the columns of all rows; a field without a column has no values. `saying` does the same for filters of
+    words alone, which have no columns.
     """
     import numpy as np
 

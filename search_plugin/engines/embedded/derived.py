@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from corpora.writing import replacing
-from search_plugin.engines.embedded.checksums import cheap, checksum, sealed, unsealed
 from search_plugin.engines.embedded.errors import reads_stored
+from search_plugin.engines.embedded.files import cheap, checksum, sealed, unsealed
 
 _MANIFEST = "manifest.json"
 

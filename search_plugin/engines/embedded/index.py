@@ -18,11 +18,9 @@ from search_plugin.contract.legs import Facets
 from search_plugin.contract.schema import Bm25, IndexSchema, from_stored, to_stored
 from search_plugin.contract.values import checked
 from search_plugin.engines.embedded import derived, writing
-from search_plugin.engines.embedded.checksums import sealed, unsealed
 from search_plugin.engines.embedded.errors import explained, explains_errors, reads_stored
-from search_plugin.engines.embedded.facets import column_paths, count_facets, counted, spelled
-from search_plugin.engines.embedded.files import PAPERS, Appended, Files, folder_bytes
-from search_plugin.engines.embedded.legs import listing, run_legs
+from search_plugin.engines.embedded.files import PAPERS, Appended, Files, folder_bytes, sealed, unsealed
+from search_plugin.engines.embedded.legs import column_paths, count_facets, counted, listing, run_legs, spelled
 from search_plugin.engines.embedded.queries import named, resembling, rows_of, word_counts
 from search_plugin.engines.embedded.records import Stored, encoded, with_values
 from search_plugin.engines.embedded.snapshot import Snapshot
@@ -33,10 +31,10 @@ if TYPE_CHECKING:
 
     from corpora.custom import FieldValue
     from corpora.paper import Paper
-    from search_plugin.contract.fields import Field
     from search_plugin.contract.legs import Listing, Ranking, Scored
     from search_plugin.contract.ordering import Sort
     from search_plugin.contract.plan import Counting, Plan
+    from search_plugin.contract.schema import Field
     from search_plugin.contract.tree import Filter
 
 _NAME = "facts.json"
@@ -60,9 +58,9 @@ def read_facts(folder: Path) -> Facts:
 
 def write_facts(folder: Path, facts: Facts) -> None:
     """Write the facts of a generation."""
-    told = {"begun": to_stored(facts.begun), "schema": to_stored(facts.schema), "source": facts.source}
+    content = {"begun": to_stored(facts.begun), "schema": to_stored(facts.schema), "source": facts.source}
     with replacing(folder / _NAME, locked=True) as part:
-        part.write_bytes(sealed(told))
+        part.write_bytes(sealed(content))
 
 
 WORDS_FOLDER = "words"

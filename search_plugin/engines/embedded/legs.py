@@ -1,25 +1,28 @@
-"""The legs of a search, and listings of papers in an order, in one snapshot."""
+"""The legs of a search, listings of papers in an order, and the values of fields, in one snapshot."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
-from search_plugin.contract.legs import Listing, Scored, ranked
+from search_plugin.contract.engine import MOST_VALUES, too_many
+from search_plugin.contract.legs import Facets, Listing, Scored, ranked
 from search_plugin.contract.ordering import TITLE
-from search_plugin.contract.plan import LEXICAL
+from search_plugin.contract.plan import LEXICAL, LISTED
 from search_plugin.engines.embedded import queries
-from search_plugin.engines.embedded.queries import rows_of
+from search_plugin.engines.embedded.queries import among, both, either, matching, rows_of, to_tantivy
 from search_plugin.engines.embedded.vectors import nearest
+from search_plugin.filters.matching import joined
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     import numpy as np
 
     from search_plugin.contract.ordering import Sort
-    from search_plugin.contract.plan import Plan, VectorClause
+    from search_plugin.contract.plan import Counting, Plan, VectorClause
     from search_plugin.contract.schema import IndexSchema
     from search_plugin.contract.tree import Filter
     from search_plugin.engines.embedded.snapshot import Snapshot
@@ -114,3 +117,79 @@ def _title_ranks(snapshot: Snapshot, rows: np.ndarray) -> np.ndarray:
     keys = snapshot.title_keys(rows.tolist())
     ranks = {key: float(rank) for rank, key in enumerate(sorted(set(keys)))} | {b"": np.nan}
     return np.array([ranks[key] for key in keys], np.float64)
+
+
+def count_facets(words: Words, searcher: Any, counting: Counting) -> Facets:
+    """Return the counts of the papers of `Counting`, and which papers were counted."""
+    from tantivy import Query
+
+    plan = counting.plan
+    query = among(words, counting.found)
+    description = f"the {plan.window} nearest papers"
+    if plan.order:
+        query, description = (to_tantivy(plan.filter, words) if plan.filter else Query.all_query()), LISTED
+    elif plan.words:
+        matched = matching(words, searcher, plan)
+        if plan.filter:
+            matched = both(matched, to_tantivy(plan.filter, words))
+        query = either([matched, query])
+        description = "papers that hold a word of the query" + (f", and {description}" if plan.vectors else "")
+    matches, counts = counted(searcher, query, column_paths(counting.fields), counting.size)
+    return Facets(matches, description, {field: tuple(counts[field]) for field in counting.fields})
+
+
+def column_paths(fields: Iterable[str]) -> dict[str, str]:
+    """Return tantivy's names of fields."""
+    return {field: field if field == "id" else f"fields.{field}" for field in fields}
+
+
+def counted(
+    searcher: Any, query: Any, fields: Mapping[str, str], size: int
+) -> tuple[int, dict[str, list[tuple[Any, int]]]]:
+    """Return how many papers a query finds, and the most frequent values of fields with their counts, ties by value.
+
+    `fields` gives tantivy's names of the fields, `size` how many values of each to return.
+    """
+    # Often several values have the count of the last one: asking for more than are shown saves the second request.
+    ask = dict.fromkeys(fields, 8 * size)
+    found: dict[str, list[tuple[Any, int]]] = {}
+    while True:
+        wanted = {
+            name: {"terms": {"field": fields[name], "size": most, "segment_size": 1 << 30}}
+            for name, most in ask.items()
+        }
+        reply = searcher.aggregate(query, {**wanted, "row": {"value_count": {"field": "row"}}})
+        total = int(reply["row"]["value"])
+        for name, most in list(ask.items()):
+            buckets = reply[name]["buckets"]
+            # tantivy does not define the order of values with equal counts: all ties must be fetched.
+            if len(buckets) == most and buckets[-1]["doc_count"] == buckets[size - 1]["doc_count"]:
+                ask[name] = most * 8
+                continue
+            del ask[name]
+            pairs = [(_value(bucket), bucket["doc_count"]) for bucket in buckets if bucket["key"] != ""]
+            found[name] = sorted(pairs, key=lambda pair: (-pair[1], pair[0]))[:size]
+        if not ask:
+            return total, found
+
+
+def spelled(searcher: Any, fields: Mapping[str, str], patterns: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """Return the values that expressions match, as of `Index.spelled`; `fields` gives tantivy's names of the fields."""
+    from tantivy import Query
+
+    found: dict[str, list[str]] = {}
+    for name, expressions in patterns.items():
+        values: dict[str, None] = {}
+        for expression in joined(expressions):
+            terms = {"field": fields[name], "size": MOST_VALUES + 1, "segment_size": 1 << 30, "include": expression}
+            buckets = searcher.aggregate(Query.all_query(), {"values": {"terms": terms}})["values"]["buckets"]
+            values |= dict.fromkeys(bucket["key"] for bucket in buckets)
+        if len(values) > MOST_VALUES:
+            raise too_many(name)
+        found[name] = list(values)
+    return found
+
+
+def _value(bucket: Mapping[str, Any]) -> Any:
+    value = bucket.get("key_as_string", bucket["key"])
+    return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from search_plugin.contract.engine import Remembered
 from search_plugin.contract.tree import Not
 from search_plugin.engines.embedded import columns, titles, vectors
 from search_plugin.engines.embedded.columns import passing
@@ -14,7 +15,6 @@ from search_plugin.engines.embedded.files import LOG, NOTHING, ROWS, vectors_fil
 from search_plugin.engines.embedded.queries import among, from_row, rows_of, to_tantivy
 from search_plugin.engines.embedded.records import Stored, damaged_record, from_record, id_of
 from search_plugin.engines.embedded.words import META
-from search_plugin.engines.remembered import Remembered
 
 if TYPE_CHECKING:
     import numpy as np
@@ -97,14 +97,10 @@ class Snapshot:
         return self._matrices[field]
 
     def owners(self, field: str) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return which papers the vectors of a field are of.
+        """Return the papers that the vectors of a field belong to.
 
-        Args:
-            field: Name of the vector field.
-
-        Returns:
-            For each vector the row of its paper, int32 (vectors,), -1 if no current paper has it; and whether one
-            has, bool (vectors,), or None if all have one.
+        These are, for each vector, the row of its paper, int32 (vectors,), -1 if no current paper has it; and whether
+        one has, bool (vectors,), or None if all have one.
         """
         if field not in self._owners:
             owners = self._owners_of(field)

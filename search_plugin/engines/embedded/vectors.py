@@ -26,15 +26,10 @@ if TYPE_CHECKING:
 
 
 def closeness(vectors: np.ndarray, query: np.ndarray, similarity: Similarity) -> np.ndarray:
-    """Return scores that grow with closeness.
+    """Return scores that grow with closeness, float32 (count,), of vectors, float32 (count, dimension), to a query.
 
-    Args:
-        vectors: float32 (count, dimension).
-        query: float32 (dimension,).
-        similarity: Measure of closeness.
-
-    Returns:
-        float32 (count,): cosine (0 for a zero vector), dot product, or minus Euclidean distance.
+    They are the cosine (0 for a zero vector), the dot product, or minus the Euclidean distance. The query is float32
+    (dimension,).
     """
     import numpy as np
 
@@ -82,28 +77,16 @@ _GROWTH = 10
 
 @dataclass(frozen=True, slots=True)
 class Approximate:
-    """faiss's index of the first vectors of a field.
-
-    Attributes:
-        covered: How many.
-        index: faiss's.
-    """
+    """faiss's index of the first vectors of a field, of which it covers `covered`."""
 
     covered: int
     index: Any
 
     def candidates(self, asked: np.ndarray, most: int, allowed: np.ndarray | None) -> np.ndarray:
-        """Return the rows of vectors that are probably the nearest.
+        """Return the rows of vectors that are probably the nearest to one, int64 (rows,), at most `most`.
 
-        The fewer vectors a filter lets pass, the farther away the nearest of them are, so more lists are read.
-
-        Args:
-            asked: float32 (1, dimension).
-            most: How many rows to return at most.
-            allowed: bool (vectors,), which may be found; None for all.
-
-        Returns:
-            int64 (rows,).
+        The fewer vectors a filter lets pass, the farther away the nearest of them are, so more lists are read. `asked`
+        is float32 (1, dimension). `allowed` says which vectors may be found, bool (vectors,); None for all.
         """
         import faiss
         import numpy as np
@@ -245,18 +228,11 @@ def nearest(
     allowed: np.ndarray | None,
     approximate: Approximate | None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Find the nearest vectors.
+    """Return the rows of a matrix that are nearest to a query, and their scores, the nearest first.
 
-    Args:
-        matrix: float32 (vectors, dimension).
-        query: float32 (dimension,).
-        similarity: How closeness is measured.
-        count: Number of vectors to find.
-        allowed: bool (vectors,), vectors that may be found; None for all.
-        approximate: An index over the first vectors; without it the search is exact.
-
-    Returns:
-        Rows of the matrix, and their scores, the nearest first.
+    The matrix is float32 (vectors, dimension), the query float32 (dimension,). `allowed` says which vectors may be
+    found, bool (vectors,); None for all. `approximate` is an index over the first vectors; without it the search is
+    exact.
     """
     import numpy as np
 

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import orjson
 
 from corpora.writing import sync
-from search_plugin.engines.embedded.checksums import cheap, checksum
 from search_plugin.engines.embedded.columns import Kinds, held_values, kinds_of, to_json
 from search_plugin.engines.embedded.errors import reads_stored
+from search_plugin.engines.embedded.files import cheap, checksum
 from search_plugin.words.languages import get_language
 
 if TYPE_CHECKING:
@@ -139,8 +139,8 @@ class Words:
 
     Attributes:
         folder: Folder of the index.
-        index: tantivy's.
-        schema: tantivy's.
+        index: Index of tantivy.
+        schema: Schema of tantivy.
         kinds: Kinds of the fields, by name.
         prepare: Separates the words of a text.
         split: Returns the words of a prepared text, one for each position.

@@ -1,17 +1,184 @@
-"""From a query's words to the spellings that are searched for each of them."""
+"""The spellings that are searched for the words of a query.
+
+These are other spellings of words of several parts (TNF-alpha, IL6), British or American spellings, plurals that
+stemmers miss, and synonyms.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
 from corpora.documents import read_text
 from corpora.errors import InputError
 from search_plugin.contract.plan import Notion, Spelling
-from search_plugin.understanding.expansion.spellings import compounds, continues, plurals, transatlantic
 from search_plugin.words.languages import DEFAULT_LANGUAGE
 from search_plugin.words.terms import TOKEN, folded
+
+_LETTERS = (
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau upsilon phi chi "
+    "psi omega"
+)
+# The seventeen letters up to rho are followed by a final sigma.
+GREEK = {name: chr(0x3B1 + at + (at > 16)) for at, name in enumerate(_LETTERS.split())}
+"""Greek letters by name."""
+
+_NAMES = {letter: name for name, letter in GREEK.items()} | {"\u00b5": "mu", "\u03c2": "sigma", "\u03d5": "phi"}
+_GLUED = "|".join(name for name in sorted(GREEK, key=len, reverse=True) if len(name) > 3)
+_PARTS = re.compile(r"\d+|[^\W\d_\u0370-\u03ff\u00b5]+|[\u0370-\u03ff\u00b5]")
+# TNFalpha, IFNgamma2, NFkappaB: a name after capitals or digits; or at the end of a word in small letters.
+_NAMED = re.compile(rf"([A-Z0-9]+|[a-z]{{2,}}(?=(?:{_GLUED})\d*$))({_GLUED})([A-Z]?\d*)")
+
+_LATIN = {"kappa": ("k",)}
+
+_MOST_PARTS = 4
+"""Longer words, such as names of chemicals, are joined and separated as a whole only."""
+
+_LONGEST_ACRONYM = 5
+
+
+def is_greek(word: str) -> bool:
+    """Return whether a word is a Greek letter or the name of one."""
+    return word.lower() in GREEK or word.lower() in _NAMES
+
+
+def continues(word: str, after: str, gap: str) -> bool:
+    """Return whether a word and the next one may be parts of one, such as `TNF alpha`, `IL 6` and `non-smokers`.
+
+    They may if a hyphen stands between them, or a space before a Greek letter, or before a number after an acronym.
+    """
+    if gap in HYPHENS:
+        return True
+    if gap != " ":
+        return False
+    if is_greek(after):
+        return len(word) > 1
+    if is_greek(word):
+        return len(after) == 1 and after.isupper()
+    return after.isdecimal() and word.isalpha() and len(word) <= _LONGEST_ACRONYM and not word.islower()
+
+
+HYPHENS = ("-", "\u2010", "\u2011", "\u2012", "\u2013", "\u2212", "/-", "-/")
+
+
+def compounds(words: Sequence[str]) -> tuple[str, ...]:
+    """Return the other spellings of a word, given as its parts as typed, such as `TNF` and `alpha`.
+
+    These are in small letters, with a space where parts stand side by side, the typed ones among them. Empty if the
+    word has one part.
+    """
+    parts = [part for word in words for part in _parts(word)]
+    if parts and parts[0] in ("nf", "nfkb") and parts[-1] in ("kb", "nfkb"):
+        parts = ["nf", "kappa", "b"]  # the Latin k is how the Greek one is typed
+    if len(parts) < 2:
+        return ()
+    if len(parts) > _MOST_PARTS:
+        return tuple(dict.fromkeys(("".join(words).lower(), " ".join(words).lower())))
+    if not any(part in GREEK or part.isdecimal() for part in parts) and len(words) > 1:
+        return tuple(dict.fromkeys((" ".join(words).lower(), "".join(words).lower())))
+    forms = [(part, GREEK[part], *_LATIN.get(part, ())) if part in GREEK else (part,) for part in parts]
+    joined: dict[str, None] = {}
+    for gaps in product((" ", ""), repeat=len(parts) - 1):
+        for written in product(*forms):
+            joined["".join(part + gap for part, gap in zip(written, [*gaps, ""], strict=True))] = None
+    return tuple(joined)
+
+
+@lru_cache(maxsize=4096)
+def _parts(word: str) -> tuple[str, ...]:
+    """Return the parts of a word between its letters, digits and Greek letters, in small letters; these by name."""
+    if named := _NAMED.fullmatch(word):
+        return tuple(part for group in named.groups() if group for part in _parts(group))
+    return tuple(_NAMES.get(part, part) for part in (found.lower() for found in _PARTS.findall(word)))
+
+
+_FRAGMENTS = """
+aemi emi | ^haem ^hem | ^anaes ^anes | ^aetiol ^etiol | ^oestr ^estr | ^oesoph ^esoph | oedem edem | ^foet ^fet
+^faec ^fec | ^caec ^cec | ^caesar ^cesar | ^caesium ^cesium | paediat pediat | paedic pedic | gynaec gynec
+diarrhoe diarrhe | pnoe pne | ^coeli ^celi | amoeb ameb | palaeo paleo | archaeo archeo | homoeo homeo
+sulph sulf | aluminium aluminum | tumour tumor | behaviour behavior | colour color | favour favor | labour labor
+neighbour neighbor | harbour harbor | honour honor | odour odor | vapour vapor | savour savor | humour humor
+centre center | fibre fiber | litre liter | metre$ meter$ | metres$ meters$ | titre titer | calibre caliber
+^grey ^gray | ageing aging | ^mould ^mold | programme$ program$ | programmes$ programs$ | defence defense
+licence license | practise practice | analogue analog | homologue homolog | catalogue catalog | dialogue dialog
+signalling signaling | signalled signaled | labelling labeling | labelled labeled | modelling modeling
+modelled modeled | channelling channeling | counselling counseling | travelling traveling | fuelled fueled
+artefact artifact | sceptic skeptic | ^judgement ^judgment | ^acknowledgement ^acknowledgment | manoeuv maneuv
+^speciality ^specialty | ^orientated ^oriented | ^tonne ^ton
+"""
+"""British and American fragments of words, with ^ at the beginning of a word and $ at the end."""
+
+_ENDINGS = r"(e|ed|es|er|ers|ing|ation|ations)$"
+_BRITISH_RULES = [
+    *((one.split()[0], one.split()[1]) for line in _FRAGMENTS.strip().splitlines() for one in line.split(" | ")),
+    (rf"(?<=...)is{_ENDINGS}", r"iz\1"),
+    (rf"(?<=...)iz{_ENDINGS}", r"is\1"),
+    (r"(?<=al|ar)ys(e|ed|es|ing)$", r"yz\1"),
+    (r"(?<=al|ar)yz(e|ed|es|ing)$", r"ys\1"),
+]
+
+
+@lru_cache(maxsize=1)
+def _transatlantic_rules() -> tuple[tuple[re.Pattern[str], str], ...]:
+    pairs = [(one, other) for one, other in _BRITISH_RULES if "\\" in other]
+    for british, american in ((one, other) for one, other in _BRITISH_RULES if "\\" not in other):
+        pairs += [(british, american.strip("^$")), (american, british.strip("^$"))]
+    return tuple((re.compile(pattern), written) for pattern, written in pairs)
+
+
+@lru_cache(maxsize=4096)
+def transatlantic(word: str) -> tuple[str, ...]:
+    """Return the other of the British and American spellings of a word in small letters: tumour, anemia; often none."""
+    if not word.isalpha() or len(word) < 4:
+        return ()
+    found = {written: None for pattern, to in _transatlantic_rules() if (written := pattern.sub(to, word)) != word}
+    return tuple(found)
+
+
+_IRREGULAR = """
+mouse mice | louse lice | child children | woman women | man men | person people | tooth teeth | foot feet | goose geese
+genus genera | corpus corpora | index indices | matrix matrices | vertex vertices | appendix appendices | ovum ova
+cortex cortices | serum sera | datum data | spectrum spectra | phenomenon phenomena | criterion criteria
+mitochondrion mitochondria | ganglion ganglia | bacterium bacteria | atrium atria | cilium cilia | septum septa
+symposium symposia | stratum strata | taxon taxa | protozoon protozoa | optimum optima | maximum maxima
+minimum minima | quantum quanta | flagellum flagella | cerebellum cerebella | epithelium epithelia
+endothelium endothelia | schema schemata | stigma stigmata | carcinoma carcinomata | ox oxen | life lives | knife knives
+calf calves | half halves | leaf leaves | wolf wolves | loaf loaves | shelf shelves
+"""
+_BY_FORM: dict[str, str] = {}
+for _pair in _IRREGULAR.replace("\n", "|").split("|"):
+    if _pair.strip():
+        _one, _many = _pair.split()
+        _BY_FORM |= {_one: _many, _many: _one}
+
+_PLURAL_RULES = tuple(
+    (re.compile(pattern), written)
+    for pattern, written in (
+        ("(?<=...)us$", "uses"),
+        ("(?<=..)uses$", "us"),
+        ("(?<=...)us$", "i"),
+        ("(?<=....)i$", "us"),
+        ("(?<=...)sis$", "ses"),
+        ("(?<=...)ses$", "sis"),
+        ("(?<=...)(?<=[bdgrtv])a$", "ae"),
+        ("(?<=...)ae$", "a"),
+        ("(?<=[a-z]{4})(ics|ical|ically)$", "ic"),
+    )
+)
+
+
+@lru_cache(maxsize=4096)
+def plurals(word: str) -> tuple[str, ...]:
+    """Return forms of a word in small letters that a stemmer may tell apart from it: viruses, metastasis, mice."""
+    if not word.isalpha():
+        return ()
+    found = {_BY_FORM[word]: None} if word in _BY_FORM else {}
+    return (*found, *(pattern.sub(to, word) for pattern, to in _PLURAL_RULES if pattern.search(word)))
+
 
 Synonyms = Mapping[tuple[str, ...], tuple[str, ...]]
 """By words in small letters, what else to search for."""
@@ -37,12 +204,7 @@ _NONE: Synonyms = {}
 
 
 class Expanded(NamedTuple):
-    """A query's words in two parts.
-
-    Attributes:
-        plain: The words with one spelling.
-        notions: All others.
-    """
+    """A query's words in two parts: the words with one spelling, and all others."""
 
     plain: str
     notions: tuple[Notion, ...]

@@ -14,9 +14,8 @@ from search_plugin.filters.matching import ANYTHING
 from search_plugin.understanding.meaning import Meaning, Preference, described
 from search_plugin.understanding.preferences.authors import recognise_author
 from search_plugin.understanding.preferences.frequency import has_papers, is_term
-from search_plugin.understanding.preferences.numbers import read_numbers
+from search_plugin.understanding.preferences.numbers import read_numbers, read_years, year_at_an_end
 from search_plugin.understanding.preferences.venues import read_venue
-from search_plugin.understanding.preferences.years import read_years, year_at_an_end
 from search_plugin.words.terms import terms_of
 
 MOST_PAPERS = 1_000
@@ -54,16 +53,11 @@ _OTHER_NAMES = {
 
 
 def recognise(index: Index, meaning: Meaning, where: Filter | None) -> Meaning:
-    """Find the author, the venue, the years and the type of publication that a query names.
+    """Find the author, the venue, the years and the type of publication that a query without identifiers names.
 
-    Args:
-        index: The index that is searched.
-        meaning: The query, without identifiers.
-        where: A filter of exact comparisons that all papers must match.
-
-    Returns:
-        The topic, and preferences for the papers to rank first; the same if the query names nothing. Without a topic,
-        an author's papers are looked up, and all other papers are left to a listing.
+    All papers must match `where`, a filter of exact comparisons. Returns the topic, and preferences for the papers to
+    rank first; the same meaning if the query names nothing. Without a topic, an author's papers are looked up, and all
+    other papers are left to a listing.
     """
     found = read_numbers(index, meaning)
     found = _with_years(index, found) if found.topic else found

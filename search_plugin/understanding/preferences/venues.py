@@ -18,7 +18,7 @@ from search_plugin.filters.matching import word_like
 from search_plugin.filters.parse import quoted
 from search_plugin.understanding.meaning import Preference
 from search_plugin.understanding.preferences.frequency import rare_words
-from search_plugin.understanding.preferences.years import YEAR
+from search_plugin.understanding.preferences.numbers import YEAR
 from search_plugin.words.terms import folded
 
 MOST_WORDS = 12
@@ -65,7 +65,7 @@ class VenueRead:
     """A venue that a query names.
 
     Attributes:
-        preference: For its papers; None if only a note names it.
+        preference: Preference for its papers; None if only a note names it.
         topic: The other words.
         note: What the user should know instead of a preference; empty for nothing.
     """
@@ -77,13 +77,7 @@ class VenueRead:
 
 @dataclass(frozen=True, slots=True)
 class _Segment:
-    """The first or the last words of a query.
-
-    Attributes:
-        typed: The words as they stand there.
-        topic: The other words.
-        words: The words of the name, folded.
-    """
+    """The first or last words of a query as they stand there, the other words, and the words of the name, folded."""
 
     typed: str
     topic: str

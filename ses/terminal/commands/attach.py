@@ -13,7 +13,7 @@ from ses.terminal.options import engine_options, model_options, parse_columns, s
 from ses.terminal.results import say
 
 if TYPE_CHECKING:
-    from indexer.report import IndexReport
+    from indexer.job import IndexReport
     from ses.library import Library
 
 

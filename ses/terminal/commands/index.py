@@ -15,7 +15,7 @@ from ses.terminal.options import PATH, engine_options, model_options, parse_bm25
 from ses.terminal.results import say
 
 if TYPE_CHECKING:
-    from indexer.report import IndexReport
+    from indexer.job import IndexReport
 
 
 @click.command()

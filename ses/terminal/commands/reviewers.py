@@ -82,7 +82,7 @@ def index(context: click.RichContext, /, *, path: Path, corpus: str, name: str, 
     papers. Papers that the file no longer holds are deleted from the index. OpenReview's form is a folder of
     NAME.jsonl, or a JSON file of notes by reviewer.
     """
-    from corpora.errors import some
+    from corpora.errors import short_list
     from ses.terminal.progress import progress_on_stderr
 
     with progress_on_stderr() as progress:
@@ -110,9 +110,9 @@ def index(context: click.RichContext, /, *, path: Path, corpus: str, name: str, 
         f"({done.report.new:,} new, {done.report.unchanged:,} unchanged, {done.report.deleted:,} deleted)"
     ]
     if empty:
-        lines.append(f"Without any paper, and so not in the index: {some(empty)}")
+        lines.append(f"Without any paper, and so not in the index: {short_list(empty)}")
     if single:
-        lines.append(f"With one paper only, on which all their scores rest: {some(single)}")
+        lines.append(f"With one paper only, on which all their scores rest: {short_list(single)}")
     lines += [f"Rejected, line {one.line}: {one.reason}" for one in rejected[:_LISTED]]
     if len(rejected) > _LISTED:
         lines.append(f"Rejected in all: {len(rejected):,}")

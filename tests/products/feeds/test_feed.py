@@ -10,7 +10,7 @@ from lxml import etree
 from lxml.html import document_fromstring
 
 from corpora.errors import InputError
-from corpora.links import link_of
+from corpora.identifiers import link_of
 from corpora.paper import Paper
 from products.feeds.feed import DISLIKED, Feed, FeedEntry, LikedNear, add_seeds, remove_seeds, wanted_vector
 from products.feeds.formats import FORMATS, entry_html, feed_format

@@ -6,7 +6,7 @@ import random
 from dataclasses import replace
 
 from corpora.paper import Paper, is_empty
-from search_plugin.contract.fields import PAPER_FIELDS
+from search_plugin.contract.schema import PAPER_FIELDS
 from search_plugin.contract.tree import MAX_DEPTH, Alike, And, Compare, Exists, Not, OneOf, Or
 from search_plugin.filters.matching import matches
 from search_plugin.filters.parse import parse_filter

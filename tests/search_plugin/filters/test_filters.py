@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from corpora.errors import InputError
 from corpora.paper import Paper
-from search_plugin.contract.fields import PAPER_FIELDS, Field
+from search_plugin.contract.schema import PAPER_FIELDS, Field
 from search_plugin.contract.tree import Alike, And, Compare, Exists, Not, OneOf, Or, Says
 from search_plugin.filters.matching import matches
 from search_plugin.filters.parse import MAX_LENGTH, parse_filter, parse_filters

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpora.errors import InputError
-from search_plugin.contract.fields import PAPER_FIELDS, Field
+from search_plugin.contract.schema import PAPER_FIELDS, Field
 from search_plugin.fusion.boosting import Boost, boosted_ids, parse_boost
 
 FIELDS = (*PAPER_FIELDS, Field("impact", "number", origin="forecast"), Field("cited", "number"))

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pylatexenc.latex2text import LatexNodes2Text, MacroTextSpec, get_default_latex_context_db
 
 from corpora.errors import InputError
-from corpora.links import identifier_of, link_of
+from corpora.identifiers import identifier_of, link_of
 from corpora.paper import Accepted, Paper
 from corpora.readers import delimited, jsonl
 from search_plugin.pages.formats import parse_name

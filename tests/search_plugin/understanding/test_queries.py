@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from corpora.errors import InputError
-from search_plugin.contract.fields import PAPER_FIELDS, Field
+from search_plugin.contract.schema import PAPER_FIELDS, Field
 from search_plugin.contract.tree import And
 from search_plugin.filters.parse import parse_filter
 from search_plugin.request import SearchRequest, make_request

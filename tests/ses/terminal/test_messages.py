@@ -17,7 +17,7 @@ SETTING = re.compile(
     rf"(?<!\?P)<(?!(?:{TAGS})>)([a-z][a-z0-9_]*)[=>]"
 )  # with a value, the rest is often another part of an f-string
 HTML = (
-    "corpora/notebook.py",
+    "corpora/outgoing.py",
     "search_plugin/pages/hit.py",
     "search_plugin/pages/page.py",
     "eval/reports",

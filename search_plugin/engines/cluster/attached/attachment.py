@@ -81,15 +81,15 @@ def read_attachments(reply: Mapping[str, Any]) -> list[Attachment]:
 
 
 def _read(name: str, mappings: Mapping[str, Any]) -> Attachment:
-    told = f"What ses keeps of the attached index {name}"
-    schema = schema_of(mappings, told)
+    what = f"What ses keeps of the attached index {name}"
+    schema = schema_of(mappings, what)
     try:
         kept = mappings["_meta"]["ses"]["attached"]
         places = tuple(Place(**place) for place in kept["places"])
         indexes = tuple(kept["indexes"])
         return Attachment(name, kept["target"], places, schema, kept["beside"], float(kept["moment"]), indexes)
     except (KeyError, TypeError, ValueError) as error:
-        raise UnavailableError(f"{told} is damaged", "detach it, and attach it again") from error
+        raise UnavailableError(f"{what} is damaged", "detach it, and attach it again") from error
 
 
 def not_ours(name: str, what: str, hint: str = "") -> InputError:

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from corpora.errors import InputError, NotFoundError, UnavailableError
 from search_plugin.contract.engine import check_index_name
-from search_plugin.contract.fields import PAPER_FIELDS
+from search_plugin.contract.schema import PAPER_FIELDS
 from search_plugin.engines.cluster.attached.attachment import (
     HASH,
     NAMESPACE,
@@ -91,8 +91,8 @@ class AttachingEngine(ClusterEngine):
         found = self.attachments(check_index_name(name))
         if not found:
             known = ", ".join(sorted(one.name for one in self.attachments("*")))
-            told = f"choose one of {known}" if known else "attach one first"
-            raise NotFoundError(f"No index {name!r} of {self.url} is attached", told)
+            hint = f"choose one of {known}" if known else "attach one first"
+            raise NotFoundError(f"No index {name!r} of {self.url} is attached", hint)
         return found[0]
 
     def attach(self, wanted: Wanted, schema: IndexSchema) -> Attachment:

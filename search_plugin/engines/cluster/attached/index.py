@@ -28,10 +28,9 @@ if TYPE_CHECKING:
     from corpora.custom import FieldValue
     from corpora.paper import Accepted, Rejected
     from search_plugin.contract.engine import Document
-    from search_plugin.contract.fields import Field
     from search_plugin.contract.legs import Ranking, Scored
     from search_plugin.contract.plan import Plan
-    from search_plugin.contract.schema import Bm25
+    from search_plugin.contract.schema import Bm25, Field
     from search_plugin.contract.tree import Filter
     from search_plugin.engines.cluster.dialect import Dialect, QueryBody
     from search_plugin.engines.cluster.lease import Lease

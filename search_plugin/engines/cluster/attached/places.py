@@ -13,7 +13,7 @@ from corpora.custom import custom_value
 from corpora.errors import InputError
 from corpora.paper import Accepted, Rejected, is_empty
 from corpora.readers.index import value_at
-from search_plugin.contract.fields import ALIASES, IDENTIFIER_FIELDS, PAPER_FIELDS, Field
+from search_plugin.contract.schema import ALIASES, IDENTIFIER_FIELDS, PAPER_FIELDS, Field
 
 if TYPE_CHECKING:
     from corpora.custom import FieldKind, FieldValue
@@ -66,8 +66,8 @@ def find_places(mappings: Mapping[str, Any], fields: Mapping[str, str], target: 
         name = given.strip().lower()
         name = ALIASES.get(name) or IDENTIFIER_FIELDS.get(name, name)
         if name in _TAKEN or name in (place.name for place in found):
-            told = _TAKEN.get(name, f"The field {name} is given twice")
-            raise InputError(f"{told}; leave one {given}={path} out.")
+            problem = _TAKEN.get(name, f"The field {name} is given twice")
+            raise InputError(f"{problem}; leave one {given}={path} out.")
         found.append(_place(mappings, name, path, target))
     return tuple(found)
 

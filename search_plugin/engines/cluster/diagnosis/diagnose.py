@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.errors import UnavailableError
 from search_plugin.contract.diagnosis import Diagnosis, Finding, IndexDiagnosis, collected, human_bytes
-from search_plugin.engines.cluster.diagnosis.indexes import check_attached, check_index
-from search_plugin.engines.cluster.diagnosis.questions import Questions, dig, whole
+from search_plugin.engines.cluster.diagnosis.indexes import Questions, check_attached, check_index, dig, whole
 from search_plugin.engines.cluster.opensearch import HYBRID_PLUGIN, PLUGIN
 
 if TYPE_CHECKING:
@@ -186,8 +185,8 @@ def _health(examined: Examined) -> Iterator[Finding]:
     yield Finding("name", name)
     yield Finding("status", status, f"cluster {name}: {status or 'health unknown'}")
     if status == "red" and not any(dig(index.details, "shards").get("unassigned") for index in examined.indexes):
-        told = f"The cluster {name} is red: indexes of others lack shards"
-        yield Finding(trouble=f"{told}; GET /_cluster/allocation/explain says why.")
+        problem = f"The cluster {name} is red: indexes of others lack shards"
+        yield Finding(trouble=f"{problem}; GET /_cluster/allocation/explain says why.")
 
 
 def _plugins(examined: Examined) -> Iterator[Finding]:
@@ -299,8 +298,8 @@ def diagnose(
     indexes = (*own, *(check_attached(questions, dialect, attachment) for attachment in attachments))
     faiss = frozenset(generation.name for generation in generations if _uses_faiss(generation))
     nodes = read_nodes(dig(questions.ask("/_nodes/stats/os,jvm,fs", filter_path=FILTER)))
-    told = dig(questions.ask("/_cluster/settings", include_defaults=True, flat_settings=True))
-    settings = {**dig(told, "defaults"), **dig(told, "persistent"), **dig(told, "transient")}
+    reply = dig(questions.ask("/_cluster/settings", include_defaults=True, flat_settings=True))
+    settings = {**dig(reply, "defaults"), **dig(reply, "persistent"), **dig(reply, "transient")}
     examined = Examined(questions, dialect, indexes, faiss, nodes, settings)
     findings = [finding for check in CHECKS for finding in check(examined)]
     troubles = [*(trouble for index in indexes for trouble in index.troubles), *questions.refused]

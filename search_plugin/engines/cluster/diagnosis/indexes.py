@@ -2,31 +2,72 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, get_args
 
-from corpora.errors import UnavailableError
+from corpora.errors import InputError, UnavailableError
 from corpora.paper import Rejected
 from search_plugin.contract import diagnosis
 from search_plugin.contract.diagnosis import Finding, IndexDiagnosis, human_bytes, missing_vectors
-from search_plugin.contract.schema import Quantization
+from search_plugin.contract.schema import IndexSchema, Quantization
 from search_plugin.engines.cluster import lease
 from search_plugin.engines.cluster.attached.index import open_attached
-from search_plugin.engines.cluster.diagnosis.questions import Questions, dig, whole
 from search_plugin.engines.cluster.dialect import GRAPH, Dialect
+from search_plugin.engines.cluster.errors import ClusterError
 from search_plugin.engines.cluster.lease import seen_dead, silent
 from search_plugin.engines.cluster.mapping import LOADING, check_open, check_unchanged, schema_of
 from search_plugin.engines.cluster.passages import has_vector
 from search_plugin.engines.cluster.physical import physical_name
-from search_plugin.engines.memory import estimate_index
 
 if TYPE_CHECKING:
-    from search_plugin.contract.schema import IndexSchema
     from search_plugin.engines.cluster.attached.attachment import Attachment
     from search_plugin.engines.cluster.attached.index import AttachedIndex
     from search_plugin.engines.cluster.physical import Generation
+    from search_plugin.engines.cluster.transport import Cluster
+
+
+class Questions:
+    """Sends read requests to a cluster, and keeps in `refused` a line for each request that it refused."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.refused: list[str] = []
+
+    def ask(self, path: str, body: Mapping[str, Any] | None = None, **params: Any) -> Any:
+        """Return the JSON of the reply to a GET, or to a POST of a body; None if the cluster refuses."""
+        method = "GET" if body is None else "POST"
+        try:
+            return self.cluster.call(method, path, body, params=params)
+        except (ClusterError, InputError) as error:
+            if isinstance(error, ClusterError) and not error.status:  # the cluster does not answer
+                raise
+            self.refused.append(
+                f"The cluster refuses {method} {path}, so this report is not the whole picture: {error.marked}"
+            )
+            return None
+
+    def attempt(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
+        """Do the same as `ask` where a refusal is no problem: a document may not exist, a feature may be missing."""
+        return Questions(self.cluster).ask(path, body)
+
+
+def dig(reply: Any, *path: str) -> Mapping[str, Any]:
+    """Return the object at a path of a reply, or an empty one if it is missing."""
+    for name in path:
+        reply = reply.get(name) if isinstance(reply, Mapping) else None
+    return reply if isinstance(reply, Mapping) else {}
+
+
+def whole(value: Any) -> int:
+    """Return a number from a reply, which some servers send as text, or 0 if it is missing."""
+    try:
+        return max(int(value), 0)
+    except (TypeError, ValueError):
+        return 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,16 +146,16 @@ def check_shards(name: str, shards: Shards) -> Iterator[Finding]:
 
 def plain_reason(explanation: Mapping[str, Any]) -> str:
     """Return, as a clause, why a shard is unassigned and what to do, from a `_cluster/allocation/explain` reply."""
-    if told := _STATES.get(str(explanation.get("can_allocate", ""))):
-        return told
+    if explained := _STATES.get(str(explanation.get("can_allocate", ""))):
+        return explained
     refusing = {
         str(decider.get("decider"))
         for node in explanation.get("node_allocation_decisions") or ()
         for decider in node.get("deciders", ())
         if decider.get("decision") == "NO"
     }
-    if told := next((_DECIDERS[name] for name in _DECIDERS if name in refusing), ""):
-        return told
+    if explained := next((_DECIDERS[name] for name in _DECIDERS if name in refusing), ""):
+        return explained
     failed = dig(explanation, "unassigned_info").get("details")
     reason = " ".join(str(failed or explanation.get("allocate_explanation") or "the cluster does not say why").split())
     return f"{reason[:300].rstrip('.')}; GET /_cluster/allocation/explain says more"
@@ -127,7 +168,7 @@ def counted(count: int, noun: str) -> str:
 
 _MOST_READ = 20_000
 """Documents of an attached index that are read to see why they have no vectors."""
-_MOST_TOLD = 3
+_MOST_SHOWN = 3
 
 
 def check_index(questions: Questions, dialect: Dialect, name: str, generations: Sequence[Generation]) -> IndexDiagnosis:
@@ -142,15 +183,15 @@ def check_index(questions: Questions, dialect: Dialect, name: str, generations: 
     )
     if published is None:
         return index
-    told = f"the index {name} in {questions.cluster.url}"
+    what = f"the index {name} in {questions.cluster.url}"
     try:
-        check_open(published.settings, physical_name(name, published.number), told)
+        check_open(published.settings, physical_name(name, published.number), what)
     except UnavailableError as error:
         return index.plus(Finding(trouble=error.marked))
     schema, changed = None, ""
     try:
-        schema = schema_of(published.mappings, f"The{told[3:]}")
-        check_unchanged(published.mappings, published.settings, schema, dialect, told)
+        schema = schema_of(published.mappings, f"The{what[3:]}")
+        check_unchanged(published.mappings, published.settings, schema, dialect, what)
     except UnavailableError as error:
         changed = error.marked
     index = index.plus(Finding("mapping_unchanged", not (schema and changed), trouble=changed))
@@ -258,11 +299,44 @@ def _check_lacking(index: AttachedIndex, lacking: int, documents: int) -> Iterat
     with closing(index.lacking(_MOST_READ)) as records:
         reasons = [record.reason.rstrip(".") for record in records if isinstance(record, Rejected)]
     if reasons:
-        told = "; ".join(sorted(set(reasons))[:_MOST_TOLD])
-        line = f"documents that are no papers, so that no update gives them a vector: {len(reasons):,} ({told})"
+        shown = "; ".join(sorted(set(reasons))[:_MOST_SHOWN])
+        line = f"documents that are no papers, so that no update gives them a vector: {len(reasons):,} ({shown})"
         yield Finding("no_papers", len(reasons), line)
     if late := lacking - len(reasons):
         read = documents if index.companion else lacking
         rest = ", which lists those that are no papers" if read > _MOST_READ else ""
-        told = f"In the attached index {index.name}, {late:,} of {documents:,} documents have no vector"
-        yield Finding(trouble=f"{told}; attach it with <update>{rest}.")
+        problem = f"In the attached index {index.name}, {late:,} of {documents:,} documents have no vector"
+        yield Finding(trouble=f"{problem}; attach it with <update>{rest}.")
+
+
+_BYTES_A_DIMENSION: Mapping[Quantization, Fraction] = {
+    "none": Fraction(4),
+    "int8": Fraction(1),
+    "int4": Fraction(1, 2),
+    "1bit": Fraction(1, 8),
+}
+_CORRECTION: Mapping[Quantization, int] = {"none": 0, "int8": 4, "int4": 4, "1bit": 14}
+_LINK_BYTES = 8
+_OVERHEAD = Fraction(11, 10)
+"""For the memory that an index's vectors need for HNSW searches, outside the Java heap.
+
+Both products publish estimates; the larger term of the two is taken. OpenSearch's is
+`1.1 * (bytes of a vector + 8 * m) * n`, with 4 bytes per dimension for float vectors ("k-NN index", "Memory
+estimation"), 1 for Lucene's scalar quantization ("Lucene scalar quantization", "HNSW memory estimation"), 1/2 and 1/8
+for 4 bits and 1 ("Binary quantization"). Elasticsearch ("Tune approximate kNN search", "Ensure data nodes have enough
+memory") counts only `4 * m` for the graph, and adds a few bytes of rounding correction to each quantized vector."""
+
+
+def vector_bytes(dimension: int, quantization: Quantization) -> int:
+    """Return the bytes of one vector in the form that graph searches read."""
+    return math.ceil(_BYTES_A_DIMENSION[quantization] * dimension) + _CORRECTION[quantization]
+
+
+def estimate(dimension: int, quantization: Quantization, count: int, m: int) -> int:
+    """Return the bytes of a field of `count` vectors: `1.1 * (vector_bytes + 8 * m) * count`, m links to a node."""
+    return math.ceil(_OVERHEAD * (vector_bytes(dimension, quantization) + _LINK_BYTES * m) * count)
+
+
+def estimate_index(schema: IndexSchema, counts: Mapping[str, int], m: int, quantization: Quantization) -> int:
+    """Return the bytes of one copy of an index's vectors, counted by field, in its own quantization or another."""
+    return sum(estimate(field.dimension, quantization, counts.get(field.format, 0), m) for field in schema.vectors)

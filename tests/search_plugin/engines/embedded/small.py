@@ -6,8 +6,7 @@ import numpy as np
 
 from corpora.paper import Paper
 from search_plugin.contract.engine import Document
-from search_plugin.contract.fields import PAPER_FIELDS, Field
-from search_plugin.contract.schema import IndexSchema, VectorField, paper_vector
+from search_plugin.contract.schema import PAPER_FIELDS, Field, IndexSchema, VectorField, paper_vector
 from search_plugin.engines.embedded import vectors, writing
 from search_plugin.engines.embedded.engine import EmbeddedEngine
 

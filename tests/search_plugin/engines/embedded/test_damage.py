@@ -19,7 +19,8 @@ from search_plugin.contract.engine import Document
 from search_plugin.contract.ordering import Sort
 from search_plugin.contract.plan import Counting, Plan, VectorClause
 from search_plugin.contract.tree import Alike, Says
-from search_plugin.engines.embedded import checksums, words
+from search_plugin.engines.embedded import files as index_files
+from search_plugin.engines.embedded import words
 from search_plugin.engines.embedded.engine import EmbeddedEngine
 from tests.chance import effort
 from tests.search_plugin.engines.embedded.small import DIMENSION, SCHEMA, document, lower, make
@@ -251,7 +252,7 @@ def test_a_lost_deletion_is_refused(tmp_path, lost):
 
 
 def test_files_too_long_to_be_read_when_opened_are_compared_by_a_diagnosis(whole, tmp_path, monkeypatch):
-    monkeypatch.setattr(checksums, "AT_ONCE", 0)
+    monkeypatch.setattr(index_files, "AT_ONCE", 0)
     lower(monkeypatch)
     folder = shutil.copytree(whole, tmp_path / "copy")
     generation = folder / "papers.v1"
@@ -298,7 +299,7 @@ def test_a_damaged_derived_file_is_told_and_made_again_by_the_next_write(
 
 @pytest.mark.parametrize("at", [0, 12, -9, -8, -5, -1])
 def test_a_store_that_changed_is_refused_before_tantivy_reads_it(whole, tmp_path, monkeypatch, at):
-    monkeypatch.setattr(checksums, "AT_ONCE", 0)
+    monkeypatch.setattr(index_files, "AT_ONCE", 0)
     folder = shutil.copytree(whole, tmp_path / "copy")
     file = next(folder.rglob("*.store"))
     content = bytearray(file.read_bytes())
@@ -319,14 +320,14 @@ def with_row(whole, folder, field, value):
 
 
 def test_a_row_that_names_no_other_is_told(whole, tmp_path, monkeypatch):
-    monkeypatch.setattr(checksums, "AT_ONCE", 0)
+    monkeypatch.setattr(index_files, "AT_ONCE", 0)
     index = with_row(whole, tmp_path / "copy", "replaces", 1 << 30)
     with pytest.raises(UnavailableError, match=r"are damaged .*IndexError"):
         index.count()
 
 
 def test_rows_that_name_too_many_vectors_are_told(whole, tmp_path, monkeypatch):
-    monkeypatch.setattr(checksums, "AT_ONCE", 0)
+    monkeypatch.setattr(index_files, "AT_ONCE", 0)
     index = with_row(whole, tmp_path / "copy", "vector_prx.count", 1 << 31)
     plan = Plan("", (VectorClause("prx", np.ones(DIMENSION, np.float32)),), None, 9)
     with pytest.raises(UnavailableError, match="more vectors than there are"):

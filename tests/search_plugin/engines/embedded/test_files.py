@@ -7,10 +7,9 @@ import os
 import numpy as np
 import pytest
 
-from search_plugin.engines.embedded import checksums
-from search_plugin.engines.embedded.checksums import cheap
+from search_plugin.engines.embedded import files as index_files
 from search_plugin.engines.embedded.derived import Derived, damaged, deriving, newest
-from search_plugin.engines.embedded.files import Appended, Files
+from search_plugin.engines.embedded.files import Appended, Files, cheap
 
 
 @pytest.fixture
@@ -98,7 +97,7 @@ def test_a_folder_that_covers_something_else_than_its_name_says_is_damaged(tmp_p
 
 @pytest.mark.parametrize("content", [b"ab", b"abcd"])
 def test_lengths_are_compared_however_long_the_files_are(tmp_path, monkeypatch, content):
-    monkeypatch.setattr(checksums, "AT_ONCE", 0)
+    monkeypatch.setattr(index_files, "AT_ONCE", 0)
     with deriving(tmp_path, "columns", 3) as part:
         (part / "a").write_bytes(b"abc")
     (tmp_path / "columns-3" / "a").write_bytes(content)
@@ -106,5 +105,5 @@ def test_lengths_are_compared_however_long_the_files_are(tmp_path, monkeypatch, 
 
 
 def test_the_smallest_files_are_compared(monkeypatch):
-    monkeypatch.setattr(checksums, "AT_ONCE", 10)
+    monkeypatch.setattr(index_files, "AT_ONCE", 10)
     assert cheap([("a", 6), ("b", 0), ("c", 5), ("d", 5)]) == ["b", "c", "d"]

@@ -7,8 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from search_plugin.contract.plan import Notion, Spelling
-from search_plugin.understanding.expansion.expand import MOST_SPELLINGS, MOST_WORDS, expand
-from search_plugin.understanding.expansion.spellings import GREEK, compounds, plurals, transatlantic
+from search_plugin.understanding.expansion.expand import (
+    GREEK,
+    MOST_SPELLINGS,
+    MOST_WORDS,
+    compounds,
+    expand,
+    plurals,
+    transatlantic,
+)
 from search_plugin.words.terms import TOKEN
 
 

@@ -8,8 +8,7 @@ import pytest
 from corpora.custom import CustomField
 from corpora.paper import Paper
 from search_plugin.contract.engine import Document
-from search_plugin.contract.fields import custom_fields
-from search_plugin.contract.schema import IndexSchema, paper_vector
+from search_plugin.contract.schema import IndexSchema, custom_fields, paper_vector
 from search_plugin.engines.registry import connect
 from search_plugin.request import make_request
 from search_plugin.search import search

@@ -122,7 +122,7 @@ def test_a_single_word_is_searched_and_the_author_is_mentioned(index):
 
 
 def test_a_name_like_too_many_others_is_searched_as_words(index, monkeypatch):
-    monkeypatch.setattr("search_plugin.engines.embedded.facets.MOST_VALUES", 1)
+    monkeypatch.setattr("search_plugin.engines.embedded.legs.MOST_VALUES", 1)
     assert asked(index, "Toth EA").notes == ()
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from search_plugin.contract.diagnosis import human_bytes
 from search_plugin.contract.schema import IndexSchema, paper_vector
-from search_plugin.engines.memory import estimate, estimate_index, vector_bytes
+from search_plugin.engines.cluster.diagnosis.indexes import estimate, estimate_index, vector_bytes
 
 ORDER = ("none", "int8", "int4", "1bit")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from search_plugin.engines.remembered import Remembered
+from search_plugin.contract.engine import Remembered
 
 
 def looked_up(words, asked, found):
