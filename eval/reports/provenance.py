@@ -18,7 +18,17 @@ from encoders.models.card import ModelCard
 from eval.reports.tables import TextTable
 
 PACKAGES = (
-    *("ses", "numpy", "scipy", "scikit-learn", "pytrec-eval-terrier", "rank-bm25", "matplotlib", "onnxruntime"),
+    *(
+        "ses",
+        "numpy",
+        "scipy",
+        "scikit-learn",
+        "ir-measures",
+        "pytrec-eval-terrier",
+        "rank-bm25",
+        "matplotlib",
+        "onnxruntime",
+    ),
     *(
         "openvino",
         "torch",
@@ -90,21 +100,11 @@ def gather_provenance(
     settings: Mapping[str, str] | None = None,
     command: Sequence[str] | None = None,
 ) -> Provenance:
-    """Collect how the current numbers were made.
+    """Collect how the current numbers were made; `InputError` if data can't be read.
 
-    Args:
-        data: Files and folders that were read.
-        cards: Of the models that made vectors.
-        engine: Name and version of the search engine, as `Engine.diagnose` returns them.
-        runtime: The models' runtime.
-        settings: What else was set.
-        command: Words of the command; by default those this process was started with.
-
-    Returns:
-        The provenance, dated now.
-
-    Raises:
-        InputError: If data can't be read.
+    `data` are the files and folders that were read, `cards` those of the models that made vectors, `engine` the name
+    and version of the search engine as `Engine.diagnose` returns them, and `command` the words of the command, by
+    default those this process was started with.
     """
     words = ["ses", *sys.argv[1:]] if command is None else command
     return Provenance(

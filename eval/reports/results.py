@@ -222,16 +222,8 @@ def results_report(
 ) -> Report:
     """Make the report of a table of results.
 
-    Args:
-        title: The report's heading.
-        results: The table.
-        provenance: How it was made.
-        pairs: What `compare_values` found between labels that were measured on the same queries.
-        seconds: How long each label took.
-        by_system: Whether the columns are systems, such as models, and not measures.
-
-    Returns:
-        The report.
+    `pairs` are what `compare_values` found between labels that were measured on the same queries, and `seconds` how
+    long each label took. `by_system` says that the columns are systems, such as models, and not measures.
     """
     known = {label: outcome.per_unit for label, outcome in results.outcomes.items() if outcome.per_unit}
     if by_system:

@@ -80,14 +80,9 @@ def fusions(
 ) -> tuple[SearchSettings, ...]:
     """Return the settings with every fusion, every weighting in steps that sum to 1, every rank constant.
 
-    Args:
-        legs: Names of the legs.
-        best: The settings to start from.
-        steps: Number of steps between weights 0 and 1.
-        constants: For reciprocal rank fusion.
-
-    Returns:
-        The simplest first: the default with equal weights, then by how far the weights are from equal.
+    `best` are the settings to start from, `steps` is the number of steps between weights 0 and 1, and `constants` are
+    those of reciprocal rank fusion. The simplest come first: the default with equal weights, then by how far the
+    weights are from equal.
     """
     equal = tuple(1 / len(legs) for _ in legs)
     weightings = {tuple(part / steps for part in parts) for parts in _compositions(steps, len(legs))} | {equal}

@@ -86,19 +86,11 @@ def evaluate_links(data: CandidateSet, embed: Embedder, *, similarity: Similarit
 
     If all papers are ranked and a query is one of them, it is ranked too, as in SciMult's script: it is closest to
     itself and takes a rank. A query without a vector counts as having found nothing; a candidate without one is never
-    found.
+    found. `embed` makes PRX vectors of both.
 
-    Args:
-        data: Queries, candidates and links.
-        embed: Makes PRX vectors of both.
-        similarity: How two papers are compared.
-
-    Returns:
-        Recall at 20, 50 and 100 by relation, or nDCG if papers have their own judged candidates.
-
-    Raises:
-        InputError: If no query or no candidate has a vector.
-        UnavailableError: If pytrec_eval is needed and isn't installed.
+    Returns recall at 20, 50 and 100 by relation, or nDCG if papers have their own judged candidates. Raises
+    `InputError` if no query or no candidate has a vector, and `UnavailableError` if the library for nDCG is needed and
+    isn't installed.
     """
     candidates = embed(data.candidates, Format.PRX)
     together = set(data.queries) <= set(data.candidates)

@@ -77,19 +77,10 @@ WORDS = "BM25"
 
 
 def run_suite(entries: Sequence[Entry], bench: Bench, system: str, cache: Path) -> Iterator[Found]:
-    """Run entries in turn; earlier results of the same system on the same data are taken from the cache.
+    """Run entries in turn, and yield the result of each; `InputError` if data is missing.
 
-    Args:
-        entries: What to run.
-        bench: The tools to run them with.
-        system: `WORDS` to run the entries that words can do; otherwise the model's fingerprint and runtime.
-        cache: A folder for results.
-
-    Yields:
-        The result of each entry.
-
-    Raises:
-        InputError: If data is missing.
+    Earlier results of the same system on the same data are taken from the folder `cache`. The system is `WORDS`, to run
+    the entries that words can do, or the model's fingerprint and runtime.
     """
     # Missing data is reported before hours are spent on other entries.
     asked = [

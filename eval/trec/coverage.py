@@ -35,17 +35,7 @@ class Coverage:
 
 
 def coverage_of(run: Run, qrels: Qrels, *, same_id_dropped: int = 0, unknown: Set[str] | None = None) -> Coverage:
-    """Compare a run with the judgments.
-
-    Args:
-        run: The run.
-        qrels: The judgments.
-        same_id_dropped: As measuring the run counted it.
-        unknown: Ids of documents that the corpus lacks, if that is known.
-
-    Returns:
-        What either has and the other lacks.
-    """
+    """Count what a run and the judgments lack of each other; `unknown` are ids of documents that the corpus lacks."""
     documents = unjudged = relevant = missed = 0
     strange: set[str] = set()
     missing = []
