@@ -173,8 +173,8 @@ def cluster(matrix: np.ndarray, classes: Sequence[str], sizes: Sequence[int], *,
 def pair(matrix: np.ndarray, labels: Sequence[Sequence[str]], *, most: int = PAIRED) -> Outcome:
     """Rank all pairs of papers by the correlation of their vectors; those that share a label should come first.
 
-    From more than `most` papers this many are drawn, always the same ones. Returns average precision and area under the
-    ROC curve; neither where no pair, or every pair, shares a label.
+    The matrix is (papers, dimension). From more than `most` papers this many are drawn, always the same ones. Returns
+    average precision and area under the ROC curve; neither where no pair, or every pair, shares a label.
     """
     from sklearn.metrics import average_precision_score, roc_auc_score
     from sklearn.preprocessing import MultiLabelBinarizer

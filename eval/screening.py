@@ -58,7 +58,7 @@ class Reviews:
 
 
 def average_precision(relevant: np.ndarray) -> float:
-    """Return average precision: the mean precision at the ranks of relevant papers."""
+    """Return average precision, the mean precision at the ranks of relevant papers, of bool (papers,) by rank."""
     ranks = np.flatnonzero(relevant) + 1
     return float((np.arange(1, ranks.size + 1) / ranks).mean())
 
@@ -74,7 +74,7 @@ def work_saved(relevant: np.ndarray, recall: float = 0.95) -> float:
 
 
 def recall_after(relevant: np.ndarray, percent: int) -> float:
-    """Return recall after a percentage of the ranks, rounded down to whole papers."""
+    """Return recall after a percentage of the ranks, rounded down to whole papers, of bool (papers,) by rank."""
     return float(relevant[: relevant.size * percent // 100].sum() / relevant.sum())
 
 

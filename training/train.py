@@ -60,18 +60,12 @@ def train_variants(
     report: Callable[[str], AbstractContextManager[Say]],
     processes: Processes = ALONE,
 ) -> Iterator[tuple[str, Trained]]:
-    """Train the variants of a recipe, one after another.
+    """Train the variants of a recipe, one after another; yield name and result of each that was started.
 
-    Args:
-        recipes: Recipes by name (`training.recipe.read_variants`).
-        folder: Folder of the runs; each variant's run is in the folder of its name, one without a name in it directly.
-        minutes: Time for all variants together; those for which no time is left are not started.
-        resume: Resume the runs in the folder.
-        report: Provides for each variant the function that receives every entry of its log.
-        processes: The processes that train together.
-
-    Yields:
-        Name and result of each variant that was started.
+    The recipes are those of `training.recipe.read_variants` by name. Each variant's run is in the folder of its name,
+    one without a name in `folder` directly; with `resume`, runs that are there go on. The minutes are for all variants
+    together: those for which no time is left are not started. `report` provides for each variant the function that
+    receives every entry of its log.
     """
     until = time.monotonic() + 60 * minutes if minutes else math.inf
     for number, (name, recipe) in enumerate(recipes.items()):

@@ -35,12 +35,12 @@ class MtebSearch:
     """A search mode over an engine, as MTEB's retrieval tasks call it: `index` once a corpus, then `search`.
 
     Attributes:
-        engine: Keeps an index a corpus, model and runtime, named `eval-mteb-...`; the next run finds it there.
-        encoder: Makes the vectors.
-        state_dir: For lists of rejected papers.
+        engine: Engine with an index per corpus, model and runtime, named `eval-mteb-...`; the next run finds it there.
+        encoder: Model that makes the vectors.
+        state_dir: Folder for lists of rejected papers.
         mode: Lexical, vector or hybrid.
-        fusion: Of the hybrid mode, as `search_plugin.fusion.fusions.fusion_of` takes it.
-        weights: Of the legs.
+        fusion: Name of the fusion of the hybrid mode, as `search_plugin.fusion.fusions.fusion_of` takes it.
+        weights: Weights of the legs.
     """
 
     engine: Engine

@@ -26,7 +26,7 @@ class SoftmaxRegression:
         return np.asarray(vectors @ self.weights[:-1] + self.weights[-1])
 
     def predict(self, vectors: np.ndarray) -> np.ndarray:
-        """Return the likeliest class of each row."""
+        """Return the likeliest class of each row, int64 (rows,), of vectors (rows, dimension)."""
         return np.asarray(self.logits(vectors).argmax(axis=1))
 
 

@@ -163,10 +163,10 @@ class Results:
     """A table of outcomes.
 
     Attributes:
-        heading: What the rows' labels are, such as `mode`.
-        outcomes: By label, in the order in which they are shown.
+        heading: Noun for the rows' labels, such as `mode`.
+        outcomes: Outcomes by label, in the order in which they are shown.
         level: Confidence level of the intervals.
-        unit: What was resampled for them.
+        unit: Noun for what was resampled for them.
     """
 
     heading: str

@@ -70,12 +70,12 @@ class Protocol:
         modes: Search modes to compare.
         fusions: Fusions of the hybrid mode, named as `search_plugin.fusion.fusions.fusion_of` takes them; each gets a
             row.
-        weights: Of the legs, in all fusions.
-        measures: As `eval.measures.metrics.parse_measure` takes them.
+        weights: Weights of the legs, in all fusions.
+        measures: Names of measures, as `eval.measures.metrics.parse_measure` takes them.
         drop_same_id: As `eval.measures.metrics.evaluate` takes it.
         seen: Documents to remove from the collection, by query.
         depth: Hits per query and per leg.
-        title_boost: As `SearchRequest` takes it.
+        title_boost: Weight of titles, as `SearchRequest` takes it.
         bm25: Constants of BM25 to search with; those of the index if None.
     """
 

@@ -205,12 +205,12 @@ def choose(values: np.ndarray, folds: int, seed: int) -> int:
     queries show no difference from the best, and so does not follow noise.
 
     Args:
-        values: Of every query (column) under every point (row), the simplest point first.
-        folds: Into how many parts the queries are cut.
-        seed: Of the cut.
+        values: Values (points, queries), the simplest point first.
+        folds: Number of parts that the queries are cut into.
+        seed: Seed of the cut.
 
     Returns:
-        The row.
+        The row of the point.
     """
     parts = _parted(np.arange(values.shape[1]), min(folds, values.shape[1]), seed)
     means = np.stack([values[:, part].mean(axis=1) for part in parts], axis=1)
@@ -237,10 +237,10 @@ class Trials:
     """Measures settings on judged queries: `trials(settings)` is float64 (queries,), in the order of the judgments.
 
     Attributes:
-        judged: Texts and judgments.
-        index: Holds the corpus. While constants of BM25 are tried, nobody else can search it.
-        encoder: Of the model that made the index.
-        measure: As `eval.measures.metrics.parse_measure` takes it.
+        judged: Queries and judgments.
+        index: Index of the corpus. While constants of BM25 are tried, nobody else can search it.
+        encoder: Encoder of the model that made the index.
+        measure: Name of a measure, as `eval.measures.metrics.parse_measure` takes it.
         seen: Documents to remove from the collection, by query.
     """
 

@@ -29,7 +29,7 @@ class Bench:
     Attributes:
         data: The folder of the suite's data.
         encoder: The model.
-        embed: The same, as protocols take it.
+        embed: The model as protocols take it.
         work: A folder for indexes.
     """
 
@@ -44,13 +44,13 @@ class Entry:
     """One protocol on one data set.
 
     Attributes:
-        name: As the table shows it.
-        measure: The one that the table shows.
+        name: Name of the entry in the table.
+        measure: Measure that the table shows.
         files: Files and folders that it reads, relative to the data folder.
-        by_vectors: Runs it with the model.
-        by_words: Runs it by BM25 alone, if possible.
+        by_vectors: Function that runs it with the model.
+        by_words: Function that runs it by BM25 alone, if that is possible.
         tested: Ids of the papers that it tests on, from the data folder, where its first file also serves training.
-        options: What else tells its results apart from those of an entry of the same name.
+        options: Other facts that tell its results apart from those of an entry of the same name.
     """
 
     name: str

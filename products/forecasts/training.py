@@ -129,7 +129,7 @@ class ForecastOptions:
         level: Probability of the intervals.
         fewest: Papers that a field and year needs.
         held_out: Share of the papers for the report; the same share calibrates the intervals.
-        seed: Of the split.
+        seed: Seed of the split.
 
     Raises:
         InputError: If a number is out of bounds.

@@ -140,7 +140,7 @@ def measured(
 
 
 def reliability(probabilities: np.ndarray, truth: np.ndarray) -> tuple[ReliabilityBin, ...]:
-    """Return the bins of predictions that hold some, by ascending probability."""
+    """Return the bins that hold predictions, ascending; probabilities and truth have one shape, such as (papers,)."""
     import numpy as np
 
     place = np.minimum((probabilities * BINS).astype(int), BINS - 1)

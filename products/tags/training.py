@@ -45,7 +45,7 @@ class TaggerOptions:
         precision: Choose thresholds for this precision instead of the best F1; labels that can't reach it are never
             given.
         calibration: `platt`, `isotonic`, or `auto`: isotonic for labels of many papers.
-        seed: Of the splits.
+        seed: Seed of the splits.
 
     Raises:
         InputError: If a number is out of bounds.
@@ -213,8 +213,8 @@ def _platt(odds: np.ndarray, true: np.ndarray) -> tuple[float, float]:
 def threshold_for(probabilities: np.ndarray, true: np.ndarray, precision: float | None = None) -> float:
     """Choose from which probability on a label is given: that of the best F1, or that of a precision to reach.
 
-    Probabilities, and whether each is true, are of papers that the model was not fitted to. The threshold is halfway
-    between two papers, and infinite if the precision can't be reached.
+    Probabilities, and whether each is true, both (papers,), are of papers that the model was not fitted to.
+    The threshold is halfway between two papers, and infinite if the precision can't be reached.
     """
     return _best_cut(probabilities, true, precision)[0]
 
