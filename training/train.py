@@ -87,23 +87,13 @@ def train(
     say: Say = lambda _: None,
     processes: Processes = ALONE,
 ) -> Trained:
-    """Train a model.
+    """Train a model; the folder of the run holds states, log, and at the end the model.
 
-    Args:
-        recipe: What is learned and how.
-        folder: The run's folder: states, log, and at the end the model.
-        minutes: Stop after this time, with a state to resume from.
-        resume: Resume from the last state in the folder, if there is one.
-        say: Receives every entry of the log, with the number of all steps as `total`.
-        processes: The processes that train together (`training.processes.joined`); the first one writes.
-
-    Returns:
-        The result.
-
-    Raises:
-        InputError: If data, base or recipe can't be used, the folder holds another run, or the loss is not a number.
-        UnavailableError: If torch is not installed, the folder can't be written, or memory or disk are full.
-        StoppedError: If the user stopped it.
+    Training stops after so many minutes, with a state to resume from; `resume` takes the last state in the folder, if
+    there is one. `say` receives every entry of the log, with the number of all steps as `total`. Of the processes that
+    train together (`training.processes.joined`), the first writes. Raises `InputError` if data, base or recipe can't be
+    used, the folder holds another run, or the loss is not a number; `UnavailableError` if torch is not installed, the
+    folder can't be written, or memory or disk are full; `StoppedError` if the user stopped it.
     """
     recipe = with_base(recipe, folder)
     base = base_of(recipe)  # before a folder is made

@@ -36,21 +36,14 @@ def evaluate_classification(
 ) -> dict[str, Outcome]:
     """Rank all labels for every paper.
 
-    A paper without a vector finds nothing and a label without one is never found; both are counted.
+    A paper without a vector finds nothing and a label without one is never found; both are counted. `embed` makes CLF
+    vectors of papers and labels, or of papers alone if `embed_labels` is given, since ids of papers and labels may be
+    the same.
 
-    Args:
-        data: Papers and labels.
-        embed: Makes CLF vectors of papers and labels.
-        similarity: How a paper and a label are compared.
-        embed_labels: Makes the labels' vectors, if ids of papers and labels may be the same.
-
-    Returns:
-        For papers of several labels, recall at 20, 50 and 100 by the ranking alone (section 5.1.1) under an empty
-        name and, if the set has matches, with labels first whose names stand in the paper. For papers of one label,
-        micro and macro F1 of the label ranked first (section 5.1.2).
-
-    Raises:
-        InputError: If no paper or no label has a vector.
+    For papers of several labels, returns recall at 20, 50 and 100 by the ranking alone (section 5.1.1) under an empty
+    name and, if the set has matches, with labels first whose names stand in the paper. For papers of one label, returns
+    micro and macro F1 of the label ranked first (section 5.1.2). Raises `InputError` if no paper or no label has a
+    vector.
     """
     papers = embed(data.papers, Format.CLF)
     labels = (embed_labels or embed)(data.labels, Format.CLF)

@@ -87,19 +87,11 @@ def measured(
     trained: Sequence[int],
     how: str,
 ) -> TaggerMeasures:
-    """Measure a tagger.
+    """Measure a tagger on papers that `how` tells in words.
 
-    Args:
-        probabilities: (papers, labels).
-        given: bool (papers, labels), what the tagger said.
-        truth: int8 (papers, labels), 1 for yes, 0 for no; others are left out.
-        labels: The labels, in order.
-        thresholds: The threshold of each label, (labels,).
-        trained: Papers of each label that the tagger was trained on.
-        how: Which papers these are, in words.
-
-    Returns:
-        The measures.
+    Probabilities are (papers, labels), `given` is bool (papers, labels), what the tagger said, and `truth` int8
+    (papers, labels), 1 for yes, 0 for no; others are left out. By label, in order, are the thresholds (labels,) and
+    `trained`, the number of papers that the tagger was trained on.
     """
     import numpy as np
 

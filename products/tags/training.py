@@ -88,22 +88,9 @@ def train_tagger(
 ) -> Tagger:
     """Train a tagger, and measure it on papers that are held out, or by cross-validation if there are few.
 
-    Args:
-        name: Name of the tagger.
-        source: What the vectors are.
-        vectors: float32 (papers, dimension), of the labelled papers in their order.
-        papers: The labelled papers.
-        hierarchy: The hierarchy of the labels.
-        options: How to train.
-        made_from: Where the labels came from, in words.
-        done: Receives how many more labels are trained.
-
-    Returns:
-        The tagger, with its measures.
-
-    Raises:
-        InputError: If no label has two papers with it and two without it.
-        UnavailableError: If scikit-learn isn't installed.
+    `source` is what the vectors are, float32 (papers, dimension), of the labelled papers in their order; `made_from`
+    says in words where the labels came from, and `done` receives how many more labels are trained. Raises `InputError`
+    if no label has two papers with it and two without it, and `UnavailableError` if scikit-learn isn't installed.
     """
     import numpy as np
 
