@@ -44,22 +44,14 @@ PAIRED = 4_000
 def evaluate_miread(
     data: Labelled, embed: Embedder, *, clusters: Sequence[int] = (), seeds: int = 3, by_field: bool = False
 ) -> dict[str, Outcome]:
-    """Run the three evaluations.
+    """Run the three evaluations; return `probe`, `clusters`, and `pairs` or a row of pairs for each field.
 
-    Args:
-        data: The papers; those without a vector are left out and counted.
-        embed: Makes CLF vectors for probe and clusters, PRX vectors for pairs.
-        clusters: Numbers of clusters (the paper's are 10, 20, 50 and 100); as many as there are classes if empty.
-        seeds: Runs of the probe and of k-means, to average; the paper's probe has three.
-        by_field: Labels are arXiv's, such as cs.LG. Papers are classified by field (cs) and paired within it by label.
-            Papers of several fields are left out, as in the paper.
-
-    Returns:
-        `probe`, `clusters`, and `pairs` or a row of pairs for each field.
-
-    Raises:
-        InputError: If too few papers or classes are left.
-        UnavailableError: If scikit-learn isn't installed.
+    Papers without a vector are left out and counted. `embed` makes CLF vectors for probe and clusters, PRX vectors for
+    pairs. `clusters` are numbers of clusters (the paper's are 10, 20, 50 and 100); as many as there are classes if
+    empty. `seeds` are runs of the probe and of k-means, to average; the paper's probe has three. With `by_field`,
+    labels are arXiv's, such as cs.LG: papers are classified by field (cs) and paired within it by label, and papers of
+    several fields are left out, as in the paper. Raises `InputError` if too few papers or classes are left, and
+    `UnavailableError` if scikit-learn isn't installed.
     """
     optional("sklearn", "This needs scikit-learn")  # checked before texts are encoded
     if by_field:
@@ -94,19 +86,10 @@ def evaluate_miread(
 def probe(matrix: np.ndarray, classes: Sequence[str], test: Sequence[bool], *, seeds: int = 3) -> Outcome:
     """Predict papers' classes by multinomial logistic regression, trained as appendix A.3 says.
 
-    Each quarter of the training papers validates in turn, and the epoch that is best on it is tested.
-
-    Args:
-        matrix: One vector per paper, (papers, dimension).
-        classes: The class of each paper.
-        test: Whether each is tested on.
-        seeds: Runs, each of its own folds and order of papers.
-
-    Returns:
-        Accuracy and macro F1, means over runs and folds, with intervals over the papers tested on.
-
-    Raises:
-        InputError: If there are too few papers on one side.
+    The matrix is (papers, dimension); `test` says of each paper whether it is tested on. Each quarter of the training
+    papers validates in turn, and the epoch that is best on it is tested. Each of the `seeds` has its own folds and
+    order of papers. Returns accuracy and macro F1, means over runs and folds, with intervals over the papers tested on.
+    Raises `InputError` if there are too few papers on one side.
     """
     truth, tested = np.unique(np.array(classes), return_inverse=True)[1], np.array(test)
     sizes = np.bincount(truth[~tested], minlength=2)
@@ -173,8 +156,8 @@ def cluster(matrix: np.ndarray, classes: Sequence[str], sizes: Sequence[int], *,
 def pair(matrix: np.ndarray, labels: Sequence[Sequence[str]], *, most: int = PAIRED) -> Outcome:
     """Rank all pairs of papers by the correlation of their vectors; those that share a label should come first.
 
-    From more than `most` papers this many are drawn, always the same ones. Returns average precision and area under the
-    ROC curve; neither where no pair, or every pair, shares a label.
+    The matrix is (papers, dimension). From more than `most` papers this many are drawn, always the same ones. Returns
+    average precision and area under the ROC curve; neither where no pair, or every pair, shares a label.
     """
     from sklearn.metrics import average_precision_score, roc_auc_score
     from sklearn.preprocessing import MultiLabelBinarizer

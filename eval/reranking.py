@@ -23,21 +23,11 @@ class Ranked:
 
 
 def rerank(tag: str, qrels: Qrels, queries: Vectors, candidates: Vectors, closeness: Closeness) -> Ranked:
-    """Rank each query's judged candidates, and no others.
+    """Rank each query's judged candidates, and no others, and return the run with the name `tag`.
 
-    Args:
-        tag: Name of the run.
-        qrels: The candidates of each query.
-        queries: Vectors of the queries.
-        candidates: Vectors of the candidates.
-        closeness: The similarity of one query (1, dimension) to candidates (candidates, dimension).
-
-    Returns:
-        The run, which lacks queries without a vector (`queries_missing`); and candidates without one, counted for each
-        query (`candidates_missing`).
-
-    Raises:
-        InputError: If queries and candidates have vectors of different lengths.
+    `closeness` takes the vectors of one query (1, dimension) and of its candidates (candidates, dimension). The run
+    lacks queries without a vector (`queries_missing`); candidates without one are counted for each query
+    (`candidates_missing`). Raises `InputError` if queries and candidates have vectors of different lengths.
     """
     require_same_dimension(queries.matrix, candidates.matrix)
     rankings: dict[str, list[tuple[str, float]]] = {}
@@ -63,19 +53,9 @@ def ranked_outcome(
 ) -> Outcome:
     """Measure a run; judged queries that it lacks count 0.
 
-    Args:
-        run: The run.
-        qrels: The judgments.
-        measures: As `eval.measures.metrics.parse_measure` takes them.
-        counts: Other counts to report.
-        names: Names of the measures, if they should differ.
-
-    Returns:
-        The means with their intervals over queries, and the values they are means of.
-
-    Raises:
-        InputError: If no query of the run is judged.
-        UnavailableError: If pytrec_eval isn't installed.
+    `measures` are names that `eval.measures.metrics.parse_measure` takes, `names` other names to show them under, and
+    `counts` other counts to report. Raises `InputError` if no query of the run is judged, and `UnavailableError` if the
+    library that computes a measure isn't installed.
     """
     require(run.rankings, "No judged query has a vector; give the embeddings of these queries and papers.")
     scores = evaluate(run, qrels, measures)

@@ -86,20 +86,12 @@ class SciDocs:
 def evaluate_scidocs(
     folder: SciDocs, embed: Embedder, *, tasks: Sequence[str] = (), split: str = "test"
 ) -> dict[str, Outcome]:
-    """Run SciDocs' tasks.
+    """Run tasks of SciDocs; all that the folder has if none are named.
 
-    Args:
-        folder: The data.
-        embed: Makes CLF vectors for the two classifications, PRX vectors for the four rankings.
-        tasks: Some of `TASKS`; all that the folder has if empty.
-        split: `test`, or `val` for choosing a model.
-
-    Returns:
-        By task, F1 averaged over classes, or MAP and nDCG; from 0 to 1, where SciDocs prints 0 to 100.
-
-    Raises:
-        InputError: If a task or split isn't there, a file is damaged, or no paper of a task has a vector.
-        UnavailableError: If the extra eval isn't installed.
+    `embed` makes CLF vectors for the two classifications and PRX vectors for the four rankings. The split is `test`, or
+    `val` for choosing a model. Returns by task F1 averaged over classes, or MAP and nDCG; from 0 to 1, where SciDocs
+    prints 0 to 100. Raises `InputError` if a task or split isn't there, a file is damaged, or no paper of a task has a
+    vector, and `UnavailableError` if the extra eval isn't installed.
     """
     if absent := [task for task in tasks if task not in folder.tasks]:
         raise InputError(f"{folder.path} has no task {absent[0]!r}; it has: {', '.join(folder.tasks)}.")

@@ -58,7 +58,7 @@ class Reviews:
 
 
 def average_precision(relevant: np.ndarray) -> float:
-    """Return average precision: the mean precision at the ranks of relevant papers."""
+    """Return average precision, the mean precision at the ranks of relevant papers, of bool (papers,) by rank."""
     ranks = np.flatnonzero(relevant) + 1
     return float((np.arange(1, ranks.size + 1) / ranks).mean())
 
@@ -74,7 +74,7 @@ def work_saved(relevant: np.ndarray, recall: float = 0.95) -> float:
 
 
 def recall_after(relevant: np.ndarray, percent: int) -> float:
-    """Return recall after a percentage of the ranks, rounded down to whole papers."""
+    """Return recall after a percentage of the ranks, rounded down to whole papers, of bool (papers,) by rank."""
     return float(relevant[: relevant.size * percent // 100].sum() / relevant.sum())
 
 
@@ -97,22 +97,14 @@ def by_likeness(vectors: Vectors, likeness: Likeness) -> Ranker:
 def screen(data: Reviews, ranker: Ranker, *, seeds: int = 1, draws: int = 10, random_seed: int = 0) -> Outcome:
     """Rank the candidates of each review, several times from other seeds.
 
-    Papers with equal scores are in random order, so that neither the file's order nor an id decides. Seeds are neither
-    ranked nor counted, among the papers or among the relevant.
+    Papers with equal scores are in random order, so that neither the file's order nor an id decides. Seeds are included
+    papers that are known from the start; they are neither ranked nor counted, among the papers or among the relevant.
+    Reviews with no more included papers than seeds, or none excluded, are left out and counted. The ranker scores
+    candidates by vectors, by words, or by both. Seeds are drawn `draws` times; a review's draws don't depend on other
+    reviews.
 
-    Args:
-        data: The reviews; those with no more included papers than seeds, or none excluded, are left out and counted.
-        ranker: Scores candidates: by vectors, by words, or by both.
-        seeds: Included papers that are known from the start.
-        draws: How often seeds are drawn.
-        random_seed: Of the draws; a review's draws don't depend on other reviews.
-
-    Returns:
-        Average precision, WSS@95 and recalls, each the mean over reviews of means over draws, with an interval over
-        reviews.
-
-    Raises:
-        InputError: If a number is below 1, or no review has enough included papers.
+    Returns average precision, WSS@95 and recalls, each the mean over reviews of means over draws, with an interval over
+    reviews. Raises `InputError` if a number is below 1, or no review has enough included papers.
     """
     require(seeds >= 1 and draws >= 1, f"Seeds and draws must be 1 or more, not {seeds} and {draws}.")
     usable = _usable(data, seeds)

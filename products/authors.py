@@ -71,17 +71,10 @@ FURTHEST = 2.0
 def cut_block(units: np.ndarray, thresholds: Sequence[float], names: Sequence[str] = ()) -> list[list[int]]:
     """Cluster the papers of a block: clusters are joined while the mean distance between them is below a threshold.
 
-    Args:
-        units: Vectors of length one, (papers, dimension).
-        thresholds: Distances by cosine.
-        names: The name as each paper writes it, or none to compare no names; papers whose names contradict each
-            other, such as `Kim, Jiho` and `Kim, Mina`, are as far apart as possible.
-
-    Returns:
-        For each threshold, the number of each paper's cluster.
-
-    Raises:
-        UnavailableError: If scipy is missing.
+    `units` are vectors of length one, (papers, dimension); thresholds are distances by cosine. `names` are the name as
+    each paper writes it, or none to compare no names: papers whose names contradict each other, such as `Kim, Jiho` and
+    `Kim, Mina`, are as far apart as possible. Returns for each threshold the number of each paper's cluster. Raises
+    `UnavailableError` if scipy is missing.
     """
     if len(units) < 2:
         return [[0] * len(units) for _ in thresholds]

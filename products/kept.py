@@ -25,7 +25,7 @@ class Kept(Generic[T]):
     Attributes:
         folder: Made when the first is saved.
         kind: A dataclass of plain values.
-        noun: What users call it, for messages.
+        noun: Noun for it in messages.
     """
 
     folder: Path

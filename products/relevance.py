@@ -50,7 +50,7 @@ class Views:
     """Papers as matrices, one row for each paper.
 
     Attributes:
-        ids: Of the papers, in the order of the rows.
+        ids: Ids of the papers, in the order of the rows.
         matrices: Sparse or float32 (papers, features) with the weight of each; rows have length one or zero.
         vectors: float32 (papers, dimension) of length one; zero for a paper without a vector.
     """

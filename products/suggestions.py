@@ -59,7 +59,7 @@ class Suggestion:
         name: The venue, the id of the reference, or the reviewer.
         score: The probability of a venue; the weight of a reference; the similarity of a reviewer.
         because: Ids of the papers that speak for it most.
-        title: Of a reference that the index holds.
+        title: Title of a reference that the index holds.
     """
 
     name: str
@@ -69,7 +69,7 @@ class Suggestion:
 
 
 def read_neighbours(index: Index, ids: Sequence[str], vector: np.ndarray, task_format: str) -> list[Neighbour]:
-    """Return papers with their cosine to a vector, the nearest first; the same on every engine."""
+    """Return papers with their cosine to a vector (dimension,), the nearest first; the same on every engine."""
     papers, vectors = index.papers(ids), index.vectors(ids, task_format)
     own = vector / max(float(np.linalg.norm(vector)), 1e-12)
     units = {name: row / max(float(np.linalg.norm(row)), 1e-12) for name, row in vectors.items() if name in papers}
@@ -78,7 +78,7 @@ def read_neighbours(index: Index, ids: Sequence[str], vector: np.ndarray, task_f
 
 
 def weights_of(neighbours: Sequence[Neighbour], temperature: float = TEMPERATURE) -> np.ndarray:
-    """Return the weights of papers: the softmax of their cosines over the temperature."""
+    """Return the weights of papers, float64 (papers,): the softmax of their cosines over the temperature."""
     scaled = np.array([one.similarity for one in neighbours]) / temperature
     raised = np.exp(scaled - scaled.max(initial=-np.inf)) if len(scaled) else scaled
     return np.asarray(raised / max(float(raised.sum()), 1e-12))

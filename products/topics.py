@@ -70,23 +70,12 @@ def find_topics(
     projection: Projection = "pca",
     seed: int = 0,
 ) -> Topics:
-    """Cluster papers by k-means, and label each cluster.
+    """Cluster papers by k-means, and label each cluster with terms of the papers' texts.
 
-    Args:
-        ids: Ids of the papers.
-        vectors: Their vectors, float32 (papers, dimension); compared by cosine.
-        texts: Their texts, for the labels.
-        count: Number of topics; the root of half the number of papers if None, but 100 at most.
-        projection: How to make coordinates: the two principal components, or t-SNE, which separates topics better and
-            is slow.
-        seed: Seed of k-means and t-SNE.
-
-    Returns:
-        The topics.
-
-    Raises:
-        InputError: If there are fewer papers than topics, or too many papers for t-SNE.
-        UnavailableError: If scikit-learn is missing.
+    The vectors are float32 (papers, dimension), compared by cosine. The number of topics is the root of half the number
+    of papers if None, but 100 at most. Coordinates are the two principal components, or t-SNE, which separates topics
+    better and is slow. Raises `InputError` if there are fewer papers than topics, or too many papers for t-SNE, and
+    `UnavailableError` if scikit-learn is missing.
     """
     wanted = count or min(100, max(2, round((len(ids) / 2) ** 0.5)))
     if not 2 <= wanted <= len(ids):

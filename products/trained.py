@@ -96,16 +96,9 @@ def write_values(
 ) -> tuple[int, int]:
     """Write values that follow from vectors into fields of an index; only changed ones are written.
 
-    Args:
-        index: The index, open for writing.
-        source: What the vectors are.
-        where: Papers to write to; None for all.
-        fields: The fields to write; added where they are missing.
-        rows_of: Takes float32 (papers, dimension), and returns the values of each paper by field.
-        progress: Receives how many papers were read.
-
-    Returns:
-        How many papers were read, and how many have changed.
+    `rows_of` takes float32 (papers, dimension) of the vectors that `source` names, and returns the values of each paper
+    by field. The index is open for writing; fields that it lacks are added. `where` limits the papers, and `progress`
+    receives how many were read. Returns how many papers were read, and how many have changed.
     """
     index.add_fields(fields)
     names = [field.name for field in fields]

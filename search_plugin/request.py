@@ -192,8 +192,8 @@ def make_request(
     """Make a request from the user's input: the same in Python, on the command line and over HTTP.
 
     Args:
-            query: The query as the user typed it (docs/guide/queries.md).
-            tuned: Fitted settings; values given by the user override them.
+        query: The query as the user typed it (docs/guide/queries.md).
+        tuned: Fitted settings; values given by the user override them.
         fields: Fields of the index (`IndexSchema.fields`), which a filter may name.
         language: Language of the index.
         literal: Whether to take the query as plain words, without operators.

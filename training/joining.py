@@ -17,15 +17,10 @@ from encoders.models.formats import Format
 
 
 def join_models(models: Sequence[Path], output: Path) -> None:
-    """Write a model with the adapters and the heads of several.
+    """Write a model with the adapters and the heads of several into a folder that does not exist yet.
 
-    Args:
-        models: Folders as training writes them.
-        output: A folder that does not exist yet.
-
-    Raises:
-        InputError: If a folder is no such model, two bring the same format, or their bases differ.
-        UnavailableError: If the folder can't be written.
+    The models are folders as training writes them. Raises `InputError` if a folder is no such model, two bring the same
+    format, or their bases differ, and `UnavailableError` if the folder can't be written.
     """
     cards = {folder: read_own(folder) for folder in models}
     if output.exists():

@@ -106,20 +106,11 @@ class Learner:
 
 
 def make_learner(recipe: Recipe, start: Model, labels: Mapping[str, int], packs: Sequence[Packed]) -> Learner:
-    """Prepare the untrained model of a recipe for training.
+    """Prepare the untrained model of a recipe for training, on a GPU if torch finds one.
 
-    Args:
-        recipe: What is learned and how.
-        start: The untrained model, as `Trainable.write` wrote it.
-        labels: Number of outputs of each task's head.
-        packs: Training examples of each task.
-
-    Returns:
-        The learner, on a GPU if torch finds one.
-
-    Raises:
-        InputError: If a task trains a format that the model lacks.
-        UnavailableError: If torch is not installed.
+    `start` is the untrained model, as `Trainable.write` wrote it; `labels` are the number of outputs of each task's
+    head, and `packs` the training examples of each task. Raises `InputError` if a task trains a format that the model
+    lacks, and `UnavailableError` if torch is not installed.
     """
     weights = read_checked(start, tuple(dict.fromkeys(start.card.heads.values())))
     module = as_module(weights, start.card, dropout=recipe.dropout, recompute=recipe.activation_checkpointing)

@@ -74,18 +74,9 @@ class Prepared:
 def make_ready(recipe: Recipe, base: Model, folder: Path, say: Say, processes: Processes = ALONE) -> Prepared:
     """Build and pack the data of a run, and write its untrained model.
 
-    Args:
-        recipe: What is learned and how.
-        base: The recipe's base, from `base_of`.
-        folder: The run's folder, locked by this process.
-        say: Receives what each task was built from.
-        processes: The processes that train together; the first one writes, the others read what it wrote.
-
-    Returns:
-        The input of training.
-
-    Raises:
-        InputError: If data, base or recipe can't be used.
+    `base` is the recipe's, from `base_of`; the folder of the run is locked by this process. `say` receives what each
+    task was built from. Of processes that train together, the first writes and the others read what it wrote. Raises
+    `InputError` if data, base or recipe can't be used.
     """
 
     def encoder(name: str = "", precision: Precision = "fp32") -> TextEncoder:

@@ -129,21 +129,12 @@ class Recipe(Strict):
 
 
 def read_variants(path: Path, names: Sequence[str] = (), data: Path | None = None) -> dict[str, Recipe]:
-    """Read a recipe file, which holds one recipe or several variants.
+    """Read a recipe file (TOML, or the `recipe.json` of a prepared run), which holds one recipe or several variants.
 
-    Its key `scirepeval` may name a task configuration of SciRepEval, whose tasks join the recipe's own.
-
-    Args:
-        path: A TOML file, or the `recipe.json` of a prepared run.
-        names: Names of the variants to read; if none, all.
-        data: Folder that the paths in it are relative to; if none, the recipe's own.
-
-    Returns:
-        The recipes by name, in the order of the file, with absolute paths. A file without variants gives one, by the
-        empty name.
-
-    Raises:
-        InputError: If the file cannot be read, any variant is wrong, or one that is asked for is missing.
+    Its key `scirepeval` may name a task configuration of SciRepEval, whose tasks join the recipe's own. Paths in it are
+    relative to `data`; if that is None, to the recipe's own folder. Returns the recipes of the names, or all if there
+    are none, in the order of the file and with absolute paths; a file without variants gives one, by the empty name.
+    Raises `InputError` if the file cannot be read, any variant is wrong, or one that is asked for is missing.
     """
     folder = data or path.parent
     try:

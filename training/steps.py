@@ -57,24 +57,11 @@ def run_steps(
     say: Callable[[Mapping[str, Any]], None],
     processes: Processes = ALONE,
 ) -> TrainingProgress:
-    """Run the remaining steps; validate and save at intervals and at the end.
+    """Run the remaining steps; validate and save at intervals and at the end; return how far the run is then.
 
-    Args:
-        learner: The model and its optimizer, which every step changes.
-        data: The examples of every task.
-        progress: The progress so far.
-        folder: The run's folder.
-        minutes: Stop after this time.
-        say: Receives every entry of the log.
-        processes: The processes that train together.
-
-    Returns:
-        How far the run is then.
-
-    Raises:
-        InputError: If the loss is not a number.
-        UnavailableError: If the disk is full.
-        StoppedError: If a signal asked for it; the state is saved.
+    The steps change the learner's model and optimizer. They stop after so many minutes; `say` receives every entry of
+    the log. Raises `InputError` if the loss is not a number, `UnavailableError` if the disk is full, and `StoppedError`
+    if a signal asked for it; the state is then saved.
     """
     recipe, until = learner.recipe, time.monotonic() + 60 * minutes if minutes else math.inf
     total = total_steps(recipe, data.train)

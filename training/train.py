@@ -60,18 +60,12 @@ def train_variants(
     report: Callable[[str], AbstractContextManager[Say]],
     processes: Processes = ALONE,
 ) -> Iterator[tuple[str, Trained]]:
-    """Train the variants of a recipe, one after another.
+    """Train the variants of a recipe, one after another; yield name and result of each that was started.
 
-    Args:
-        recipes: Recipes by name (`training.recipe.read_variants`).
-        folder: Folder of the runs; each variant's run is in the folder of its name, one without a name in it directly.
-        minutes: Time for all variants together; those for which no time is left are not started.
-        resume: Resume the runs in the folder.
-        report: Provides for each variant the function that receives every entry of its log.
-        processes: The processes that train together.
-
-    Yields:
-        Name and result of each variant that was started.
+    The recipes are those of `training.recipe.read_variants` by name. Each variant's run is in the folder of its name,
+    one without a name in `folder` directly; with `resume`, runs that are there go on. The minutes are for all variants
+    together: those for which no time is left are not started. `report` provides for each variant the function that
+    receives every entry of its log.
     """
     until = time.monotonic() + 60 * minutes if minutes else math.inf
     for number, (name, recipe) in enumerate(recipes.items()):
@@ -93,23 +87,13 @@ def train(
     say: Say = lambda _: None,
     processes: Processes = ALONE,
 ) -> Trained:
-    """Train a model.
+    """Train a model; the folder of the run holds states, log, and at the end the model.
 
-    Args:
-        recipe: What is learned and how.
-        folder: The run's folder: states, log, and at the end the model.
-        minutes: Stop after this time, with a state to resume from.
-        resume: Resume from the last state in the folder, if there is one.
-        say: Receives every entry of the log, with the number of all steps as `total`.
-        processes: The processes that train together (`training.processes.joined`); the first one writes.
-
-    Returns:
-        The result.
-
-    Raises:
-        InputError: If data, base or recipe can't be used, the folder holds another run, or the loss is not a number.
-        UnavailableError: If torch is not installed, the folder can't be written, or memory or disk are full.
-        StoppedError: If the user stopped it.
+    Training stops after so many minutes, with a state to resume from; `resume` takes the last state in the folder, if
+    there is one. `say` receives every entry of the log, with the number of all steps as `total`. Of the processes that
+    train together (`training.processes.joined`), the first writes. Raises `InputError` if data, base or recipe can't be
+    used, the folder holds another run, or the loss is not a number; `UnavailableError` if torch is not installed, the
+    folder can't be written, or memory or disk are full; `StoppedError` if the user stopped it.
     """
     recipe = with_base(recipe, folder)
     base = base_of(recipe)  # before a folder is made

@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from corpora.installed import deferred
-from encoders.architectures.foreign import ARCHITECTURE
 from encoders.architectures.network import Network
 from encoders.ops.base import Ops, Tensor
 
 Architecture = Callable[[Ops, Network, Tensor, Tensor, Sequence[str]], list[Tensor]]
 """Takes operators, the model's facts, token ids, mask and heads; returns one vector per text, (texts, width), for each
 head."""
+
+
+TRANSFORMERS = "transformers"
+"""Name of the architecture of networks without operators in ses, and of the runtime that runs them."""
+
+
+def _elsewhere(ops: Ops, network: Network, ids: Tensor, mask: Tensor, heads: Sequence[str]) -> list[Tensor]:  # noqa: ARG001
+    """Compute nothing: only the network's own runtime can run it. All weights count as used."""
+    return [ops.elsewhere(TRANSFORMERS)] * len(heads)
 
 
 def _architecture(module: str, function: str = "vectors") -> Architecture:
@@ -30,5 +38,5 @@ ARCHITECTURES: Mapping[str, Architecture] = {
     "instructions": _architecture("instructions"),
     "instruction-encoder": _architecture("instructions", "vectors_with_instructor"),
     "shared-codes": _architecture("shared_codes"),
-    ARCHITECTURE: _architecture("foreign"),
+    TRANSFORMERS: _elsewhere,
 }

@@ -31,7 +31,8 @@ class Embeddings:
 
     Example:
         >>> import numpy as np
-        >>> write_embeddings(Embeddings(["paper"], np.ones((1, 2), np.float32)), Path("papers.npy"))
+        >>> with open_writer(Path("papers.npy"), "npy") as writer:
+        ...     writer.write(["paper"], np.ones((1, 2), np.float32))
         >>> read_embeddings(Path("papers.npy")).vectors.shape
         (1, 2)
     """
@@ -76,12 +77,6 @@ def layout_of(path: Path) -> FileLayout:
 def ids_beside(path: Path) -> Path:
     """Return the file of a .npy file's ids, one a line: `papers.ids.txt` for `papers.npy`."""
     return path.with_suffix(".ids.txt")
-
-
-def write_embeddings(embeddings: Embeddings, path: Path, layout: FileLayout | None = None) -> None:
-    """Write embeddings by one `open_writer`; ids without a vector are not written."""
-    with open_writer(path, layout or layout_of(path)) as writer:
-        writer.write(embeddings.ids, embeddings.vectors)
 
 
 @contextmanager
@@ -219,16 +214,9 @@ _ROWS = 1 << 14  # looked through at once
 def read_embeddings(path: Path) -> Embeddings:
     """Read an embedding file.
 
-    Args:
-        path: A .npy file, whose ids stand beside it as `write_embeddings` writes them, or JSON lines, plain or
-            compressed: `embedding` beside `doc_id`, `paper_id` or any other name of an id, or `{"<id>": [...]}`.
-
-    Returns:
-        What it holds.
-
-    Raises:
-        InputError: If it is damaged, holds no vectors, or holds an id twice, vectors of several lengths, or values
-            that aren't numbers.
+    It is a .npy file, whose ids stand beside it as `open_writer` writes them, or JSON lines, plain or compressed:
+    `embedding` beside `doc_id`, `paper_id` or any other name of an id, or `{"<id>": [...]}`. Raises `InputError` if it
+    is damaged, holds no vectors, or holds an id twice, vectors of several lengths, or values that aren't numbers.
     """
     try:
         with path.open("rb") as file:

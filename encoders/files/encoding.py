@@ -46,23 +46,12 @@ def encode_texts(
     reject: Callable[[Rejected], None],
     progress: Progress | None = None,
 ) -> EncodeReport:
-    """Encode texts and write their vectors; memory does not grow with their number.
+    """Encode texts and write their vectors; memory does not grow with their number. Return what was done.
 
     A text that asks for a format itself gets that vector from every writer, whatever the writer's own format: papers
-    and queries may be mixed, and the files of several formats have the same rows.
-
-    Args:
-        records: Records that the functions of `encoders.files.texts` read.
-        encoder: The model.
-        writers: A writer for each format.
-        reject: Function that receives the records that can't be encoded.
-        progress: Receiver of the progress.
-
-    Returns:
-        How many were encoded, and how many were not.
-
-    Raises:
-        UnavailableError: If a disk is full.
+    and queries may be mixed, and the files of several formats have the same rows. The records are those of
+    `encoders.files.texts`, and there is a writer for each format; `reject` receives the records that can't be encoded.
+    Raises `UnavailableError` if a disk is full.
     """
     progress = progress or Silent()
     intake = _Intake(encoder.card.formats, reject, progress)

@@ -70,20 +70,12 @@ def read_plain_texts(path: Path) -> Iterator[TextRecord | Rejected]:
 
 
 def read_json_texts(path: Path, columns: Mapping[str, str]) -> Iterator[TextRecord | Rejected]:
-    """Read JSON lines of papers, of queries, or of both; also one array, one object of papers by id, or bare strings.
+    """Yield the texts of JSON lines of papers, queries or both; also one array, one object of papers, or strings.
 
     An object with a title is a paper, under the names that `corpora.aliases` knows: SPECTER's, SciRepEval's and BEIR's
-    among them. One without is a query or a bare text. Its member `format`, if any, says what its vector is for.
-
-    Args:
-        path: The file, plain or compressed.
-        columns: Attribute to the key that holds it, for keys that aren't known.
-
-    Yields:
-        A text per object or string; strings are named by the number of their line.
-
-    Raises:
-        InputError: If the file isn't JSON, or `columns` names an attribute that papers don't have.
+    among them. One without is a query or a bare text. Its member `format`, if any, says what its vector is for. Strings
+    are named by the number of their line. `columns` gives the key of an attribute that isn't known. Raises `InputError`
+    if the file, plain or compressed, isn't JSON, or `columns` names an attribute that papers don't have.
     """
     check_columns(columns)
     refuse_folder(path, "a JSON file")

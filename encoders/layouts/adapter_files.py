@@ -187,22 +187,12 @@ def read_module(
     base: str,
     needed: Collection[int] | None = None,
 ) -> dict[str, np.ndarray]:
-    """Read a bottleneck adapter or a fusion.
+    """Read a bottleneck adapter or a fusion: its weights under the names of the architecture, float32.
 
-    Args:
-        file: The file of its weights.
-        kinds: Names of what may hold it in a layer, the name of today first.
-        name: Its name in the file.
-        layers: The weights that it may have, by layer.
-        head: The name of its head.
-        base: The name of the network that it is for.
-        needed: Layers where it is used; its weights in others are left out. All layers if None.
-
-    Returns:
-        The weights under the names of the architecture, float32.
-
-    Raises:
-        InputError: If weights are missing, unknown or of another shape.
+    `kinds` are the names of what may hold it in a layer, the name of today first, `name` is its name in the file,
+    `layers` are the weights that it may have, by layer, and `head` is the name of its head. Weights in layers that are
+    not `needed` are left out; all layers are needed if None. Raises `InputError`, which names the base, if weights are
+    missing, unknown or of another shape.
     """
     known: dict[str, NamedShape] = {}
     idle: list[str] = []
@@ -218,20 +208,11 @@ def read_module(
 def renamed(
     file: Path, arrays: Weights, known: Mapping[str, NamedShape], base: str, idle: Collection[str] = ()
 ) -> dict[str, np.ndarray]:
-    """Return a file's weights under the names of the architecture, and check that none is missing or superfluous.
+    """Return a file's weights under the names of the architecture, float32; none may be missing or superfluous.
 
-    Args:
-        file: The file's path, for messages.
-        arrays: The arrays in the file, by name.
-        known: The weight of each name in the file; of several names of one weight, the first is that of today.
-        base: The name of the network that they are for.
-        idle: Names in the architecture of weights that may be missing, and are left out.
-
-    Returns:
-        Arrays by their names in the architecture, float32.
-
-    Raises:
-        InputError: If weights are missing, unknown or of another shape.
+    `known` has the weight of each name in the file; of several names of one weight, the first is that of today. `idle`
+    are the names in the architecture of weights that may be missing, and are left out. Raises `InputError`, which names
+    file and base, if weights are missing, unknown or of another shape.
     """
     found = {known[key].name: array for key, array in arrays.items() if key in known}
     today: dict[str, str] = {}

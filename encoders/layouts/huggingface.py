@@ -12,8 +12,8 @@ from typing import Any
 
 from corpora.checksums import sha256_of
 from corpora.errors import InputError
-from encoders.architectures.foreign import ARCHITECTURE
 from encoders.architectures.network import Network, Pooling
+from encoders.architectures.registry import TRANSFORMERS
 from encoders.layouts import families
 from encoders.layouts.families import FAMILIES
 from encoders.layouts.own_card import CARD_FILE, read_own
@@ -52,7 +52,7 @@ def read(
     path = weights_file(folder)
     card = read_card(folder, name, sha256_of(path), tokenizer)
     # transformers knows the names of its own files.
-    reads = read_arrays if card.architecture == ARCHITECTURE else read_weights
+    reads = read_arrays if card.architecture == TRANSFORMERS else read_weights
     return Model(card, tokenizer or folder, functools.partial(reads, path))
 
 
@@ -99,7 +99,7 @@ def _network(folder: Path, config: Mapping[str, Any], pooling: Pooling, *, norma
         raise InputError(f"{folder} holds a {family} model with relative positions, which ses can't run.")
     network = families.read_network(path, config, pooling, normalize=normalize)
     if network is None:
-        return ARCHITECTURE, families.read_foreign_network(path, config, pooling, normalize=normalize)
+        return TRANSFORMERS, families.read_foreign_network(path, config, pooling, normalize=normalize)
     return FAMILIES[family].architecture, network
 
 

@@ -39,21 +39,13 @@ def is_hub_id(name: str) -> bool:
 
 
 def fetch(hub_id: str, patterns: Sequence[str], hint: str = "") -> Path:
-    """Fetch some files of a repository on the hub.
+    """Fetch some files of a repository on the hub; return the folder in the hub's cache that holds them.
 
-    Without a revision, the commit is the pinned one, else that of the first use on this machine.
-
-    Args:
-        hub_id: `org/model` or `org/model@revision`.
-        patterns: Patterns of the files' names.
-        hint: A command that gets the files elsewhere, if there is one.
-
-    Returns:
-        A folder that holds them, in the hub's cache.
-
-    Raises:
-        InputError: If it is no such id, or the files are not those of the first use.
-        UnavailableError: If the hub can't be reached and they are not in its cache, or there is no such repository.
+    The repository is `org/model` or `org/model@revision`. Without a revision, the commit is the pinned one, else that
+    of the first use on this machine. `patterns` are those of the files' names, and `hint` is a command that gets the
+    files elsewhere, if there is one. Raises `InputError` if it is no such id, or the files are not those of the first
+    use, and `UnavailableError` if the hub can't be reached and they are not in its cache, or there is no such
+    repository.
     """
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HFValidationError

@@ -14,25 +14,16 @@ from encoders.ops.torch import TorchOps, import_torch
 
 
 def as_module(weights: Weights, card: ModelCard, *, dropout: float = 0.1, recompute: bool = False) -> Any:
-    """Return a model as a module.
+    """Return a model as a `torch.nn.Module` in training mode.
 
     Called with token ids and mask, int64 (texts, tokens), and heads, it gives a list of float32 (texts, dimension), a
     tensor for each head. Its method `trunk` returns the output of the first layers for ids and mask, which is accepted
     in place of the ids. Its state dict has the names of the weights, so that what is saved of it is a checkpoint.
 
-    Args:
-        weights: Weights from `read_checked`, which are copied. An array that has several names is one parameter.
-        card: The model's card.
-        dropout: Share of values that are dropped in training mode.
-        recompute: Whether layers are computed again for their gradients (activation checkpointing, Chen et al. 2016),
-            which takes less memory and more time.
-
-    Returns:
-        A `torch.nn.Module`, in training mode.
-
-    Raises:
-        InputError: If a weight can't have its name in torch.
-        UnavailableError: If torch is not installed.
+    The weights from `read_checked` are copied; an array that has several names is one parameter. `dropout` is the share
+    of values that are dropped in training mode. With `recompute`, layers are computed again for their gradients
+    (activation checkpointing, Chen et al. 2016), which takes less memory and more time. Raises `InputError` if a weight
+    can't have its name in torch, and `UnavailableError` if torch is not installed.
     """
     torch = import_torch()
     base: Any = torch.nn.Module

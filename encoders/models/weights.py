@@ -75,18 +75,9 @@ def read_checkpoint(path: Path) -> Checkpoint:
     """Read a torch file with `weights_only`: a state dict, or a training program's checkpoint that holds one.
 
     Both of torch's formats are read, the zip archive of today and the bare stream that SPECTER and SciBERT were
-    published in. Whole numbers, such as position ids, are left out: no encoder has them among its weights. Arrays of
-    an archive stay in the file until they are used, so what is not used costs nothing.
-
-    Args:
-        path: The torch file.
-
-    Returns:
-        Its arrays and settings.
-
-    Raises:
-        InputError: If it is damaged, or holds what torch would have to run code for.
-        UnavailableError: If torch is not installed.
+    published in. Whole numbers, such as position ids, are left out: no encoder has them among its weights. Arrays of an
+    archive stay in the file until they are used, so what is not used costs nothing. Raises `InputError` if the file is
+    damaged, or holds what torch would have to run code for, and `UnavailableError` if torch is not installed.
     """
     try:
         import torch

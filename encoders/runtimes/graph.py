@@ -26,20 +26,13 @@ _SMALL = 1024
 def write_graph(
     weights: Weights, card: ModelCard, heads: Sequence[str], path: Path, precision: Precision = "fp32"
 ) -> None:
-    """Write the graph into a file, and its weights into one beside it, which sessions map instead of reading it.
+    """Write the graph into a file, and its weights into one beside it (`.data`), which sessions map.
 
     Inputs `input_ids` and `attention_mask` are int64 of shape (batch, length), padded on the right; outputs `vector_0`,
-    `vector_1`, ... are float32 of shape (batch, dimension), pooled and scaled as the card says.
-
-    Args:
-        weights: Arrays by name, from `encoders.models.model.read_checked`.
-        card: The model's card.
-        heads: Heads of the graph's outputs, in this order.
-        path: The graph's file; the other one has its name and `.data`.
-        precision: With `int8`, matrix products are quantized; every other precision has the same graph.
-
-    Raises:
-        InputError: If weights have another shape than the card says.
+    `vector_1`, ... are float32 of shape (batch, dimension), in the order of the heads, pooled and scaled as the card
+    says. The weights are arrays by name, from `encoders.models.model.read_checked`. With the precision `int8`, matrix
+    products are quantized; every other precision has the same graph. Raises `InputError` if weights have another shape
+    than the card says.
     """
     ops = OnnxOps(weights, card.network.epsilon)
     names = [f"vector_{number}" for number in range(len(heads))]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, UnavailableError
-from encoders.architectures.foreign import ARCHITECTURE
+from encoders.architectures.registry import TRANSFORMERS
 from encoders.models.card import ModelCard
 from encoders.models.formats import Precision
 from encoders.models.model import Exported, Model, read_checked
@@ -89,8 +89,8 @@ def make_sessions(
     """Return what runs a model, such as `onnx-int8`, and its sessions; `InputError` if the runtime can't run it."""
     exported = model.exported
     if exported is None:
-        foreign = model.card.architecture == ARCHITECTURE
-        chosen = get_runtime(runtime or (ARCHITECTURE if foreign else DEFAULT_RUNTIME), precision)
+        foreign = model.card.architecture == TRANSFORMERS
+        chosen = get_runtime(runtime or (TRANSFORMERS if foreign else DEFAULT_RUNTIME), precision)
         kind = precision or chosen.precisions[0]
         return f"{chosen.name}-{kind}", BuiltSessions(model, chosen, kind, cache_dir, tokenizer, threads)
     made_for = f"{exported.runtime}-{exported.precision}"

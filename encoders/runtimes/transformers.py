@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from corpora.documents import read_json
 from corpora.errors import InputError, UnavailableError
 from corpora.installed import needing
-from encoders.architectures.foreign import ARCHITECTURE
+from encoders.architectures.registry import TRANSFORMERS
 from encoders.models.card import ModelCard
 from encoders.models.folder import check_dimensions, check_limits
 from encoders.models.formats import Precision
@@ -81,7 +81,7 @@ def prepare(source: RuntimeSource, precision: Precision, folder: Path) -> None:
     from safetensors.numpy import save_file
 
     card, facts = source.card, source.card.network
-    if card.architecture != ARCHITECTURE:
+    if card.architecture != TRANSFORMERS:
         raise InputError(f"{card.name} is a {card.family} model, which ses runs itself", "leave out <runtime>")
     check_dimensions(card.name, facts.options["config"], source.weights)
     kind = ml_dtypes.bfloat16 if precision == "bf16" else np.float32

@@ -58,17 +58,11 @@ class Batch:
 
 
 def batches(token_ids: Sequence[Sequence[int]], max_texts: int = MAX_TEXTS) -> Iterator[Batch]:
-    """Group token lists by length, longest first, so that memory use peaks at the start, not hours later.
+    """Yield token lists in batches by length, longest first, so that memory use peaks at the start, not hours later.
 
     The grouping depends on the lists alone: the same call makes the same batches, and so the same vectors to the last
-    bit. In another batch a vector differs only by rounding, as float32 sums in another order do.
-
-    Args:
-        token_ids: One list of ids per text.
-        max_texts: Maximum of texts in a batch; fewer if texts are longer than 512 tokens.
-
-    Yields:
-        Batches that together hold every text once.
+    bit. In another batch a vector differs only by rounding, as float32 sums in another order do. A batch has
+    `max_texts` texts at most; fewer if texts are longer than 512 tokens.
     """
     import numpy as np
 

@@ -51,20 +51,12 @@ class Labelled:
 
 
 def read_labelled(path: Path, *, label: str = "label", split: str = "split", fewest: int = 8) -> Labelled:
-    """Read labelled papers.
+    """Read labelled papers: JSON lines with an id, `title`, `abstract` and two members that are named here.
 
-    Args:
-        path: JSON lines, plain or compressed: an id, `title`, `abstract`, and the two members named here.
-        label: The member that holds a paper's label, or a list of them.
-        split: The member that says `train` (or `training`) or `test`; papers with another value are left out. If no
-            paper has it, a fifth of every class is drawn for testing, always the same.
-        fewest: Classes of fewer papers are left out.
-
-    Returns:
-        The papers. Those without a title or label, of a rare class, or repeated are left out and counted.
-
-    Raises:
-        InputError: If the file is malformed or holds no paper with such a label.
+    `label` names the member that holds a paper's label, or a list of them; `split` the one that says `train` (or
+    `training`) or `test`: papers with another value are left out. If no paper has it, a fifth of every class is drawn
+    for testing, always the same. Papers without a title or label, of a class of fewer than `fewest` papers, or repeated
+    are left out and counted. Raises `InputError` if the file is malformed or holds no paper with such a label.
     """
     papers: dict[str, tuple[Text, tuple[str, ...], str]] = {}
     counts = Counter[str]()

@@ -6,14 +6,9 @@ import numpy as np
 
 
 def macro_f1(truth: np.ndarray, predicted: np.ndarray) -> float:
-    """Return F1 averaged over the classes that occur in truth or predictions, as scikit-learn does.
+    """Return F1 from 0 to 1, averaged over the classes that occur in truth or predictions, as scikit-learn does.
 
-    Args:
-        truth: Whole numbers from 0.
-        predicted: The same; a number below 0 means no prediction, and does not count as a class.
-
-    Returns:
-        The mean, from 0 to 1.
+    Both are whole numbers (items,), from 0; a prediction below 0 means none, and does not count as a class.
     """
     size = 1 + int(max(truth.max(), predicted.max()))
     right = np.bincount(truth[truth == predicted], minlength=size)

@@ -66,15 +66,9 @@ class Measure:
 def parse_measure(text: str) -> Measure:
     """Return the measure a user named, such as `nDCG@10`, `map` or `P(rel=2)@5`, in any case.
 
-    Args:
-        text: Name of ir_measures, its parameters in parentheses, and `@` with a cut-off, where there are any.
-
-    Returns:
-        The measure.
-
-    Raises:
-        InputError: If there is no such measure, or its cut-off or a parameter is missing or not allowed.
-        UnavailableError: If ir_measures or the library that computes the measure isn't installed.
+    The name is one of ir_measures, with parameters in parentheses, and `@` with a cut-off, where there are any. Raises
+    `InputError` if there is no such measure, or its cut-off or a parameter is missing or not allowed, and
+    `UnavailableError` if ir_measures or the library that computes the measure isn't installed.
     """
     registry = _library().measures.registry
     match = _FORM.fullmatch(text.strip())

@@ -12,12 +12,15 @@ Closeness = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 def l2_normalize(vectors: np.ndarray) -> np.ndarray:
-    """Return the rows at length one, in their own precision; a row of zeros stays as it is."""
+    """Return the rows of (rows, dimension) at length one, in their own precision; a row of zeros stays as it is."""
     return np.asarray(vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12))
 
 
 def minus_distance(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Return minus the Euclidean distance of each row of one side to the same row, or the only row, of the other."""
+    """Return minus the Euclidean distance of each row of one side to the same row, or the only row, of the other.
+
+    Both sides are (rows, dimension), the result (rows,).
+    """
     return np.asarray(-np.linalg.norm(left - right, axis=1))
 
 

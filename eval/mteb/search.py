@@ -35,12 +35,12 @@ class MtebSearch:
     """A search mode over an engine, as MTEB's retrieval tasks call it: `index` once a corpus, then `search`.
 
     Attributes:
-        engine: Keeps an index a corpus, model and runtime, named `eval-mteb-...`; the next run finds it there.
-        encoder: Makes the vectors.
-        state_dir: For lists of rejected papers.
+        engine: Engine with an index per corpus, model and runtime, named `eval-mteb-...`; the next run finds it there.
+        encoder: Model that makes the vectors.
+        state_dir: Folder for lists of rejected papers.
         mode: Lexical, vector or hybrid.
-        fusion: Of the hybrid mode, as `search_plugin.fusion.fusions.fusion_of` takes it.
-        weights: Of the legs.
+        fusion: Name of the fusion of the hybrid mode, as `search_plugin.fusion.fusions.fusion_of` takes it.
+        weights: Weights of the legs.
     """
 
     engine: Engine
@@ -77,18 +77,10 @@ class MtebSearch:
         encode_kwargs: Mapping[str, Any] | None = None,
         **kwargs: Any,  # noqa: ARG002 - the signature is MTEB's
     ) -> None:
-        """Index a corpus, or bring its index up to date.
+        """Index a corpus of documents with `id`, `text` and perhaps `title`, or bring its index up to date.
 
-        Args:
-            corpus: Documents with `id`, `text` and perhaps `title`.
-            task_metadata: Of the task; its name is part of the index's.
-            hf_split: Likewise.
-            hf_subset: Likewise.
-            encode_kwargs: As `MtebEncoder.encode` takes them.
-            **kwargs: Not heeded.
-
-        Raises:
-            InputError: If the task is one of reranking, or another precision is asked for.
+        The name of the task is part of the index's; the split and subset are not heeded. Raises `InputError` if the
+        task is one of reranking, or another precision is asked for.
         """
         from corpora.registry import get_corpus
         from indexer.job import IndexJob
@@ -129,19 +121,10 @@ class MtebSearch:
         top_ranked: Mapping[str, list[str]] | None = None,
         **kwargs: Any,  # noqa: ARG002 - the signature is MTEB's
     ) -> dict[str, dict[str, float]]:
-        """Search for every query.
+        """Search for every query; return the score of each of its best documents, by query.
 
-        Args:
-            queries: With `id`, `text` and perhaps `instruction`, which is appended to the text as in MTEB.
-            top_k: Documents a query.
-            top_ranked: Only these documents to rank, in reranking tasks; an engine searches all of its corpus.
-            **kwargs: Not heeded.
-
-        Returns:
-            By query, the score of each document.
-
-        Raises:
-            InputError: If nothing was indexed, the task is one of reranking, or a query is a conversation.
+        A query has an `id`, a `text` and perhaps an `instruction`, which is appended to the text as in MTEB. Raises
+        `InputError` if nothing was indexed, the task is one of reranking (`top_ranked`), or a query is a conversation.
         """
         if self._index is None:
             raise InputError("MTEB searched before it indexed; call index first.")

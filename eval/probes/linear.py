@@ -37,7 +37,7 @@ class Predictions:
 
     Attributes:
         labels: (rows,), or (rows, labels) of 0 and 1 where several labels may be true of one.
-        solver: What made them, with its version: another library's LinearSVC gives other numbers.
+        solver: Library that made them, with its version: another library's LinearSVC gives other numbers.
         chosen: The C of the final model, or of each label's.
         not_converged: Final models that stopped at the limit of iterations.
     """

@@ -26,7 +26,7 @@ class SoftmaxRegression:
         return np.asarray(vectors @ self.weights[:-1] + self.weights[-1])
 
     def predict(self, vectors: np.ndarray) -> np.ndarray:
-        """Return the likeliest class of each row."""
+        """Return the likeliest class of each row, int64 (rows,), of vectors (rows, dimension)."""
         return np.asarray(self.logits(vectors).argmax(axis=1))
 
 
@@ -41,16 +41,8 @@ def train_epochs(
 ) -> Iterator[SoftmaxRegression]:
     """Train from weights of 0, without a penalty, and yield the model as it is after each epoch.
 
-    Args:
-        vectors: (rows, dimension).
-        classes: Whole numbers from 0, (rows,).
-        epochs: Passes over the rows, each in an order of its own.
-        batch: Rows a step.
-        rate: Adam's learning rate.
-        seed: Seed of the orders.
-
-    Yields:
-        The model after each epoch.
+    The vectors are (rows, dimension), the classes whole numbers from 0, (rows,). Each epoch takes the rows in an order
+    of its own, `batch` of them a step; `rate` is Adam's learning rate.
     """
     rows = np.column_stack([vectors, np.ones(len(vectors))])
     weights = np.zeros((rows.shape[1], int(classes.max()) + 1))

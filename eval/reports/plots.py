@@ -42,16 +42,8 @@ _VARIABLES = {INK: "currentColor", **{colour: f"var(--series-{i}, {colour})" for
 def drawn(alt: str, draw: Callable[[Any], None], *, height: float) -> str:
     """Draw a plot as an `<svg>` element, whose colours are the page's where that sets `--series-0` and so on.
 
-    Args:
-        alt: Description for readers who can't see the plot.
-        draw: Takes the axes.
-        height: Height in inches, beside the legend.
-
-    Returns:
-        The element.
-
-    Raises:
-        UnavailableError: If matplotlib isn't installed.
+    `alt` describes the plot for readers who can't see it, `draw` takes the axes, and `height` is in inches, beside the
+    legend. Raises `UnavailableError` if matplotlib isn't installed.
     """
     mpl = optional("matplotlib", "Plots need matplotlib")
     alt = in_a_line(alt)

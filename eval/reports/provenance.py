@@ -18,18 +18,9 @@ from encoders.models.card import ModelCard
 from eval.reports.tables import TextTable
 
 PACKAGES = (
-    *("ses", "numpy", "scipy", "scikit-learn", "pytrec-eval-terrier", "rank-bm25", "matplotlib", "onnxruntime"),
-    *(
-        "openvino",
-        "torch",
-        "tokenizers",
-        "tantivy",
-        "faiss-cpu",
-        "opensearch-py",
-        "elasticsearch8",
-        "elasticsearch9",
-        "mteb",
-    ),
+    *("ses", "numpy", "scipy", "scikit-learn", "ir-measures", "pytrec-eval-terrier", "rank-bm25", "matplotlib"),
+    *("onnxruntime", "openvino", "torch", "tokenizers", "tantivy", "faiss-cpu", "opensearch-py", "elasticsearch8"),
+    *("elasticsearch9", "mteb"),
 )
 """Packages that may change a number; the installed ones are listed."""
 
@@ -41,16 +32,16 @@ class Provenance:
     """How a report was made.
 
     Attributes:
-        command: As typed, without the user and password of its URLs.
-        date: In UTC, to the second.
+        command: The command as typed, without the user and password of its URLs.
+        date: Date and time in UTC, to the second.
         data: SHA-256 of each file or folder that was read, by its path.
-        models: Fingerprint by name; empty where vectors or runs came from files that don't tell.
+        models: Fingerprint of each model by name; empty where vectors or runs came from files that don't tell.
         engine: Name and version of the search engine; empty if none was used.
         runtime: The model's runtime, such as `onnx-int8`.
-        python: Its version.
+        python: Version of Python.
         platform: Operating system and processor.
-        packages: Version by name.
-        settings: What else was set, such as the seed.
+        packages: Version of each package by name.
+        settings: Other settings, such as the seed.
     """
 
     command: str
@@ -90,21 +81,11 @@ def gather_provenance(
     settings: Mapping[str, str] | None = None,
     command: Sequence[str] | None = None,
 ) -> Provenance:
-    """Collect how the current numbers were made.
+    """Collect how the current numbers were made; `InputError` if data can't be read.
 
-    Args:
-        data: Files and folders that were read.
-        cards: Of the models that made vectors.
-        engine: Name and version of the search engine, as `Engine.diagnose` returns them.
-        runtime: The models' runtime.
-        settings: What else was set.
-        command: Words of the command; by default those this process was started with.
-
-    Returns:
-        The provenance, dated now.
-
-    Raises:
-        InputError: If data can't be read.
+    `data` are the files and folders that were read, `cards` those of the models that made vectors, `engine` the name
+    and version of the search engine as `Engine.diagnose` returns them, and `command` the words of the command, by
+    default those this process was started with.
     """
     words = ["ses", *sys.argv[1:]] if command is None else command
     return Provenance(

@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
 
+import orjson
+
 from corpora.errors import UnavailableError, require
+from corpora.outgoing import json_text
 from eval.files.text import write_lines
-from eval.reports import html, json, latex, markdown
+from eval.reports import html, latex, markdown
 from eval.reports.report import Report
+
+
+def as_json(report: Report) -> str:
+    """Return title, values and provenance as one JSON document; a number that isn't finite is null."""
+    content = {"title": report.title, **report.values, "provenance": asdict(report.provenance)}
+    return json_text(orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY)) + "\n"
+
 
 FORMS: Mapping[str, Callable[[Report], str]] = {
     ".md": markdown.render,
     ".html": html.render,
     ".tex": latex.render,
-    ".json": json.render,
+    ".json": as_json,
 }
 
 

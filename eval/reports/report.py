@@ -31,11 +31,11 @@ class Report:
     """A report.
 
     Attributes:
-        title: Its heading.
-        provenance: What is needed to get the same numbers again.
+        title: Heading of the report.
+        provenance: Facts needed to get the same numbers again.
         tables: Tables for people.
-        plots: For forms that can show plots.
-        values: The same in full precision, as JSON values.
+        plots: Plots for forms that can show plots.
+        values: The same numbers in full precision, as JSON values.
         details: Long tables for reference, for forms that can fold them.
     """
 

@@ -164,10 +164,10 @@ class Results:
     """A table of outcomes.
 
     Attributes:
-        heading: What the rows' labels are, such as `mode`.
-        outcomes: By label, in the order in which they are shown.
+        heading: Noun for the rows' labels, such as `mode`.
+        outcomes: Outcomes by label, in the order in which they are shown.
         level: Confidence level of the intervals.
-        unit: What was resampled for them.
+        unit: Noun for what was resampled for them.
     """
 
     heading: str
@@ -223,16 +223,8 @@ def results_report(
 ) -> Report:
     """Make the report of a table of results.
 
-    Args:
-        title: The report's heading.
-        results: The table.
-        provenance: How it was made.
-        pairs: What `compare_values` found between labels that were measured on the same queries.
-        seconds: How long each label took.
-        by_system: Whether the columns are systems, such as models, and not measures.
-
-    Returns:
-        The report.
+    `pairs` are what `compare_values` found between labels that were measured on the same queries, and `seconds` how
+    long each label took. `by_system` says that the columns are systems, such as models, and not measures.
     """
     known = {label: outcome.per_unit for label, outcome in results.outcomes.items() if outcome.per_unit}
     if by_system:

@@ -21,20 +21,11 @@ QUERIES = 1024
 def exact_rankings(
     documents: Vectors, queries: Vectors, similarity: Similarity, depth: int, *, descending: bool = False
 ) -> Iterator[tuple[str, list[Scored]]]:
-    """Rank all documents for every query, as an exact vector leg does.
+    """Yield each query with its nearest documents, best first, as an exact vector leg ranks them.
 
-    Args:
-        documents: Those without a vector aren't ranked.
-        queries: Each query that has a vector gets a ranking.
-        similarity: How vectors are compared; a model's card says which.
-        depth: Documents per query.
-        descending: Whether ties are broken by descending id, as in trec_eval, and not by ascending id, as in engines.
-
-    Yields:
-        Each query with its nearest documents, best first: cosine, dot product or minus Euclidean distance.
-
-    Raises:
-        InputError: If the two have vectors of different lengths.
+    Queries and documents without a vector are left out. Scores are cosine, dot product or minus Euclidean distance: a
+    model's card says which `similarity`. Ties are broken by ascending id, as in engines, or by `descending` id, as in
+    trec_eval. Raises `InputError` if the two have vectors of different lengths.
     """
     require_same_dimension(queries.matrix, documents.matrix)
     # In the order of their ids, so that a stable sort breaks ties.

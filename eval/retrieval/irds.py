@@ -20,18 +20,11 @@ _ID = re.compile(r"[a-z0-9][a-z0-9._-]*(/[a-z0-9][a-z0-9._-]*)*")
 
 
 def irds_folder(name: str, parent: Path) -> BeirFolder:
-    """Return a data set of ir_datasets as a folder in BEIR's form.
+    """Return a data set of ir_datasets, such as `beir/scifact/test`, as a folder in BEIR's form.
 
-    Args:
-        name: Such as `beir/scifact/test`; it must have documents, queries and judgments.
-        parent: Where such folders are kept; an existing one is used unchanged.
-
-    Returns:
-        The folder, with the one split `judged`.
-
-    Raises:
-        InputError: If there is no such data set, or it lacks one of the three.
-        UnavailableError: If ir_datasets isn't installed, or the data can't be fetched or written.
+    Its one split is `judged`. Such folders are kept in `parent`; an existing one is used unchanged. Raises `InputError`
+    if there is no such data set, or it lacks documents, queries or judgments, and `UnavailableError` if ir_datasets
+    isn't installed, or the data can't be fetched or written.
     """
     require(_ID.fullmatch(name), f"{name!r} is no id of ir_datasets; give one such as irds:beir/scifact/test.")
     target = parent / name.replace("/", "-")

@@ -70,12 +70,12 @@ class Protocol:
         modes: Search modes to compare.
         fusions: Fusions of the hybrid mode, named as `search_plugin.fusion.fusions.fusion_of` takes them; each gets a
             row.
-        weights: Of the legs, in all fusions.
-        measures: As `eval.measures.metrics.parse_measure` takes them.
+        weights: Weights of the legs, in all fusions.
+        measures: Names of measures, as `eval.measures.metrics.parse_measure` takes them.
         drop_same_id: As `eval.measures.metrics.evaluate` takes it.
         seen: Documents to remove from the collection, by query.
         depth: Hits per query and per leg.
-        title_boost: As `SearchRequest` takes it.
+        title_boost: Weight of titles, as `SearchRequest` takes it.
         bm25: Constants of BM25 to search with; those of the index if None.
     """
 
@@ -157,17 +157,9 @@ def run_queries(
 ) -> dict[str, Run]:
     """Search queries in every mode and by every fusion; each leg is searched once and shared by all.
 
-    Args:
-        texts: Queries by id.
-        index: Holds the corpus.
-        encoder: The model that made the index; None where only words are searched.
-        protocol: What to compare and how.
-
-    Returns:
-        A run `ses-LABEL` by label: the mode, or for several fusions mode and fusion (`hybrid-rrf`).
-
-    Raises:
-        InputError: If a fusion is unknown, or the model is not the index's.
+    The queries are texts by id; the encoder is the model that made the index, None where only words are searched.
+    Returns a run `ses-LABEL` by label: the mode, or for several fusions mode and fusion (`hybrid-rrf`). Raises
+    `InputError` if a fusion is unknown, or the model is not the index's.
     """
     for name in protocol.fusions:
         fusion_of(name)
@@ -196,19 +188,11 @@ def collect_legs(
     seen: Seen | None = None,
     title_boost: float = TITLE_BOOST,
 ) -> dict[str, Legs]:
-    """Search the legs of every query once, so that any number of fusions can be tried on them.
+    """Search the legs of every query once, so that any number of fusions can be tried on them; return them by query.
 
-    Args:
-        texts: Queries by id; those longer than the longest allowed query are cut.
-        index: Index to search.
-        encoder: The model that made the index; None for the lexical mode.
-        mode: Mode whose legs are searched.
-        depth: Hits per leg.
-        seen: Documents to remove, as if they weren't in the collection.
-        title_boost: As `SearchRequest` takes it.
-
-    Returns:
-        By query, the hits of each leg.
+    Queries are texts by id; those longer than the longest allowed query are cut. `depth` is the number of hits per leg,
+    `seen` are documents to remove, as if they weren't in the collection, and `title_boost` is as `SearchRequest` takes
+    it.
     """
     legs: dict[str, Legs] = {}
     for query, text in texts.items():
@@ -227,17 +211,10 @@ def evaluate_exact(
     similarity: Similarity,
     protocol: Protocol,
 ) -> Retrieval:
-    """Rank all papers for every query by their vectors, without an engine.
+    """Rank all papers for every query by their vectors, without an engine; return the run `ses-exact` and its scores.
 
-    Args:
-        judged: Texts and judgments.
-        papers: Papers of the corpus.
-        embed: Makes the vectors of papers (PRX) and queries (QRY).
-        similarity: How they are compared.
-        protocol: Its measures, and the documents that it removes.
-
-    Returns:
-        The run `ses-exact` and its scores.
+    `embed` makes the vectors of papers (PRX) and queries (QRY), which are compared by `similarity`. Of the protocol,
+    the measures and the documents that it removes are used.
     """
     documents = embed(papers, Format.PRX)
     queries = embed([Text(query, text[:MAX_QUERY]) for query, text in judged.texts.items()], Format.QRY)
@@ -260,16 +237,9 @@ def scored(run: Run, judged: JudgedQueries, protocol: Protocol) -> Retrieval:
 def seconds_a_query(
     texts: Mapping[str, str], index: Index, encoder: TextEncoder, protocol: Protocol
 ) -> dict[str, float]:
-    """Time a page of ten for some of the queries, in every mode and by every fusion.
+    """Return the median seconds of a page of ten for some of the queries, by the labels of `Protocol.systems`.
 
-    Args:
-        texts: By query id.
-        index: Holds the corpus.
-        encoder: Of the model that made the index, without a cache, because a cached vector takes no time.
-        protocol: Its modes, fusions, weights and depth.
-
-    Returns:
-        Median seconds, by the labels of `Protocol.systems`.
+    The encoder is of the model that made the index, without a cache, because a cached vector takes no time.
     """
     base = SearchRequest("words", window=max(protocol.depth, 10), title_boost=protocol.title_boost)
     asked = [text[:MAX_QUERY] for text in islice(texts.values(), TIMED)]

@@ -80,14 +80,9 @@ def fusions(
 ) -> tuple[SearchSettings, ...]:
     """Return the settings with every fusion, every weighting in steps that sum to 1, every rank constant.
 
-    Args:
-        legs: Names of the legs.
-        best: The settings to start from.
-        steps: Number of steps between weights 0 and 1.
-        constants: For reciprocal rank fusion.
-
-    Returns:
-        The simplest first: the default with equal weights, then by how far the weights are from equal.
+    `best` are the settings to start from, `steps` is the number of steps between weights 0 and 1, and `constants` are
+    those of reciprocal rank fusion. The simplest come first: the default with equal weights, then by how far the
+    weights are from equal.
     """
     equal = tuple(1 / len(legs) for _ in legs)
     weightings = {tuple(part / steps for part in parts) for parts in _compositions(steps, len(legs))} | {equal}
@@ -210,12 +205,12 @@ def choose(values: np.ndarray, folds: int, seed: int) -> int:
     queries show no difference from the best, and so does not follow noise.
 
     Args:
-        values: Of every query (column) under every point (row), the simplest point first.
-        folds: Into how many parts the queries are cut.
-        seed: Of the cut.
+        values: Values (points, queries), the simplest point first.
+        folds: Number of parts that the queries are cut into.
+        seed: Seed of the cut.
 
     Returns:
-        The row.
+        The row of the point.
     """
     parts = _parted(np.arange(values.shape[1]), min(folds, values.shape[1]), seed)
     means = np.stack([values[:, part].mean(axis=1) for part in parts], axis=1)
@@ -242,10 +237,10 @@ class Trials:
     """Measures settings on judged queries: `trials(settings)` is float64 (queries,), in the order of the judgments.
 
     Attributes:
-        judged: Texts and judgments.
-        index: Holds the corpus. While constants of BM25 are tried, nobody else can search it.
-        encoder: Of the model that made the index.
-        measure: As `eval.measures.metrics.parse_measure` takes it.
+        judged: Queries and judgments.
+        index: Index of the corpus. While constants of BM25 are tried, nobody else can search it.
+        encoder: Encoder of the model that made the index.
+        measure: Name of a measure, as `eval.measures.metrics.parse_measure` takes it.
         seen: Documents to remove from the collection, by query.
     """
 

@@ -71,21 +71,11 @@ def reviewer_set(
     papers: Mapping[str, Text],
     counts: Counter[str],
 ) -> ReviewerSet:
-    """Return a data set in SciRepEval's layout.
+    """Return a data set in SciRepEval's layout; `InputError` if a row is malformed, or there are no judgments.
 
-    Args:
-        hard: Rows of `query_id`, `cand_id` and `score`, each with what an error calls it; of a pair's several the
-            first holds, as in SciRepEval's code.
-        soft: The same.
-        reviewers: Rows of `r_id` and `papers`; of a reviewer's several the first holds.
-        papers: Texts.
-        counts: Receives the number of repeated rows.
-
-    Returns:
-        The data set.
-
-    Raises:
-        InputError: If a row is malformed, or there are no judgments.
+    `hard` and `soft` are rows of `query_id`, `cand_id` and `score`, each with what an error calls it; of a pair's
+    several the first holds, as in SciRepEval's code. `reviewers` are rows of `r_id` and `papers`; of a reviewer's
+    several the first holds. `counts` receives the number of repeated rows.
     """
     profiles = _profiles(reviewers, "r_id", counts)
     return ReviewerSet(profiles, qrels_of(hard, counts), qrels_of(soft, counts), papers, counts)

@@ -24,21 +24,12 @@ _SCIREPEVAL = MATCHINGS["scirepeval"]
 def evaluate_reviewers(
     data: ReviewerSet, embedders: Mapping[str, Callable[[Sequence[Text]], Vectors]], matching: Matching
 ) -> Outcome:
-    """Rank each submission's judged reviewers, and measure P@5 and P@10, soft and hard.
+    """Rank each submission's judged reviewers; return P@5 and P@10, soft and hard, with intervals over submissions.
 
     By SciRepEval's rules one run is made, of the reviewers judged for the submissions of the hard set, and measured on
     both sets; submissions of the soft set alone are left out and counted. By the others' each set has a run of its own.
-
-    Args:
-        data: Submissions and reviewers.
-        embedders: For each factor of the matching, what makes its vectors.
-        matching: A paper's rules.
-
-    Returns:
-        Each measure with its interval over submissions.
-
-    Raises:
-        InputError: If no submission or no reviewer's paper has a vector, or the embedders are of other factors.
+    `embedders` make the vectors of each factor of the matching. Raises `InputError` if no submission or no reviewer's
+    paper has a vector, or the embedders are of other factors.
     """
     texts = data.texts()
     vectors = {factor: embed(texts) for factor, embed in embedders.items()}
@@ -70,22 +61,13 @@ def rank_reviewers(
     candidates: Mapping[str, Collection[str]],
     matching: Matching = _SCIREPEVAL,
 ) -> Ranked:
-    """Rank the candidate reviewers of each submission by their papers.
+    """Rank the candidate reviewers of each submission by their papers; return the run, and counts of what was left out.
 
     A paper without a vector is left out of its reviewers' profiles. A reviewer without any paper is not ranked, or gets
-    the score that the matching sets. For a submission without a vector nobody is ranked. All are counted.
-
-    Args:
-        vectors: Of submissions and reviewers' papers, by factor of the matching.
-        profiles: Reviewer to the ids of their papers.
-        candidates: Submission to the reviewers to rank for it, the judged ones.
-        matching: The rules; by default SciRepEval's.
-
-    Returns:
-        The run, and what was left out.
-
-    Raises:
-        InputError: If no reviewer's paper has a vector, or the vectors are of other factors.
+    the score that the matching sets. For a submission without a vector nobody is ranked. `vectors` are those of
+    submissions and reviewers' papers, by factor of the matching; `profiles` are the ids of each reviewer's papers, and
+    `candidates` the judged reviewers of each submission. Raises `InputError` if no reviewer's paper has a vector, or
+    the vectors are of other factors.
     """
     require(set(vectors) == set(matching.factors), f"Give vectors of each factor: {', '.join(matching.factors)}.")
     factors = [vectors[name] for name in matching.factors]

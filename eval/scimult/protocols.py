@@ -36,21 +36,14 @@ def evaluate_classification(
 ) -> dict[str, Outcome]:
     """Rank all labels for every paper.
 
-    A paper without a vector finds nothing and a label without one is never found; both are counted.
+    A paper without a vector finds nothing and a label without one is never found; both are counted. `embed` makes CLF
+    vectors of papers and labels, or of papers alone if `embed_labels` is given, since ids of papers and labels may be
+    the same.
 
-    Args:
-        data: Papers and labels.
-        embed: Makes CLF vectors of papers and labels.
-        similarity: How a paper and a label are compared.
-        embed_labels: Makes the labels' vectors, if ids of papers and labels may be the same.
-
-    Returns:
-        For papers of several labels, recall at 20, 50 and 100 by the ranking alone (section 5.1.1) under an empty
-        name and, if the set has matches, with labels first whose names stand in the paper. For papers of one label,
-        micro and macro F1 of the label ranked first (section 5.1.2).
-
-    Raises:
-        InputError: If no paper or no label has a vector.
+    For papers of several labels, returns recall at 20, 50 and 100 by the ranking alone (section 5.1.1) under an empty
+    name and, if the set has matches, with labels first whose names stand in the paper. For papers of one label, returns
+    micro and macro F1 of the label ranked first (section 5.1.2). Raises `InputError` if no paper or no label has a
+    vector.
     """
     papers = embed(data.papers, Format.CLF)
     labels = (embed_labels or embed)(data.labels, Format.CLF)
@@ -86,19 +79,11 @@ def evaluate_links(data: CandidateSet, embed: Embedder, *, similarity: Similarit
 
     If all papers are ranked and a query is one of them, it is ranked too, as in SciMult's script: it is closest to
     itself and takes a rank. A query without a vector counts as having found nothing; a candidate without one is never
-    found.
+    found. `embed` makes PRX vectors of both.
 
-    Args:
-        data: Queries, candidates and links.
-        embed: Makes PRX vectors of both.
-        similarity: How two papers are compared.
-
-    Returns:
-        Recall at 20, 50 and 100 by relation, or nDCG if papers have their own judged candidates.
-
-    Raises:
-        InputError: If no query or no candidate has a vector.
-        UnavailableError: If pytrec_eval is needed and isn't installed.
+    Returns recall at 20, 50 and 100 by relation, or nDCG if papers have their own judged candidates. Raises
+    `InputError` if no query or no candidate has a vector, and `UnavailableError` if the library for nDCG is needed and
+    isn't installed.
     """
     candidates = embed(data.candidates, Format.PRX)
     together = set(data.queries) <= set(data.candidates)

@@ -265,19 +265,10 @@ class RankingData:
 
 
 def read_supervised(task: Task, folder: Path | None, separator: str) -> SupervisedData:
-    """Read the data of a classification or regression task.
+    """Read the data of a classification or regression task, from a local folder, or from the hub if it is None.
 
-    Args:
-        task: The task.
-        folder: Of local data; the hub if None.
-        separator: Between the fields of a text, as the model's tokenizer has it.
-
-    Returns:
-        The data.
-
-    Raises:
-        InputError: If a table is missing or damaged, or a label can't be one.
-        UnavailableError: If the hub is needed and isn't there.
+    `separator` stands between the fields of a text, as the model's tokenizer has it. Raises `InputError` if a table is
+    missing or damaged, or a label can't be one, and `UnavailableError` if the hub is needed and isn't there.
     """
     train, test = (read_table(task.data.judged, split, (), folder) for split in ("train", "test"))
     learnt, asked = read_labels(train, test, task)

@@ -50,19 +50,10 @@ def run_task(
 ) -> TaskResult:
     """Read a task's data and run it, with the embedding files that the task names.
 
-    Args:
-        task: The task.
-        folder: Of local data; the hub if None.
-        embed: Makes the vectors.
-        separator: Between the fields of a text, as the model's tokenizer has it.
-        given: Formats whose vectors `embed` has from files, which take precedence over files that the task loads.
-
-    Returns:
-        The result.
-
-    Raises:
-        InputError: If data or vectors are missing or damaged, or don't suit the task.
-        UnavailableError: If the extra eval isn't installed, the hub can't be reached, or vectors can't be saved.
+    The data are in a local folder, or on the hub if it is None. `separator` stands between the fields of a text, as the
+    model's tokenizer has it. `given` are the formats whose vectors `embed` has from files, which take precedence over
+    files that the task loads. Raises `InputError` if data or vectors are missing or damaged, or don't suit the task,
+    and `UnavailableError` if the extra eval isn't installed, the hub can't be reached, or vectors can't be saved.
     """
     with _task_vectors(task, FORMATS[task.type], embed, given) as (vectors, files):
         return replace(_run(task, folder, vectors, separator), files=files)

@@ -56,7 +56,7 @@ class Data:
         meta: Papers, or queries with their candidates.
         test: Labels or judgments; if None, where the papers are.
         reviewers: Reviewers and their papers, for matching.
-        simple_format: The papers of a ranking task are listed once, not below each query.
+        simple_format: Whether the papers of a ranking task are listed once, not below each query.
     """
 
     meta: Table
@@ -94,15 +94,15 @@ class Task:
     """A task as in its line of the file.
 
     Attributes:
-        name: Distinct in a file.
-        type: Decides the protocol and the format of the vectors.
-        data: Where its data are.
+        name: Name, which is unique in a file.
+        type: Type, which decides the protocol and the format of the vectors.
+        data: Place of its data.
         metrics: Measures to report.
-        few_shot: To train on a few papers, beside on all.
-        multi_label: Several classes may be true of one paper.
+        few_shot: Sizes of small samples to train on, beside all papers.
+        multi_label: Whether several classes may be true of one paper.
         fields: The fields of a paper that are embedded.
         embeddings: Files to load vectors from, or to save them to for other tasks and programs.
-        batch_size: The original's, of no effect here.
+        batch_size: Batch size of the original, of no effect here.
     """
 
     name: _Name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -10,9 +10,61 @@ from corpora.errors import InputError
 from eval.measures.metrics import Scores, evaluate
 from eval.statistics.interval import Values
 from eval.statistics.pairs import Change, Pair, compare_values
-from eval.trec.coverage import Coverage, coverage_of
 from eval.trec.judgments import Qrels
 from eval.trec.runs import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How a run and the judgments fit together.
+
+    Attributes:
+        missing_queries: Judged queries that the run lacks; they count 0.
+        unjudged_queries: Queries of the run without judgments; left out.
+        documents: Documents ranked for judged queries.
+        unjudged_documents: Those of them without a judgment for their query; they count as not relevant.
+        relevant: Pairs judged relevant.
+        relevant_not_found: Those of them that the run doesn't rank.
+        same_id_dropped: Results left out because they were the query itself.
+        unknown_documents: Documents ranked that the corpus lacks; None where no corpus was given.
+    """
+
+    missing_queries: tuple[str, ...]
+    unjudged_queries: tuple[str, ...]
+    documents: int
+    unjudged_documents: int
+    relevant: int
+    relevant_not_found: int
+    same_id_dropped: int = 0
+    unknown_documents: int | None = None
+
+
+def coverage_of(run: Run, qrels: Qrels, *, same_id_dropped: int = 0, unknown: Set[str] | None = None) -> Coverage:
+    """Count what a run and the judgments lack of each other; `unknown` are ids of documents that the corpus lacks."""
+    documents = unjudged = relevant = missed = 0
+    strange: set[str] = set()
+    missing = []
+    for query, judged in qrels.gains.items():
+        # One query at a time, because a run of 10 million lines makes its rankings on demand.
+        found = {document for document, _ in run.rankings.get(query, ())}
+        wanted = {document for document, gain in judged.items() if gain > 0}
+        if not found:
+            missing.append(query)
+        documents += len(found)
+        unjudged += len(found - judged.keys())
+        relevant += len(wanted)
+        missed += len(wanted - found)
+        strange |= found.intersection(unknown or ())
+    return Coverage(
+        missing_queries=tuple(missing),
+        unjudged_queries=tuple(query for query in run.rankings if query not in qrels.gains),
+        documents=documents,
+        unjudged_documents=unjudged,
+        relevant=relevant,
+        relevant_not_found=missed,
+        same_id_dropped=same_id_dropped,
+        unknown_documents=None if unknown is None else len(strange),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,10 +72,10 @@ class Comparison:
     """What comparing runs found.
 
     Attributes:
-        values: By run and measure, the value of each query.
+        values: Value of each query, by run and measure.
         pairs: Every pair by every measure.
         level: Confidence level of the intervals.
-        coverage: How each run fits the judgments, if whole runs were given.
+        coverage: Coverage of each run and the judgments, if whole runs were given.
         texts: Text of the queries, if known.
         counts: Counts of the judgments: `queries`, `queries_without_relevant`, ...
     """
@@ -63,14 +115,14 @@ def compare_runs(
     Every judged query counts in every run (as 0 if the run lacks it), so that all means are over the same queries.
 
     Args:
-        runs: By label, the baseline first.
+        runs: Runs by label, the baseline first.
         qrels: The judgments.
         measures: Names that `eval.measures.metrics.parse_measure` takes.
         texts: Text of the queries, to show.
         corpus_ids: Ids of all documents of the corpus, to find unknown documents in runs; read once.
-        drop_same_id: As `eval.measures.metrics.evaluate` takes it.
+        drop_same_id: Whether to drop a query's own id, as `eval.measures.metrics.evaluate` takes it.
         level: Confidence level of the intervals.
-        resamples: Of the intervals and both tests.
+        resamples: Number of resamples of the intervals and both tests.
         seed: Seed of all draws.
 
     Returns:

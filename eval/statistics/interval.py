@@ -141,7 +141,7 @@ def drawn_means(samples: np.ndarray, scale: Scale | None, resamples: int, seed: 
 
 
 def sample_of(values: Sequence[float] | np.ndarray) -> np.ndarray:
-    """Return values as an array, or raise `InputError` if they have no mean."""
+    """Return values as float64 (values,), or raise `InputError` if they have no mean."""
     sample = np.asarray(values, dtype=np.float64)
     require(sample.size, "There are no values to take a mean of: no query was measured.")
     require(np.isfinite(sample).all(), "A value is not a finite number, so there is no mean to give.")

@@ -92,17 +92,9 @@ def compare_values(
 ) -> tuple[Pair, ...]:
     """Compare runs that were measured on the same queries, each with every one given before it.
 
-    Args:
-        values: By run and measure, the value of each query; also of tasks, folds or labels.
-        level: Confidence level of the intervals.
-        resamples: Of the intervals and both tests.
-        seed: Seed of all draws.
-
-    Returns:
-        Every pair by every measure that both have, with p-values corrected over all of them.
-
-    Raises:
-        InputError: If there are fewer than two runs or no measure in common, or queries differ between runs.
+    `values` are those of each query (or task, fold or label) by run and measure; `resamples` is the number for the
+    intervals and both tests. Returns every pair by every measure that both have, with p-values corrected over all of
+    them. Raises `InputError` if there are fewer than two runs or no measure in common, or queries differ between runs.
     """
     require(len(values) >= 2, "A comparison needs two runs or more.")
     asked = [

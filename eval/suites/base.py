@@ -29,7 +29,7 @@ class Bench:
     Attributes:
         data: The folder of the suite's data.
         encoder: The model.
-        embed: The same, as protocols take it.
+        embed: The model as protocols take it.
         work: A folder for indexes.
     """
 
@@ -44,13 +44,13 @@ class Entry:
     """One protocol on one data set.
 
     Attributes:
-        name: As the table shows it.
-        measure: The one that the table shows.
+        name: Name of the entry in the table.
+        measure: Measure that the table shows.
         files: Files and folders that it reads, relative to the data folder.
-        by_vectors: Runs it with the model.
-        by_words: Runs it by BM25 alone, if possible.
+        by_vectors: Function that runs it with the model.
+        by_words: Function that runs it by BM25 alone, if that is possible.
         tested: Ids of the papers that it tests on, from the data folder, where its first file also serves training.
-        options: What else tells its results apart from those of an entry of the same name.
+        options: Other facts that tell its results apart from those of an entry of the same name.
     """
 
     name: str
@@ -77,19 +77,10 @@ WORDS = "BM25"
 
 
 def run_suite(entries: Sequence[Entry], bench: Bench, system: str, cache: Path) -> Iterator[Found]:
-    """Run entries in turn; earlier results of the same system on the same data are taken from the cache.
+    """Run entries in turn, and yield the result of each; `InputError` if data is missing.
 
-    Args:
-        entries: What to run.
-        bench: The tools to run them with.
-        system: `WORDS` to run the entries that words can do; otherwise the model's fingerprint and runtime.
-        cache: A folder for results.
-
-    Yields:
-        The result of each entry.
-
-    Raises:
-        InputError: If data is missing.
+    Earlier results of the same system on the same data are taken from the folder `cache`. The system is `WORDS`, to run
+    the entries that words can do, or the model's fingerprint and runtime.
     """
     # Missing data is reported before hours are spent on other entries.
     asked = [

@@ -284,17 +284,10 @@ def authors(name: str, path: str) -> Sequence[Entry]:
 
 
 def labels(name: str, path: str, label: str = "label", fewest: int = 8, most: int = DRAWN) -> Sequence[Entry]:
-    """Return the entries of labelled papers: a probe, and clusters of the papers that it tests on.
+    """Return the two entries of a file of labelled papers: a probe, and clusters of the papers that it tests on.
 
-    Args:
-        name: The name in the table.
-        path: JSON lines.
-        label: The member that holds a paper's label or labels; the first is its class.
-        fewest: Classes of fewer papers in the file are left out.
-        most: Papers that are drawn where there are more.
-
-    Returns:
-        Both.
+    The member `label` holds a paper's label or labels; the first is its class. Classes of fewer than `fewest` papers in
+    the file are left out; `most` papers are drawn where there are more.
     """
     from eval.miread import cluster, probe
 

@@ -90,15 +90,8 @@ def read_qrels(path: Path) -> Qrels:
 def qrels_of(rows: Iterable[Told], counts: Counter[str]) -> Qrels:
     """Return judgments from SciRepEval's rows of `query_id`, `cand_id` and `score`; of a pair's several the first.
 
-    Args:
-        rows: The rows, each with what an error calls it.
-        counts: Where repeated pairs are counted.
-
-    Returns:
-        The judgments.
-
-    Raises:
-        InputError: If there are none, or a row is none.
+    Each row comes with what an error calls it. Repeated pairs are counted in `counts`. Raises `InputError` if there are
+    no rows, or one is no judgment.
     """
     gains: dict[str, dict[str, int]] = {}
     for told, row in rows:

@@ -40,16 +40,10 @@ def parse_rounds(text: str) -> Rounds:
 def residual(qrels: Qrels, rounds: Rounds) -> tuple[Qrels, dict[str, frozenset[str]]]:
     """Keep the judgments of some rounds, and return the documents that were judged before.
 
-    Args:
-        qrels: In TREC's form, whose second column is the round.
-        rounds: Those to keep. What was judged later counts as not judged.
-
-    Returns:
-        The judgments of these rounds, of queries that have any; and by query, the documents judged in earlier rounds,
-        which don't count in a run.
-
-    Raises:
-        InputError: If the second column isn't a round, or nothing was judged in these rounds.
+    The judgments are in TREC's form, whose second column is the round; what was judged later counts as not judged.
+    Returns the judgments of these rounds, of queries that have any; and by query, the documents judged in earlier
+    rounds, which don't count in a run. Raises `InputError` if the second column isn't a round, or nothing was judged in
+    these rounds.
     """
     kept: dict[str, dict[str, int]] = {}
     iterations: dict[str, dict[str, str]] = {}

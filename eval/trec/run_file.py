@@ -31,12 +31,12 @@ class RunColumns:
     """The lines of a run file that aren't blank, in their order.
 
     Attributes:
-        tag: Of all lines.
-        queries: Ids by code; codes are in the order in which the queries first come.
-        documents: Ids as an array of objects, by code.
-        query_codes: int32, a line each.
-        document_codes: int32, a line each.
-        scores: float64, finite in single precision too.
+        tag: Tag of all lines.
+        queries: Ids of queries by code; codes are in the order in which the queries first come.
+        documents: Ids of documents by code, an array of objects (documents,).
+        query_codes: Code of each line's query, int32 (lines,).
+        document_codes: Code of each line's document, int32 (lines,).
+        scores: Score of each line, float64 (lines,), finite in single precision too.
     """
 
     tag: str

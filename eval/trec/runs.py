@@ -18,20 +18,12 @@ ScoredIds = Sequence[tuple[str, float]]
 
 
 def trec_order(query: str, ranking: ScoredIds) -> ScoredIds:
-    """Rank documents as trec_eval does: by single-precision score descending, ties by document id descending.
+    """Rank a query's documents as trec_eval does: by single-precision score descending, ties by document id descending.
 
     Ids are compared as UTF-8 bytes, which orders them as Python orders strings: by code point. This is the reverse of
-    `search_plugin.contract.legs.ranked` on ties: the order that users see does not follow trec_eval's.
-
-    Args:
-        query: The query's id, to name it in an error.
-        ranking: Documents and scores in any order.
-
-    Returns:
-        The same documents and double-precision scores, best first.
-
-    Raises:
-        InputError: If a document comes twice, an identifier is unusable, or a score isn't finite in single precision.
+    `search_plugin.contract.legs.ranked` on ties: the order that users see does not follow trec_eval's. The scores
+    returned are in double precision. Raises `InputError`, which names the query, if a document comes twice, an
+    identifier is unusable, or a score isn't finite in single precision.
     """
     require_id(query)
     with np.errstate(over="ignore"):

@@ -24,18 +24,12 @@ LARGEST_XML = 64 << 20
 
 
 def read_topics(path: Path, fields: Sequence[str] = DEFAULT_FIELDS) -> dict[str, str]:
-    """Read topics, plain or compressed: XML (`topic` with `query`, `question`, `narrative`), JSON lines or TSV.
+    """Read the text of each topic by query id, in the order of the file: XML, JSON lines or TSV, plain or compressed.
 
-    Args:
-        path: The file; its content tells the form. JSON lines are BEIR's `{"_id", "text"}`, TSV is an id, a tab and
-            the text.
-        fields: Of XML topics, the parts to join by a blank, in this order; the other forms have one text.
-
-    Returns:
-        The text by query id, in the order of the file; empty where a topic has none of the fields.
-
-    Raises:
-        InputError: If the file can't be read, holds no topics, or an id comes twice.
+    The file's content tells the form. XML has `topic` with `query`, `question` and `narrative`: `fields` are the parts
+    to join by a blank, in this order, and the text is empty where a topic has none of them. JSON lines are BEIR's
+    `{"_id", "text"}`; TSV is an id, a tab and the text. Raises `InputError` if the file can't be read, holds no topics,
+    or an id comes twice.
     """
     if unknown := [field for field in fields if field not in FIELDS]:
         raise InputError(f"A topic has no field {unknown[0]!r}; name some of {', '.join(FIELDS)}.")

@@ -129,7 +129,7 @@ class ForecastOptions:
         level: Probability of the intervals.
         fewest: Papers that a field and year needs.
         held_out: Share of the papers for the report; the same share calibrates the intervals.
-        seed: Of the split.
+        seed: Seed of the split.
 
     Raises:
         InputError: If a number is out of bounds.
@@ -158,21 +158,9 @@ def train_forecaster(
 ) -> Forecaster:
     """Train a forecaster, and measure it on papers that are held out.
 
-    Args:
-        name: Name of the forecaster.
-        source: What the vectors are.
-        vectors: float32 (papers, dimension).
-        percentiles: float64 (papers,), from 0 to 100.
-        years: The years of publication.
-        options: How to train.
-        made_from: Where citations came from, in words.
-
-    Returns:
-        The forecaster, with its measures.
-
-    Raises:
-        InputError: If there are too few papers.
-        UnavailableError: If scikit-learn isn't installed.
+    `source` is what the vectors are, float32 (papers, dimension). The percentiles are float64 (papers,), from 0 to 100,
+    the years those of publication, and `made_from` says in words where citations came from. Raises `InputError` if
+    there are too few papers, and `UnavailableError` if scikit-learn isn't installed.
     """
     import numpy as np
 

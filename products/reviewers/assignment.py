@@ -44,7 +44,7 @@ class _Program:
 
     Attributes:
         pairs: (pairs,), each the row times the number of reviewers, plus the column; in ascending order.
-        values: Their scores, from 0 to 1.
+        values: Scores of the pairs, float64 (pairs,), from 0 to 1.
         rows: Number of submissions.
         room: How many submissions each reviewer takes.
         per_paper: Reviewers of each submission.

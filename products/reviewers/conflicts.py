@@ -27,17 +27,9 @@ def find_conflicts(
     """Find who must not review what: `declared`, `institution` or `co-author`; of several reasons the first.
 
     Two names are the same person if their family names agree and given names or initials do not contradict, so `Kim J`
-    is a conflict with every J. Kim. A reviewer is an author of their own papers.
-
-    Args:
-        submissions: Papers with authors, and their institutions in `extra`.
-        pool: The reviewers.
-        authors: The authors of each reviewer's papers, by column.
-        people: Facts about reviewers, by id.
-        declared: Pairs of a submission's id and a reviewer's.
-
-    Returns:
-        The reasons.
+    is a conflict with every J. Kim. A reviewer is an author of their own papers: `authors` holds the authors of each
+    reviewer's papers, by column. Submissions have their institutions in `extra`; `people` are facts about reviewers by
+    id, and `declared` pairs of a submission's id and a reviewer's.
     """
     by_family: dict[str, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
     for column, reviewer in enumerate(pool.reviewers):

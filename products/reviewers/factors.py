@@ -46,7 +46,7 @@ class ByVectors:
     papers: Spool
 
     def similarities(self, submissions: slice, papers: slice) -> np.ndarray:
-        """Return the cosines."""
+        """Return the cosines, float32 (submissions, papers)."""
         found: np.ndarray = self.submissions[submissions] @ self.papers.read(papers.start, papers.stop).T
         return found
 
@@ -59,7 +59,7 @@ class BySets:
     papers: Any
 
     def similarities(self, submissions: slice, papers: slice) -> np.ndarray:
-        """Return the cosines."""
+        """Return the cosines, float32 (submissions, papers)."""
         product = self.submissions[submissions] @ self.papers[papers].T
         return np.asarray(product.toarray(), dtype=np.float32)
 
@@ -87,12 +87,12 @@ class VectorsBuilder:
 
 
 def stored(task_format: str) -> Callable[[Sequence[Document]], np.ndarray]:
-    """Return what reads the vectors of a format from documents of an index."""
+    """Return what reads the vectors of a format from documents of an index, float32 (documents, dimension)."""
     return lambda documents: np.stack([document.vectors[task_format] for document in documents])
 
 
 def unit_rows(rows: np.ndarray) -> np.ndarray:
-    """Return rows at length one, float32; a row of zeros stays as it is."""
+    """Return rows at length one, float32 (rows, dimension); a row of zeros stays as it is."""
     return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12), dtype=np.float32)
 
 

@@ -101,18 +101,8 @@ def match(
 ) -> Matched:
     """Find reviewers for all submissions.
 
-    Args:
-        venue: Submissions and reviewers.
-        builders: Makes what builds each factor, with its files in a folder.
-        options: How to match.
-        done: Receives how many more submissions were compared.
-
-    Returns:
-        The matches.
-
-    Raises:
-        InputError: If the reviewers can't do all reviews.
-        UnavailableError: If scipy is missing.
+    `builders` makes what builds each factor, with its files in a folder; `done` receives how many more submissions were
+    compared. Raises `InputError` if the reviewers can't do all reviews, and `UnavailableError` if scipy is missing.
     """
     with compared(venue, builders, options, done) as found:
         scores = found.scores.combined

@@ -55,7 +55,7 @@ class Matching:
 
 
 def mean_of_top(similarities: np.ndarray) -> np.ndarray:
-    """Return the mean of the three largest of the last axis, or of all if there are fewer (SciRepEval's code)."""
+    """Return the mean of the three largest of the last axis, or of all if fewer, (..., n) to (...) (SciRepEval)."""
     if similarities.shape[-1] > TOP:
         similarities = np.partition(similarities, -TOP, axis=-1)[..., -TOP:]
     return np.asarray(similarities.mean(axis=-1))

@@ -51,28 +51,14 @@ def score_venue(
     conflicts: Mapping[int, Collection[int]] | None = None,
     done: Done = ignore,
 ) -> VenueScores:
-    """Score all reviewers for all submissions.
+    """Score all reviewers for all submissions, in files of the folder.
 
     A reviewer's score by a factor is the mean of the three papers most like the submission (`top3`), or the likest one
     (`max`). `ranks` adds 1 / rank over the factors, divided by their number (UniPR, section 3.3, equation 10). `scores`
     is the weighted mean over the factors of the scores in standard deviations from the mean of all pairs, with the
-    weights of `weights_of`; a factor alone keeps its scores.
-
-    Args:
-        factors: The factors by name.
-        pool: The reviewers.
-        submissions: Number of submissions.
-        folder: Where to keep the scores while they are used.
-        aggregate: `top3` or `max`.
-        combine: `ranks` or `scores`.
-        conflicts: By row of a submission, the columns of reviewers who must not review it.
-        done: Receives how many more submissions were scored.
-
-    Returns:
-        The scores.
-
-    Raises:
-        InputError: If there is no such aggregate or combination, or no factor.
+    weights of `weights_of`; a factor alone keeps its scores. `conflicts` are the columns of reviewers who must not
+    review a submission, by its row; `done` receives how many more submissions were scored. Raises `InputError` if there
+    is no such aggregate or combination, or no factor.
     """
     if aggregate not in AGGREGATES or combine not in COMBINATIONS or not factors:
         raise InputError(

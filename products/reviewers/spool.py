@@ -34,7 +34,7 @@ class Spool:
         return flat.reshape(stop - start, self.width)
 
     def blocks(self, size: int = ROWS) -> Iterator[tuple[int, np.ndarray]]:
-        """Yield all rows in blocks, each with the number of its first row."""
+        """Yield all rows in blocks, float32 (size, width) at most, each with the number of its first row."""
         for start in range(0, len(self), size):
             yield start, self.read(start, min(start + size, len(self)))
 

@@ -88,17 +88,10 @@ def simulate(
 ) -> Simulated:
     """Screen a review again, until all relevant papers are found and the estimate of recall says to stop.
 
-    Args:
-        included: The decision on every paper.
-        learner: Ranks the unread papers; equal scores in the order of the rows.
-        known: Rows labelled before, with at least one included and one excluded.
-        batch: From the number of labelled papers to how many are read before the learner learns again.
-        target: The recall to reach, for the estimate.
-        confidence: The confidence of the estimate.
-        whole: Whether to read on to the last paper.
-
-    Returns:
-        The reading.
+    `included` is the decision on every paper. The learner ranks the unread papers, equal scores in the order of the
+    rows. `known` are rows labelled before, with at least one included and one excluded. `batch` returns from the number
+    of labelled papers how many are read before the learner learns again. `target` and `confidence` are those of the
+    estimate; `whole` reads on to the last paper.
     """
     import numpy as np
 

@@ -38,7 +38,7 @@ class Recall:
         at_least: The recall that is reached with the confidence; 0 if nothing relevant was found.
         missing_at_most: Relevant papers that may be unread still, with the same confidence.
         target: The recall to reach.
-        confidence: Of both.
+        confidence: Confidence of both.
     """
 
     at_least: float
@@ -57,18 +57,9 @@ def estimate_recall(
 ) -> Recall:
     """Estimate recall from the order in which papers were read.
 
-    Args:
-        read: Whether each paper was relevant, in the order of reading, without those known before.
-        unread: Papers not read yet.
-        known: Relevant papers known before reading began.
-        target: The recall to reach, above 0 and below or equal to 1.
-        confidence: Of the estimate, between 0 and 1.
-
-    Returns:
-        The estimate.
-
-    Raises:
-        InputError: If target or confidence is out of range.
+    `read` says whether each paper was relevant, in the order of reading, without those known before; `known` is the
+    number of relevant papers known before reading began. The target is above 0 and below or equal to 1, the confidence
+    between 0 and 1; `InputError` otherwise.
     """
     require(0 < target <= 1, f"A recall of {target:g} can't be a target", "give a <target> above 0 and up to 1")
     require(0 < confidence < 1, f"The confidence can't be {confidence:g}", "give a <confidence> between 0 and 1")

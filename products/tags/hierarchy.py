@@ -121,21 +121,13 @@ def hierarchy_from(given: Path | Hierarchy | None) -> Hierarchy:
 
 
 def read_hierarchy(path: Path, language: str = "en") -> Hierarchy:
-    """Read a hierarchy of labels.
+    """Read a hierarchy of labels, in the form that the file's suffix tells.
 
-    Args:
-        path: By its suffix: SKOS as Turtle (`.ttl`), N-Triples (`.nt`) or RDF/XML (`.rdf`); NLM's file of MeSH trees,
-            lines of `heading;tree number` (`.bin`, `.txt`); `.csv` or `.tsv` with the columns label, broader,
-            definition and aliases, several values of a cell with `;` between; or `.json`, an object of such objects by
-            label.
-        language: Of the labels and definitions of SKOS, where there are several.
-
-    Returns:
-        The hierarchy.
-
-    Raises:
-        InputError: If the file can't be read so, names a label twice, or has a cycle.
-        UnavailableError: If it is SKOS, and rdflib isn't installed.
+    SKOS is Turtle (`.ttl`), N-Triples (`.nt`) or RDF/XML (`.rdf`), whose labels and definitions are read in `language`
+    where there are several. NLM's file of MeSH trees (`.bin`, `.txt`) has lines of `heading;tree number`. A table
+    (`.csv`, `.tsv`) has the columns label, broader, definition and aliases, several values of a cell with `;` between;
+    `.json` is an object of such objects by label. Raises `InputError` if the file can't be read so, names a label
+    twice, or has a cycle, and `UnavailableError` if it is SKOS, and rdflib isn't installed.
     """
     readers: Mapping[str, Callable[[Path], Iterator[Concept]]] = {
         ".csv": _read_table,

@@ -125,19 +125,10 @@ def labelled_papers(
     """Make the labels that a tagger learns, of the papers that have a vector.
 
     A paper has all labels that are broader than one of its own. If a label has a no anywhere, its other papers are
-    unknown; otherwise they don't have it.
-
-    Args:
-        judgments: Whether labels are true, by paper and label; names and aliases of concepts in any case.
-        held: Ids of papers that have a vector, in order.
-        hierarchy: The hierarchy of the labels.
-        fewest: Papers that a label needs.
-
-    Returns:
-        The papers, with the labels of enough papers.
-
-    Raises:
-        InputError: If a label is stated as false of a paper with a narrower label, or no label is left.
+    unknown; otherwise they don't have it. `judgments` say whether labels are true, by paper and label (names and
+    aliases of concepts in any case), `held` are the ids of papers that have a vector, in order, and only labels of
+    `fewest` papers or more are kept. Raises `InputError` if a label is stated as false of a paper with a narrower
+    label, or no label is left.
     """
     import numpy as np
 

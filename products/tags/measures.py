@@ -87,19 +87,11 @@ def measured(
     trained: Sequence[int],
     how: str,
 ) -> TaggerMeasures:
-    """Measure a tagger.
+    """Measure a tagger on papers that `how` tells in words.
 
-    Args:
-        probabilities: (papers, labels).
-        given: bool (papers, labels), what the tagger said.
-        truth: int8 (papers, labels), 1 for yes, 0 for no; others are left out.
-        labels: The labels, in order.
-        thresholds: The threshold of each label, (labels,).
-        trained: Papers of each label that the tagger was trained on.
-        how: Which papers these are, in words.
-
-    Returns:
-        The measures.
+    Probabilities are (papers, labels), `given` is bool (papers, labels), what the tagger said, and `truth` int8
+    (papers, labels), 1 for yes, 0 for no; others are left out. By label, in order, are the thresholds (labels,) and
+    `trained`, the number of papers that the tagger was trained on.
     """
     import numpy as np
 
@@ -140,7 +132,7 @@ def measured(
 
 
 def reliability(probabilities: np.ndarray, truth: np.ndarray) -> tuple[ReliabilityBin, ...]:
-    """Return the bins of predictions that hold some, by ascending probability."""
+    """Return the bins that hold predictions, ascending; probabilities and truth have one shape, such as (papers,)."""
     import numpy as np
 
     place = np.minimum((probabilities * BINS).astype(int), BINS - 1)

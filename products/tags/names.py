@@ -46,21 +46,11 @@ def tagger_of_names(
 ) -> Tagger:
     """Make a tagger from the names of labels, and their definitions where there are some.
 
-    Args:
-        name: Name of the tagger.
-        source: What the vectors are.
-        hierarchy: The labels.
-        encoder: The model of the vectors.
-        vectors: float32 (papers, dimension), a sample of the papers to tag.
-        near: Standard deviations above a label's mean from which a paper gets it.
-        most: Labels of a paper at most, beside the broader ones.
-        made_from: Where the labels came from, in words.
-
-    Returns:
-        The tagger. Its scores are no probabilities: a score of 0.5 is `near` standard deviations above the mean.
-
-    Raises:
-        InputError: If there are no labels, or too few papers to compare.
+    The encoder is the model of the vectors, float32 (papers, dimension), which are a sample of the papers to tag;
+    `source` is what they are, and `made_from` says in words where the labels came from. A paper gets a label from
+    `near` standard deviations above the label's mean, and `most` labels at most, beside the broader ones. Scores are no
+    probabilities: a score of 0.5 is `near` standard deviations above the mean. Raises `InputError` if there are no
+    labels, or too few papers to compare.
     """
     import numpy as np
 

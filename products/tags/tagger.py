@@ -32,7 +32,7 @@ class Tagger:
     """Tags papers by their vectors.
 
     Attributes:
-        name: Also of the field that holds its tags.
+        name: Name of the tagger and of the field that holds its tags.
         source: The vectors that it reads.
         head: Gives the probability of each label; Platt's calibration is part of its weights.
         thresholds: float64 (labels,); a label is given from this probability on, and never if it is infinite.
@@ -88,7 +88,7 @@ class Tagger:
         return np.asarray(given)
 
     def tags(self, vectors: np.ndarray) -> list[tuple[str, ...]]:
-        """Return the labels of each paper; none where none is likely enough."""
+        """Return the labels of each paper, of vectors float32 (papers, dimension); none where none is likely enough."""
         given = self.given(self.probabilities(vectors))
         return [tuple(self.labels[number] for number in row.nonzero()[0]) for row in given]
 

@@ -45,7 +45,7 @@ class TaggerOptions:
         precision: Choose thresholds for this precision instead of the best F1; labels that can't reach it are never
             given.
         calibration: `platt`, `isotonic`, or `auto`: isotonic for labels of many papers.
-        seed: Of the splits.
+        seed: Seed of the splits.
 
     Raises:
         InputError: If a number is out of bounds.
@@ -88,22 +88,9 @@ def train_tagger(
 ) -> Tagger:
     """Train a tagger, and measure it on papers that are held out, or by cross-validation if there are few.
 
-    Args:
-        name: Name of the tagger.
-        source: What the vectors are.
-        vectors: float32 (papers, dimension), of the labelled papers in their order.
-        papers: The labelled papers.
-        hierarchy: The hierarchy of the labels.
-        options: How to train.
-        made_from: Where the labels came from, in words.
-        done: Receives how many more labels are trained.
-
-    Returns:
-        The tagger, with its measures.
-
-    Raises:
-        InputError: If no label has two papers with it and two without it.
-        UnavailableError: If scikit-learn isn't installed.
+    `source` is what the vectors are, float32 (papers, dimension), of the labelled papers in their order; `made_from`
+    says in words where the labels came from, and `done` receives how many more labels are trained. Raises `InputError`
+    if no label has two papers with it and two without it, and `UnavailableError` if scikit-learn isn't installed.
     """
     import numpy as np
 
@@ -213,8 +200,8 @@ def _platt(odds: np.ndarray, true: np.ndarray) -> tuple[float, float]:
 def threshold_for(probabilities: np.ndarray, true: np.ndarray, precision: float | None = None) -> float:
     """Choose from which probability on a label is given: that of the best F1, or that of a precision to reach.
 
-    Probabilities, and whether each is true, are of papers that the model was not fitted to. The threshold is halfway
-    between two papers, and infinite if the precision can't be reached.
+    Probabilities, and whether each is true, both (papers,), are of papers that the model was not fitted to.
+    The threshold is halfway between two papers, and infinite if the precision can't be reached.
     """
     return _best_cut(probabilities, true, precision)[0]
 

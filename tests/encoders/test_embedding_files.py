@@ -26,12 +26,17 @@ from encoders.files.embeddings import (
     layout_of,
     open_writer,
     read_embeddings,
-    write_embeddings,
 )
 from encoders.files.encoding import EncodeReport, encode_texts
 from encoders.files.texts import TextRecord, papers_as_texts, read_json_texts, read_plain_texts
 from encoders.models.formats import Format
 from tests.tiny import make_model, papers
+
+
+def write_embeddings(embeddings, path, layout=None):
+    with open_writer(path, layout or layout_of(path)) as writer:
+        writer.write(embeddings.ids, embeddings.vectors)
+
 
 IDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
 VECTORS = arrays.arrays(

@@ -65,18 +65,9 @@ def build_tasks(
 ) -> Recipe:
     """Write the records of the tasks that are built from papers; keep records of the same input.
 
-    Args:
-        recipe: Recipe with whole paths.
-        base: Fingerprint of its base.
-        model: Loads the base, or the model of a name.
-        folder: Folder for the records.
-        say: Receives the manifest of every task built, under `built`.
-
-    Returns:
-        The recipe with tasks of files only.
-
-    Raises:
-        InputError: If papers can't be read, or give no record.
+    The recipe has whole paths; `base` is the fingerprint of its base, and `model` loads the base, or the model of a
+    name. `say` receives the manifest of every task built, under `built`. Returns the recipe with tasks of files only.
+    Raises `InputError` if papers can't be read, or give no record.
     """
     guard = cache(lambda: make_guard(recipe.guard))
     share = max((task.build.validation for task in recipe.tasks if task.build), default=0.0)

@@ -95,12 +95,12 @@ class Packed:
         return len(self.ends)
 
     def text(self, example: int, column: int) -> np.ndarray:
-        """Return the token ids of one text, int32."""
+        """Return the token ids of one text, int32 (tokens,)."""
         row = example * self.columns + column
         return self.tokens[self.starts[row] : self.starts[row + 1]]
 
     def input(self, example: int, column: int) -> np.ndarray:
-        """Return the network's input for one text: its token ids, or their states if these are stored."""
+        """Return the network's input for one text: its token ids (tokens,), or the states (tokens, width) if kept."""
         if self.kept is None:
             return self.text(example, column)
         row = example * self.columns + column

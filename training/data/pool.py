@@ -224,7 +224,7 @@ def judged(pool: Pool, judges: Sequence[Judge]) -> Iterator[tuple[Asked, list[np
 
 
 def best(scores: np.ndarray, count: int) -> list[int]:
-    """Return the rows of the largest scores, best first, ties by row; those of minus infinity are no candidates."""
+    """Return the rows of the largest scores (papers,), best first, ties by row; minus infinity is no candidate."""
     import numpy as np
 
     least = np.partition(scores, -count)[-count] if count < len(scores) else -np.inf
