@@ -65,10 +65,10 @@ def compare_files(
     for measure in measures:
         parse_measure(measure)
     if data is None:
-        require(qrels, "Give the judgments either as --qrels FILE or as --data FOLDER.")
+        require(qrels, "There are no judgments", "give them as <qrels>, or with their papers as <data>")
         files, judged, texts, ids = [Path(str(qrels))], read_qrels(Path(str(qrels))), None, None
     else:
-        require(qrels is None, "Give the judgments either as --qrels FILE or as --data FOLDER.")
+        require(qrels is None, "The judgments are given twice", "give either <qrels> or <data>")
         folder = BeirFolder(data)
         files, judged, texts, ids = [*folder.files(split)], folder.qrels(split), folder.queries(), _ids(folder.corpus)
     labels = _labels(paths, [path.stem for path in paths])
