@@ -77,8 +77,8 @@ def test_runs_of_the_same_name_go_by_their_paths(home, tmp_path):
     ("arguments", "parts"),
     [
         (["base.trec", "--qrels", "data-set/qrels/test.tsv"], ["two run files or more"]),
-        (["base.trec", "new.trec"], ["--qrels FILE or as --data FOLDER"]),
-        (["base.trec", "new.trec", "--qrels", "x", "--data", "y"], ["either as --qrels"]),
+        (["base.trec", "new.trec"], ["no judgments", "--qrels", "--data"]),
+        (["base.trec", "new.trec", "--qrels", "x", "--data", "y"], ["given twice", "either --qrels or --data"]),
         (["base.trec", "base.trec", "--qrels", "data-set/qrels/test.tsv"], ["given twice"]),
         (["base.trec", "none.trec", "--qrels", "data-set/qrels/test.tsv"], ["no file", "none.trec"]),
         (["base.trec", "new.trec", "--qrels", "data-set/qrels/test.tsv", "--measure", "F1"], ["no measure 'F1'"]),
