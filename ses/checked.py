@@ -83,7 +83,7 @@ def checked(function: F) -> F:
     Where a list of texts is expected, one text is a list of one.
 
     Args:
-        function: With annotations.
+        function: Function with annotations.
 
     Returns:
         The same function. It raises `InputError` for a wrong argument, before it does anything.

@@ -228,7 +228,7 @@ def load_settings(**flags: Any) -> Settings:
     """Return the settings; given flags override everything else.
 
     Args:
-        **flags: By setting; None where the user gave none.
+        **flags: Values by setting; None where the user gave none.
 
     Returns:
         The settings.

@@ -63,7 +63,7 @@ def train_variants(
     """Train the variants of a recipe, one after another; yield name and result of each that was started.
 
     The recipes are those of `training.recipe.read_variants` by name. Each variant's run is in the folder of its name,
-    one without a name in `folder` directly; with `resume`, runs that are there go on. The minutes are for all variants
+    one without a name in `folder` directly; with `resume`, existing runs go on. The minutes are for all variants
     together: those for which no time is left are not started. `report` provides for each variant the function that
     receives every entry of its log.
     """

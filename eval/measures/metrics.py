@@ -34,7 +34,7 @@ class Measure:
     """A measure.
 
     Attributes:
-        name: As the user asked for it, in the spelling of ir_measures: `MAP` and `AP` are the same measure.
+        name: Name as the user asked for it, in the spelling of ir_measures: `MAP` and `AP` are the same measure.
         definition: The measure of ir_measures.
         cutoff: Rank at which it cuts, or 0 if it has none.
     """
@@ -182,7 +182,7 @@ def evaluate(
         measures: Names that `parse_measure` takes.
         drop_same_id: Remove results whose id is the query's, as BEIR does by default. This is right where queries are
             papers of the corpus, and wrong where both are only numbered from 1.
-        seen: By query, documents to remove from the run, as `eval.trec.residual` returns them.
+        seen: Documents by query, to remove from the run, as `eval.trec.residual` returns them.
 
     Returns:
         The scores.

@@ -72,7 +72,7 @@ class Protocol:
             row.
         weights: Weights of the legs, in all fusions.
         measures: Names of measures, as `eval.measures.metrics.parse_measure` takes them.
-        drop_same_id: As `eval.measures.metrics.evaluate` takes it.
+        drop_same_id: Whether to leave out results that are the query itself.
         seen: Documents to remove from the collection, by query.
         depth: Hits per query and per leg.
         title_boost: Weight of titles, as `SearchRequest` takes it.
@@ -213,8 +213,8 @@ def evaluate_exact(
 ) -> Retrieval:
     """Rank all papers for every query by their vectors, without an engine; return the run `ses-exact` and its scores.
 
-    `embed` makes the vectors of papers (PRX) and queries (QRY), which are compared by `similarity`. Of the protocol,
-    the measures and the documents that it removes are used.
+    `embed` makes the vectors of papers (PRX) and queries (QRY), which are compared by `similarity`. Only the
+    measures of the protocol are used, and the documents that it removes.
     """
     documents = embed(papers, Format.PRX)
     queries = embed([Text(query, text[:MAX_QUERY]) for query, text in judged.texts.items()], Format.QRY)

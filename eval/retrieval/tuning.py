@@ -136,8 +136,8 @@ class Fit:
 
     Attributes:
         chosen: The settings all queries choose.
-        estimate: By query, its value under the settings that the other outer folds chose: what tuning is worth.
-        default: By query, its value under the settings a search has without tuning.
+        estimate: Value by query, under the settings that the other outer folds chose: what tuning is worth.
+        default: Value by query, under the settings a search has without tuning.
         flattered: The mean of `chosen` on the queries that chose it, which is too high; for comparison only.
         by_fold: For each outer fold, the settings that the other folds chose.
     """

@@ -24,7 +24,7 @@ class ReviewerSet:
         soft: Judgments in which the second best is relevant too.
         papers: Texts of submissions and of reviewers' papers; empty where the data set came without any.
         counts: Counts of what was left out.
-        name: Of a data set in CoF's layout, such as `KDD`; it decides the instructions.
+        name: Name of a data set in CoF's layout, such as `KDD`; it decides the instructions.
     """
 
     profiles: Mapping[str, tuple[str, ...]]

@@ -52,8 +52,8 @@ class CandidateSet:
     Attributes:
         queries: Those that have links or judgments: papers, patients or texts.
         candidates: The papers to rank.
-        linked: By relation and query, the papers linked to it: to be found among all candidates.
-        judged: By query, papers with a grade. Empty where there is `linked`.
+        linked: Papers linked to a query, by relation and query: to be found among all candidates.
+        judged: Papers with a grade, by query. Empty where there is `linked`.
         rerank: Whether a query's judged papers alone are ranked.
         ungraded: How many queries were left out because they have no judgments.
     """

@@ -39,7 +39,7 @@ def read_table(table: Table, split: str, stems: Sequence[str], folder: Path | No
         split: Its name on the hub.
         stems: Other names that a local file may have, without ending. The hub's shards are found too, such as
             `test-00000-of-00001.parquet`, and `test/0000.parquet` of its branch refs/convert/parquet.
-        folder: Of local data. A table on the hub is then read from `<folder>/<data set's last name>/<config>` or
+        folder: Folder of local data. A table on the hub is then read from `<folder>/<data set's last name>/<config>` or
             `<folder>/<config>`, and a relative path from it.
 
     Returns:

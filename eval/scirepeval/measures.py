@@ -30,7 +30,7 @@ def classification_measure(metric: str, truth: np.ndarray, predicted: np.ndarray
         metric: `accuracy`, or `f1`, `precision` or `recall`, of class 1 or with `_macro`, `_micro` or `_weighted`.
         truth: (items,), or (items, labels) of 0 and 1.
         predicted: The same.
-        level: Of the interval.
+        level: Level of the interval.
 
     Returns:
         The measure; the benchmark's own code gives it times 100.

@@ -116,7 +116,7 @@ def drawn_means(samples: np.ndarray, scale: Scale | None, resamples: int, seed: 
 
     Args:
         samples: (samples, values); all samples use the same weights, so that one matrix product serves all.
-        scale: As for `mean_interval`.
+        scale: Lowest and highest value, as for `mean_interval`.
         resamples: How many weights to draw for each value.
         seed: Seed of the draws.
 
@@ -236,9 +236,9 @@ def interval_coverage(
     Args:
         values: One value per query.
         levels: Levels to check.
-        scale: As for `mean_interval`.
+        scale: Lowest and highest value, as for `mean_interval`.
         splits: How many times to split the values at random.
-        resamples: As for `mean_interval`.
+        resamples: Number of resamples, as for `mean_interval`.
         seed: Seed of the splits and draws.
 
     Returns:

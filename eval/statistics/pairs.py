@@ -168,7 +168,7 @@ def randomization_p(differences: np.ndarray, *, resamples: int = 10_000, seed: i
     them (Phipson & Smyth 2010), so p is never 0.
 
     Args:
-        differences: Of the two runs.
+        differences: Differences of the two runs, by query.
         resamples: How many assignments to draw where they are too many to count.
         seed: Seed of the draws.
 
@@ -217,7 +217,7 @@ def paired_bootstrap_p(differences: np.ndarray, *, resamples: int = 10_000, seed
     (Davison & Hinkley 1997, section 4.2), so p is never 0.
 
     Args:
-        differences: Of the two runs, two or more.
+        differences: Differences of the two runs, two or more.
         resamples: How many times to draw.
         seed: Seed of the draws.
 

@@ -46,7 +46,7 @@ class Rankings(Mapping[str, ScoredIds]):
     """The rankings of a run file, each made when it is asked for: until then a line takes 12 bytes, and no objects.
 
     Args:
-        columns: Of the file.
+        columns: Columns of the file.
     """
 
     __slots__ = ("_bounds", "_codes", "_documents", "_scores", "_slots")

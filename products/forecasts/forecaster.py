@@ -39,7 +39,7 @@ class ForecastMeasures:
 
     Attributes:
         papers: How many.
-        how: Which papers these are, in words.
+        how: Description of the papers.
         coverage: Share of them whose percentile is within its interval.
         width: Mean width of the intervals, in percentiles.
         error: Mean distance between forecast and percentile.

@@ -48,7 +48,7 @@ class _Program:
         rows: Number of submissions.
         room: How many submissions each reviewer takes.
         per_paper: Reviewers of each submission.
-        floor: With its score on the scale of the values.
+        floor: Least score, on the scale of the values.
     """
 
     pairs: np.ndarray

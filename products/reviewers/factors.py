@@ -68,7 +68,7 @@ class VectorsBuilder:
     """Compares vectors by their cosine.
 
     Args:
-        submissions: Of the submissions, float32 (submissions, dimension).
+        submissions: Vectors of the submissions, float32 (submissions, dimension).
         read: Returns the vectors of papers: those that the index holds, or new ones by another instruction.
         path: The file for those of the pool's papers.
     """
@@ -135,7 +135,7 @@ class ReferencesBuilder:
     So a submission that cites the paper counts, and so does one that shares its references (bibliographic coupling).
 
     Args:
-        submissions: With references.
+        submissions: Papers with references.
     """
 
     def __init__(self, submissions: Sequence[Paper]) -> None:

@@ -70,7 +70,7 @@ class Matched:
     """The result.
 
     Attributes:
-        matches: By submission in their order, then by score.
+        matches: Pairs by submission in their order, then by score.
         conflicts: Pairs that were left out, by reason.
         loads: How many submissions each reviewer has, of all reviewers.
         worst: The smallest sum of scores of a submission.

@@ -35,9 +35,9 @@ class Matching:
     Attributes:
         factors: Names of the factors of relevance; each has its own vectors.
         cosine: Whether similarity is the cosine and not the dot product.
-        score: From similarities to scores.
+        score: Function from similarities to scores.
         unmatched: Score of a judged reviewer for whom `score` has none; if None, such a reviewer isn't ranked.
-        candidates: Which judged reviewers are ranked: those of the hard set for both sets (SciRepEval's code), or those
+        candidates: Judged reviewers that are ranked: those of the hard set for both sets (SciRepEval's code), or those
             of each set.
     """
 

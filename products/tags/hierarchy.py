@@ -24,7 +24,7 @@ class Concept:
     """A label with what a thesaurus says of it.
 
     Attributes:
-        label: As papers are tagged with it.
+        label: Label, as papers are tagged with it.
         broader: Labels directly above it.
         definition: A sentence, or empty.
         aliases: Other names that corpora may use for it, such as a notation or a tree number.
@@ -41,7 +41,7 @@ class Hierarchy:
     """Concepts by label; each label that a concept names as broader is one of them.
 
     Attributes:
-        concepts: By label. A label that is not among them stands alone.
+        concepts: Concepts by label. A label that is not among them stands alone.
 
     Raises:
         InputError: If a concept is broader than itself, by way of others; the message shows the cycle.

@@ -30,7 +30,7 @@ class LabelMeasures:
         label: The label.
         trained: Number of papers with it that the tagger was trained on.
         positives: Number of test papers with it.
-        threshold: From which probability on it is given; None if it is never given.
+        threshold: Probability from which on it is given; None if it is never given.
         precision: Share of the papers that got it which have it; 0 if none got it.
         recall: Share of the papers which have it that got it; 0 if there are none.
         f1: Harmonic mean of precision and recall.
@@ -56,7 +56,7 @@ class TaggerMeasures:
 
     Attributes:
         papers: Number of test papers.
-        how: Which papers these are, in words.
+        how: Description of the papers.
         macro_f1: Mean F1 of the labels that some test paper has.
         micro_f1: F1 over all papers and labels.
         ece: Calibration error over all papers and labels at once.

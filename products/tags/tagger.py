@@ -40,7 +40,7 @@ class Tagger:
         hierarchy: A paper with a label gets all broader ones.
         most: Labels of a paper at most, beside the broader ones; 0 for any number.
         method: How it was made. Without labelled papers, scores are no probabilities.
-        measures: On papers that it was not trained on; None if there are none.
+        measures: Measures on papers that it was not trained on; None if there are none.
         made_from: Where its labels came from, in words.
     """
 

@@ -41,7 +41,7 @@ class Fused(NamedTuple):
     Attributes:
         id: The paper's id.
         score: The sum of its contributions.
-        given: By leg and id, the parts of a contribution; all papers of a ranking share this.
+        given: Parts of a contribution by leg and id; all papers of a ranking share this.
     """
 
     id: str
@@ -77,7 +77,7 @@ class Facets:
     Attributes:
         matches: How many papers were counted.
         counted: Description of the counted papers.
-        counts: By field, the most frequent values with their counts; equal counts by value.
+        counts: Most frequent values by field, with their counts; equal counts by value.
     """
 
     matches: int

@@ -24,14 +24,14 @@ class SearchState:
         plan: The query for the engine.
         legs: Hits of each leg; empty if the engine joined them.
         joined_by: Who joined the legs.
-        values: By id, the value of the field to collapse by.
+        values: Value of the field to collapse by, by id.
         ranking: All papers found, best first.
         shown: The papers that can be paged through.
         total: How many papers a listing has; None for a search with words.
-        hidden: By id, how many papers are not shown because they share this one's value.
+        hidden: Number of papers, by id, that are not shown because they share this one's value.
         papers: The papers read so far, by id; a stage adds those that it reads, so that none is read twice.
         hits: The page.
-        held: By id, the terms of the query (in all its spellings) that each paper of the page holds.
+        held: Terms of the query (in all its spellings) that each paper of the page holds, by id.
         facets: Counts, if the request asks for some.
         notes: Sentences for the user, which the page shows; a stage adds its own.
         meaning: What the query means, as far as it is known before papers are ranked.

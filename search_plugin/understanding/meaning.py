@@ -36,7 +36,7 @@ class Meaning:
     Attributes:
         topic: The words to rank by; empty if the papers here are the whole answer, or all that match the preferences.
         papers: The papers that the query names, by id, in the order to show them.
-        known_by: By id, what names each of them.
+        known_by: What names each of them, by id.
         preferences: Preferences for the papers to rank before all others, the most specific one first.
         notes: Sentences for the user.
     """

@@ -62,8 +62,8 @@ def experiment(
     """Compare retrieval systems on the same judged queries.
 
     Args:
-        systems: By name: a function from the text of a query to ranked ids (or pairs of id and score, scores by id, a
-            page of hits, or a table); an open index, which is searched by words and by meaning; a transformer of
+        systems: Functions by name, each from the text of a query to ranked ids (or pairs of id and score, scores by
+            id, a page of hits, or a table); an open index, which is searched by words and by meaning; a transformer of
             PyTerrier; or a run, as `measure` takes it.
         topics: A file of queries, texts by query id, or a table with the columns `query_id` or `qid`, and `query`.
         qrels: Judgments, as `measure` takes them.
