@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import logging
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_type_hints
+from typing import Annotated, Any, get_args
 
 from platformdirs import user_cache_path, user_data_path
 
@@ -17,99 +16,23 @@ from corpora.errors import InputError, UnavailableError
 from encoders.models.formats import Precision
 from encoders.tokens.batching import LongText
 from search_plugin.contract.connection import Connection
+from ses.setting_kinds import checked_value, choice, existing_file, path, seconds, switch, whole
 from ses.settings_files import read_settings_files
 
 _PREFIX = "SES_"
-_OF_TESTS = ("SES_TEST_", "SES_REQUIRE_LANES")
+SERVE = "serve"
+"""The table of `ses.toml` that `ses serve` reads, and the second part of its environment's variables."""
 
-
-_Reader = Callable[[Any], Any]
-"""Returns the value of a setting, or raises `ValueError` or `TypeError`; a message of it says what to give."""
-
-_SWITCHED = {
-    **dict.fromkeys(("true", "1", "yes", "on", "y", "t"), True),
-    **dict.fromkeys(("false", "0", "no", "off", "n", "f"), False),
-}
-
-
-def _text(value: Any) -> str:
-    """Read a text."""
-    if not isinstance(value, str):
-        raise TypeError("give a text")
-    return value
-
-
-def _path(value: Any) -> Path:
-    """Read a path."""
-    if not isinstance(value, str | Path):
-        raise TypeError("give a path")
-    return Path(value)
-
-
-def _file(value: Any) -> Path:
-    """Read the path of a file that exists."""
-    if not _path(value).is_file():
-        raise ValueError("there is no such file")
-    return _path(value)
-
-
-def _choice(*allowed: str) -> _Reader:
-    """Return a reader of one of some words."""
-
-    def read(value: Any) -> str:
-        if value not in allowed:
-            raise ValueError(f"give one of {', '.join(allowed)}")
-        return str(value)
-
-    return read
-
-
-def _switch(value: Any) -> bool:
-    """Read true or false, also as `1`, `yes` or `on`, and `0`, `no` or `off`."""
-    known = _SWITCHED.get(str(value).lower())
-    if known is None:
-        raise ValueError("give true or false")
-    return known
-
-
-def _whole(least: int, most: int) -> _Reader:
-    """Return a reader of whole numbers within bounds."""
-
-    def read(value: Any) -> int:
-        number = _number(value)
-        if not number.is_integer() or not least <= number <= most:
-            raise ValueError(f"give a whole number from {least:,} to {most:,}")
-        return int(number)
-
-    return read
-
-
-def _seconds(*, zero: bool) -> _Reader:
-    """Return a reader of seconds, which may be 0 or not."""
-
-    def read(value: Any) -> float:
-        number = _number(value)
-        if not (number > 0 or (zero and number == 0)):
-            raise ValueError(f"give a number of seconds, {'0 or more' if zero else 'more than 0'}")
-        return number
-
-    return read
-
-
-def _number(value: Any) -> float:
-    try:
-        return float("" if isinstance(value, bool) else value)
-    except (TypeError, ValueError, OverflowError):
-        return float("nan")  # which is within no bounds
+_OTHERS = ("SES_SERVE_", "SES_TEST_", "SES_REQUIRE_LANES")
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """Settings that apply to every command."""
 
-    data_dir: Annotated[Path, _path] = field(default_factory=lambda: user_data_path("ses"))
+    data_dir: Annotated[Path, path] = field(default_factory=lambda: user_data_path("ses"))
     """Folder of corpora, embedded indexes and lists of rejected records."""
-    cache_dir: Annotated[Path, _path] = field(default_factory=lambda: user_cache_path("ses"))
+    cache_dir: Annotated[Path, path] = field(default_factory=lambda: user_cache_path("ses"))
     """Folder of built graphs and cached vectors; may be deleted at any time."""
     engine: str = ""
     """Where indexes are kept; an embedded engine in the data folder if empty."""
@@ -119,17 +42,17 @@ class Settings:
     """Name, folder or hub id; if empty, the default model for a new index and the index's own for a search."""
     runtime: str | None = None
     """The model's runtime; `auto` for the fastest. If empty: onnx, or the runtime that an exported model is for."""
-    precision: Annotated[Precision | None, _choice(*get_args(Precision))] = None
+    precision: Annotated[Precision | None, choice(*get_args(Precision))] = None
     """`int8`, the default where a runtime has it, is the fastest if there is VNNI (see `ses doctor`)."""
-    tuned: Annotated[Path | None, _path] = None
+    tuned: Annotated[Path | None, path] = None
     """File of fitted settings (`ses eval tune`) that searches and new indexes use."""
-    synonyms: Annotated[Path | None, _path] = None
+    synonyms: Annotated[Path | None, path] = None
     """File of synonyms that searches use beside the words as typed."""
-    long_text: Annotated[LongText, _choice(*get_args(LongText))] = "start"
+    long_text: Annotated[LongText, choice(*get_args(LongText))] = "start"
     """The part of a too long text that the model reads: its start, both ends, or all of it as passages."""
-    threads: Annotated[int, _whole(0, 1024)] = 0
+    threads: Annotated[int, whole(0, 1024)] = 0
     """Cores for the model; 0 for all."""
-    embedding_cache: Annotated[bool, _switch] = True
+    embedding_cache: Annotated[bool, switch] = True
     """Whether vectors are kept in the cache folder."""
     engine_username: str = ""
     """For a cluster with basic authentication."""
@@ -139,15 +62,15 @@ class Settings:
     """API key instead of a user, as the cluster encoded it."""
     engine_token: str = field(default="", repr=False)
     """A bearer token, instead of a user."""
-    engine_ca: Annotated[Path | None, _file] = None
+    engine_ca: Annotated[Path | None, existing_file] = None
     """File of trusted certificates for https, instead of the machine's own."""
-    engine_compress: Annotated[bool, _switch] = False
+    engine_compress: Annotated[bool, switch] = False
     """Whether requests to a cluster are gzipped, for slow networks."""
-    engine_timeout: Annotated[float, _seconds(zero=False)] = 30.0
+    engine_timeout: Annotated[float, seconds(zero=False)] = 30.0
     """Timeout of a request to a cluster (seconds)."""
-    engine_patience: Annotated[float, _seconds(zero=True)] = 60.0
+    engine_patience: Annotated[float, seconds(zero=True)] = 60.0
     """How long a write is retried while a cluster is overloaded or unreachable (seconds)."""
-    engine_shards: Annotated[int, _whole(1, 1024)] = 1
+    engine_shards: Annotated[int, whole(1, 1024)] = 1
     """Shards of a new index in a cluster; one holds tens of millions of papers."""
 
     @property
@@ -242,12 +165,12 @@ def load_settings(**flags: Any) -> Settings:
     _check_names(given, "correct the argument")
     variables = from_environment()
     files.check_secrets({**variables, **given})
-    written = {**files.own, **files.folder, **variables}
+    written = {name: value for name, value in {**files.own, **files.folder, **variables}.items() if name != SERVE}
     _check_names(written, "correct it in ses.toml")
     return Settings(
-        **{name: _checked_value(name, value, f"correct <{name}>") for name, value in given.items()},
+        **{name: checked_value(Settings, name, value, f"correct <{name}>") for name, value in given.items()},
         **{
-            name: _checked_value(name, value, f"correct it in ses.toml or {variable_of(name)}")
+            name: checked_value(Settings, name, value, f"correct it in ses.toml or {variable_of(name)}")
             for name, value in written.items()
             if name not in given
         },
@@ -270,34 +193,11 @@ def variable_of(name: str) -> str:
     return f"{_PREFIX}{name.upper()}"
 
 
-def _checked_value(name: str, given: Any, hint: str) -> Any:
-    try:
-        value = _reader(name)(given)
-    except (TypeError, ValueError) as error:
-        shown = repr(given)[:80] if SETTINGS[name].repr else "so"  # a secret is not shown
-        raise InputError(f"The setting {name} can't be {shown} ({error})", hint) from error
-    # TOML can write it, and no path, header or address can hold it.
-    if "\0" in str(value):
-        raise InputError(f"The setting {name} can't hold a null character", hint)
-    return value
-
-
-def _reader(name: str) -> _Reader:
-    """Return the reader that the annotation of a setting names; others are texts."""
-    (read,) = getattr(_kinds()[name], "__metadata__", (_text,))
-    return read
-
-
-@functools.cache
-def _kinds() -> Mapping[str, Any]:
-    return get_type_hints(Settings, include_extras=True)
-
-
 def stray_variables() -> list[str]:
     """Return the environment's variables with the prefix of settings that are none, such as those of other programs."""
     known = set(map(variable_of, SETTINGS))
     variables = (name.upper() for name in os.environ if name.upper().startswith(_PREFIX))
-    return sorted(name for name in variables if name not in known and not name.startswith(_OF_TESTS))
+    return sorted(name for name in variables if name not in known and not name.startswith(_OTHERS))
 
 
 def _check_environment() -> None:

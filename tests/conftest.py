@@ -87,6 +87,10 @@ LANES = {
     "dev": Lane(
         _installed("importlinter", "ipykernel", "jedi", "mutmut", "nbclient", "zensical"), "pip install 'ses[dev]'"
     ),
+    "serve": Lane(
+        _installed("babel", "fastapi", "httpx", "jinja2", "limits", "prometheus_client", "uvicorn"),
+        "pip install 'ses[serve,client]'",
+    ),
     "tensorboard": Lane(_installed("torch", "tensorboard"), "pip install 'ses[train,tensorboard]'"),
     "openvino": Lane(_installed("openvino"), "pip install 'ses[openvino]'"),
     "optimum": Lane(

@@ -9,12 +9,13 @@ from typing import Any
 from corpora.errors import InputError, require
 from eval.measures.metrics import MEASURES, evaluate
 from eval.optional import optional
+from eval.reports.results import Results
 from eval.retrieval.beir import JudgedQueries, join
 from eval.retrieval.protocol import make_protocol, run_queries
 from eval.trec.runs import Run
 from ses.checked import checked
 from ses.evaluation.inputs import names_of, ranking_of, to_qrels, to_run, to_topics
-from ses.evaluation.result import Evaluation, evaluation_of
+from ses.evaluation.result import Evaluation
 from ses.opened import OpenIndex
 
 
@@ -45,7 +46,7 @@ def measure(run: Any, qrels: Any, measures: Any = MEASURES, *, drop_same_id: boo
     """
     names, found = names_of(measures), to_run(run)
     scores = evaluate(found, to_qrels(qrels), names, drop_same_id=drop_same_id)
-    return evaluation_of({found.tag: scores.outcome()}, {found.tag: found})
+    return Evaluation(Results("system", {found.tag: scores.outcome()}), {found.tag: found})
 
 
 @checked
@@ -103,7 +104,7 @@ def experiment(
         name: evaluate(run, judged.qrels, names, drop_same_id=drop_same_id).outcome() for name, run in runs.items()
     }
     left_out = {"queries_without_text": len(judged.without_text)}
-    return evaluation_of(outcomes, runs, texts=judged.texts, left_out=left_out)
+    return Evaluation(Results("system", outcomes), runs, texts=judged.texts, left_out=left_out)
 
 
 def _run_of(name: str, system: Any, judged: JudgedQueries, *, batched: bool) -> Run:
@@ -115,10 +116,12 @@ def _run_of(name: str, system: Any, judged: JudgedQueries, *, batched: bool) -> 
         return to_run(transform(table({"qid": list(judged.texts), "query": list(judged.texts.values())})), name)
     if not callable(system):
         raise InputError(f"The system {name} can't be {type(system).__name__}; give a function from a query to ids.")
-    return Run(name, dict(zip(judged.texts, map(ranking_of, _called(name, system, judged, batched)), strict=True)))
+    return Run(
+        name, dict(zip(judged.texts, map(ranking_of, _called(name, system, judged, batched=batched)), strict=True))
+    )
 
 
-def _called(name: str, system: Callable[[Any], Any], judged: JudgedQueries, batched: bool) -> Sequence[Any]:  # noqa: FBT001
+def _called(name: str, system: Callable[[Any], Any], judged: JudgedQueries, *, batched: bool) -> Sequence[Any]:
     texts = list(judged.texts.values())
     if not batched:
         return [system(text) for text in texts]

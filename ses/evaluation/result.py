@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from corpora.errors import InputError, require
-from eval.outcome import Outcome
 from eval.reports.provenance import Provenance, gather_provenance
 from eval.reports.results import Results
 from eval.statistics.interval import Interval, Values
@@ -232,13 +231,6 @@ class Evaluation:
         require(measure in cells, f"There is no measure {measure!r}; the measures are: {', '.join(cells)}.")
         cell = cells[measure]
         return cell if isinstance(cell, Interval) else Interval(cell, cell, cell)
-
-
-def evaluation_of(
-    outcomes: Mapping[str, Outcome], runs: Mapping[str, Run], heading: str = "system", **more: Any
-) -> Evaluation:
-    """Return the evaluation of outcomes by system; `heading` is what its table calls a system."""
-    return Evaluation(Results(heading, outcomes), runs, **more)
 
 
 def _limits(interval: Mapping[str, float], name: str) -> dict[str, float]:

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, require
+from eval.reports.results import Results
 from eval.retrieval.beir import JudgedQueries, join
 from eval.retrieval.protocol import Protocol, Retrieval, absent_from, evaluate_exact, evaluate_queries
 from ses.evaluation.collection import Collection, IndexedCollection, beir_collection, in_memory
 from ses.evaluation.inputs import to_qrels, to_topics
-from ses.evaluation.result import Evaluation, evaluation_of, python_provenance
+from ses.evaluation.result import Evaluation, python_provenance
 from ses.settings import load_settings
 
 if TYPE_CHECKING:
@@ -157,10 +158,9 @@ def _evaluation(
 ) -> Evaluation:
     first = next(iter(outcome.values()))
     left_out = {**counts, "queries_without_text": first.without_text, "queries_shortened": first.shortened}
-    return evaluation_of(
-        {mode: found.scores.outcome() for mode, found in outcome.items()},
+    return Evaluation(
+        Results("mode", {mode: found.scores.outcome() for mode, found in outcome.items()}),
         {mode: found.run for mode, found in outcome.items()},
-        "mode",
         texts=judged.texts,
         left_out=left_out,
         facts=facts,

@@ -35,6 +35,7 @@ COMMANDS = {
     "authors": (f"{_HERE}.authors:authors", "Group papers under one name by author."),
     "topics": (f"{_HERE}.topics:topics", "Cluster the papers of an index into topics."),
     "train": (f"{_HERE}.train:train", "Train a model with a recipe."),
+    "serve": (f"{_HERE}.serve:serve", "Serve the indexes of an engine over HTTP."),
     "eval": (f"{_HERE}.eval:eval_", "Measure the quality of search and of vectors."),
     "models": (f"{_HERE}.models:models", "List models, describe one, fetch one, or export one."),
     "doctor": (

@@ -1,0 +1,87 @@
+"""Settings of the service: defaults < `[serve]` of `ses.toml` < environment (`SES_SERVE_*`) < flags."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Annotated, Any
+
+from corpora.errors import InputError
+from ses.checked import nearest
+from ses.setting_kinds import checked_value, whole
+from ses.settings import SERVE
+from ses.settings_files import read_settings_files
+
+_PREFIX = "SES_SERVE_"
+
+
+def _site(value: Any) -> SiteSettings:
+    """Read the table of the site."""
+    if not isinstance(value, Mapping):
+        raise TypeError("write [serve.site], and the settings in lines below it")
+    if unknown := value.keys() - {one.name for one in fields(SiteSettings)}:
+        raise ValueError(f"it has no setting {min(unknown)}")
+    return SiteSettings(**{name: checked_value(SiteSettings, name, one, "") for name, one in value.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class SiteSettings:
+    """What the web page says of the library that runs it: the table `[serve.site]` of `ses.toml`."""
+
+    name: str = "ses"
+    """Name of the site, in the head of every page."""
+    footer: str = ""
+    """Text at the foot of every page."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceSettings:
+    """How the service listens, and what it allows."""
+
+    host: str = "127.0.0.1"
+    """Address to listen on; `0.0.0.0` for every address of the machine."""
+    port: Annotated[int, whole(0, 65_535)] = 8765
+    """Port to listen on; 0 for any that is free."""
+    root_path: str = ""
+    """Path under which a proxy serves ses, such as `/ses`."""
+    site: Annotated[SiteSettings, _site] = field(default_factory=SiteSettings)
+    """What the web page says of the library that runs it."""
+
+
+NAMES = tuple(one.name for one in fields(ServiceSettings))
+
+
+def load_service_settings(**flags: Any) -> ServiceSettings:
+    """Return the settings of the service.
+
+    Args:
+        **flags: Values by setting, which override everything else; None where the user gave none.
+
+    Returns:
+        The settings.
+
+    Raises:
+        InputError: If there is no such setting, or it can't have such a value.
+    """
+    files = read_settings_files()
+    layers = [
+        (files.own.get(SERVE, {}), "correct it under [serve] in ses.toml"),
+        (files.folder.get(SERVE, {}), "correct it under [serve] in ses.toml"),
+        (_from_environment(), f"correct the variable of the environment that begins with {_PREFIX}"),
+        ({name: value for name, value in flags.items() if value is not None}, "correct the argument"),
+    ]
+    values: dict[str, Any] = {}
+    for given, hint in layers:
+        if not isinstance(given, Mapping):
+            raise InputError(f"{SERVE} in ses.toml is not a table", "write [serve], and the settings in lines below it")
+        for name, value in given.items():
+            if name not in NAMES:
+                raise InputError(f"There is no setting {name} of the service{nearest(name, NAMES)}", hint)
+            values[name] = checked_value(ServiceSettings, name, value, hint)
+    return ServiceSettings(**values)
+
+
+def _from_environment() -> Mapping[str, str]:
+    variables = {name.upper(): value for name, value in os.environ.items()}
+    return {name.removeprefix(_PREFIX).lower(): value for name, value in variables.items() if name.startswith(_PREFIX)}

@@ -1,0 +1,29 @@
+"""`ses serve`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import rich_click as click
+
+from ses.terminal.options import engine_option, model_options, open_library
+
+
+@click.command()
+@click.option("--host", metavar="ADDRESS", help="Address to listen on [default: 127.0.0.1].")
+@click.option("--port", type=int, metavar="N", help="Port to listen on; 0 for any that is free [default: 8765].")
+@model_options
+@engine_option
+def serve(host: str | None, port: int | None, **options: Any) -> None:
+    """Serve the indexes of an engine over HTTP.
+
+    There is a web page for readers, and an API for programs. Further settings are in the table [serve] of ses.toml, and in the environment as SES_SERVE_NAME.
+    """
+    from corpora.installed import needing
+
+    with needing("The service needs FastAPI and uvicorn, which are not installed", "ses[serve]"):
+        from ses.service.run import run
+    from ses.service.settings import load_service_settings
+
+    settings = load_service_settings(host=host, port=port)
+    run(open_library(options), settings)
