@@ -17,7 +17,8 @@ from ses.terminal.options import engine_option, model_options, open_library
 def serve(host: str | None, port: int | None, **options: Any) -> None:
     """Serve the indexes of an engine over HTTP.
 
-    There is a web page for readers, and an API for programs. Further settings are in the table [serve] of ses.toml, and in the environment as SES_SERVE_NAME.
+    There is a web page for readers, and an API for programs. Further settings are in the table [serve] of ses.toml, and
+    in the environment as SES_SERVE_NAME.
     """
     from corpora.installed import needing
 
