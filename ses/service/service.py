@@ -32,6 +32,10 @@ class Service:
                 self._opened[name] = self.library[name] if name else self.library.default()
             return self._opened[name]
 
+    def revision(self, name: str = "") -> str:
+        """Return a text that changes whenever what searches of an index find may have changed."""
+        return str(self.opened(name).index.generation)
+
     def search(self, index: str, query: str, options: dict[str, Any]) -> Page:
         """Search an index; arguments and errors as of `OpenIndex.search`."""
         return self.opened(index).search(query, **options)
