@@ -47,6 +47,6 @@ def html(request: Request, template: str, *, status: int = 200, **values: Any) -
     text = (
         environment()
         .get_template(template)
-        .render(base=base, site=request.app.state.service.settings.site, request=request, **values)
+        .render(base=base, static=static_file, site=request.app.state.service.settings.site, request=request, **values)
     )
     return Response(text, status, media_type="text/html; charset=utf-8")
