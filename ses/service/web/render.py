@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import Request, Response
 
+from ses.service.web.static_files import static_file
+
 if TYPE_CHECKING:
     from jinja2 import Environment
 
