@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from corpora.custom import FieldValue
     from corpora.paper import Paper
-    from search_plugin.contract.legs import Listing, Ranking, Scored
+    from search_plugin.contract.legs import Listing, Position, Ranking, Scored
     from search_plugin.contract.ordering import Sort
     from search_plugin.contract.plan import Counting, Plan
     from search_plugin.contract.schema import Field
@@ -204,9 +204,9 @@ class EmbeddedIndex:
         with self._turns:
             return run_legs(self._snapshot(), self._words, self.schema, plan)
 
-    def listed(self, where: Filter | None, order: Sort, size: int) -> Listing:
-        """Return the first papers of those that match a filter, in an order."""
-        return listing(self._snapshot(), where, order, size)
+    def listed(self, where: Filter | None, order: Sort, size: int, after: Position | None = None) -> Listing:
+        """Return the first papers of those that match a filter, in an order, or the next ones after a position."""
+        return listing(self._snapshot(), where, order, size, after)
 
     def fetch(self, ids: Sequence[str], counting: Counting | None = None) -> tuple[Mapping[str, Paper], Facets | None]:
         """Return the papers that exist, and the requested facet counts."""
