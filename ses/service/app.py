@@ -22,6 +22,8 @@ ROUTERS = (
     "ses.service.routes.search:router",
     "ses.service.routes.health:router",
     "ses.service.web.search:router",
+    "ses.service.web.paper:router",
+    "ses.service.web.export:router",
     "ses.service.web.static_files:router",
 )
 """The groups of routes."""
