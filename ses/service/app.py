@@ -22,6 +22,7 @@ ROUTERS = (
     "ses.service.routes.search:router",
     "ses.service.routes.health:router",
     "ses.service.web.search:router",
+    "ses.service.web.map:router",
     "ses.service.web.static_files:router",
 )
 """The groups of routes."""
