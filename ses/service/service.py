@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import orjson
 
 from corpora.errors import SesError, UnavailableError
+from ses.service.batching import batched
 from ses.service.cache import Cache
 from ses.service.following import Followed, Held
 from ses.service.metrics import Metrics
@@ -182,7 +183,7 @@ class Service:
             encoder = found.load(index)
             fingerprint = encoder.card.fingerprint
             if fingerprint not in self._encoders:
-                self._encoders[fingerprint] = Remembering(self.metrics.counting(encoder), self._vectors)
+                self._encoders[fingerprint] = Remembering(batched(self.metrics.counting(encoder)), self._vectors)
             return self._encoders[fingerprint]
 
 
