@@ -159,8 +159,8 @@ class PaperParameters(Parameters, Shown):
 def asks(model: type[NoParameters]) -> Any:
     """Return a dependency of routes: it reads the parameters of a request's query.
 
-    FastAPI reads a model of twenty parameters too (`Query`), in twenty times the time, and takes the last of several
-    values without a word. `parameters_of` describes them.
+    FastAPI reads a model of twenty parameters too (`Query`), but in 0.3 ms, and it takes the last of several values
+    without a word. `parameters_of` describes them.
 
     Args:
         model: The model of the parameters.
