@@ -78,7 +78,11 @@ class PaperMap:
 
 
 def topics_of_papers(
-    ids: Sequence[str], vectors: np.ndarray, titles: Sequence[str], stop_words: Collection[str], count: int | None = None
+    ids: Sequence[str],
+    vectors: np.ndarray,
+    titles: Sequence[str],
+    stop_words: Collection[str],
+    count: int | None = None,
 ) -> tuple[tuple[LabelledTopic, ...], np.ndarray]:
     """Cluster a few hundred papers by k-means over their vectors, and label each cluster with terms of the titles.
 
