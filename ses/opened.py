@@ -16,6 +16,7 @@ from ses.checked import checked_methods
 if TYPE_CHECKING:
     from corpora.paper import Paper
     from encoders.text_encoder import TextEncoder
+    from products.citations import IndexedReference
     from products.maps import PaperMap
     from products.suggestions import Suggestion
     from products.topics import Projection
@@ -292,6 +293,46 @@ class OpenIndex:
         from search_plugin.understanding.meaning import find
 
         return find(self.index, name)
+
+    def references(self, paper: str | Paper | Hit) -> list[IndexedReference]:
+        """Return the references of a paper in their order, with those papers that the index holds.
+
+        Args:
+            paper: The paper, a hit, or its id or another identifier.
+
+        Returns:
+            Each reference once: its identifier, and the paper or None.
+
+        Raises:
+            NotFoundError: If the paper is not in the index, or is another one there.
+        """
+        from products.citations import cited_papers
+
+        return cited_papers(self.index, self.show(self._id_of(paper)))
+
+    def cited_by(self, paper: str | Paper | Hit, **options: Unpack[PageOptions]) -> Page:
+        """List the papers of the index that cite a paper, newest first.
+
+        Args:
+            paper: The paper, a hit, or its id or another identifier.
+            **options: Options of `search`.
+
+        Returns:
+            One page of hits; its `candidates` are all papers that cite it.
+
+        Raises:
+            NotFoundError: If the paper is not in the index, or is another one there.
+        """
+        from products.citations import citing
+        from search_plugin.contract.tree import all_of
+        from search_plugin.filters.resolve import read_filter
+
+        given = options.get("filter", ())
+        where = read_filter(given, self.index) if isinstance(given, str | Sequence) else given
+        asked: PageOptions = {**options}
+        if cites := all_of(citing(self.show(self._id_of(paper))), where):
+            asked["filter"] = cites
+        return self.search("", **asked)
 
     def delete(self, ids: Iterable[str]) -> list[str]:
         """Delete papers; indexing a corpus that holds them brings them back.

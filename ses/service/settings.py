@@ -85,6 +85,8 @@ class ServiceSettings:
     """Port to listen on; 0 for any that is free."""
     root_path: str = ""
     """Path under which a proxy serves ses, such as `/ses`."""
+    public_url: str = ""
+    """Address of the site for its readers, such as `https://library.example/ses`; that of each request if empty."""
     site: Annotated[SiteSettings, _site] = field(default_factory=SiteSettings)
     """What the web page says of the library that runs it."""
 
