@@ -128,6 +128,9 @@ class Index(Protocol):
     def count(self, field: str | None = None) -> int:
         """Return how many papers the index holds, or how many of them have a vector of a format."""
 
+    def revision(self) -> str:
+        """Return a text that changes whenever what searches find may have changed, by whichever process."""
+
     def disk_bytes(self) -> int:
         """Return how much disk this generation takes, with all its copies."""
 

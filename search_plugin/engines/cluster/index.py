@@ -14,7 +14,7 @@ from search_plugin.contract.legs import Facets, Listing, Position
 from search_plugin.contract.schema import Bm25, Field, IndexSchema
 from search_plugin.contract.trace import note
 from search_plugin.contract.values import checked
-from search_plugin.engines.cluster import bulk, facets, queries
+from search_plugin.engines.cluster import bulk, facets, queries, revisions
 from search_plugin.engines.cluster.dialects import rank
 from search_plugin.engines.cluster.documents import (
     among,
@@ -262,6 +262,17 @@ class ClusterIndex:
             self._loading = False
         self._stale = True
         self._refresh()
+
+    def revision(self) -> str:
+        """Return a text that changes whenever what searches find may have changed; see `Index`.
+
+        It takes two requests, and the rights of a search. The cluster caches the second one until its next refresh.
+        """
+        settings = self.cluster.call("GET", f"/{self.physical}/_settings/index.uuid,index.number_of_shards")
+        kept = {name: facts["settings"]["index"] for name, facts in settings.items()}
+        shards = max((int(facts["number_of_shards"]) for facts in kept.values()), default=1)
+        replies = self._ask("_msearch", revisions.body(shards), why="its revision")["responses"]
+        return revisions.read(self.generation, {name: facts["uuid"] for name, facts in kept.items()}, replies)
 
     def disk_bytes(self) -> int:
         """Return how much disk this generation takes, with all its copies."""

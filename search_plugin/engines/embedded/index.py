@@ -174,6 +174,13 @@ class EmbeddedIndex:
             return int(snapshot.live.sum())
         return int((snapshot.live & (snapshot.rows[f"{self.schema.leg(field).name}.count"] > 0)).sum())
 
+    def revision(self) -> str:
+        """Return a text that changes whenever what searches find may have changed; see `Index`."""
+        # The folder changes when files are derived or the schema gets fields. It also tells an index from one that was
+        # dropped before it, and had as many commits.
+        folder = self.folder.stat()
+        return f"{self.generation}-{self._snapshot().opstamp}-{folder.st_ino:x}-{folder.st_mtime_ns:x}"
+
     def disk_bytes(self) -> int:
         """Return how much disk this generation takes."""
         return folder_bytes(self.folder)
