@@ -437,6 +437,26 @@ class OpenIndex:
         return titled(index.name, facts)
 
 
+def reading_like(opened: OpenIndex, paper_id: str, options: PageOptions, clock: Clock) -> SearchState:
+    """Return what a reading of all papers like one asks.
+
+    Args:
+        opened: The index.
+        paper_id: Id or another identifier of the paper.
+        options: As of `OpenIndex.similar`.
+        clock: Measures the steps.
+
+    Returns:
+        The search before its first stage.
+    """
+    from search_plugin import reading
+    from search_plugin.request import make_request
+    from search_plugin.search import asked_like
+
+    given, fields = _by_vector(reading.of_all(options)), opened.index.schema.fields
+    return asked_like(opened.index, paper_id, make_request(paper_id, tuned=opened.tuned, fields=fields, **given), clock)
+
+
 def reading_of(
     opened: OpenIndex, query: str, options: PageOptions, clock: Clock, *, ranked: bool = False
 ) -> SearchState:

@@ -8,9 +8,10 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import ConfigDict, Field
 
 from corpora.errors import require
+from ses.service import cursors
 from ses.service.access import needs
-from ses.service.answers import page_answer
-from ses.service.parameters import ServiceOf, SimilarAsked, given_once
+from ses.service.answers import page_answer, read_answer
+from ses.service.parameters import ServiceOf, SimilarAsked, SimilarRead, given_once
 from ses.service.schemas import PAGE, PAPER_ID
 
 router = APIRouter(prefix="/v1/similar", tags=["search"], dependencies=[Depends(needs("search")), Depends(given_once)])
@@ -39,9 +40,11 @@ class Manuscript(SimilarAsked):
 
 @router.get("/{paper_id:path}", summary="Papers like one of the index", responses=PAGE)
 def similar(
-    request: Request, service: ServiceOf, paper_id: Annotated[str, PAPER_ID], asked: Annotated[SimilarAsked, Query()]
+    request: Request, service: ServiceOf, paper_id: Annotated[str, PAPER_ID], asked: Annotated[SimilarRead, Query()]
 ) -> Response:
     """Find papers like one of the index, by its vector; the paper itself is not among the hits."""
+    if asked.cursor:
+        return read_answer(request, service, asked, cursors.similar_page(service, asked, paper_id), file="similar")
     return page_answer(
         request, service, asked, lambda: service.similar(asked.index, paper_id, asked.options()), file="similar"
     )
