@@ -89,7 +89,7 @@ def test_what_papers_hold_is_escaped(client):
         ({"size": 0}, "A map can't show 0 papers"),
         ({"topics": 51}, "topics"),
         ({"projection": "umap"}, "projection"),
-        ({"sizes": 3}, "There is no parameter sizes."),
+        ({"sizes": 3}, "There is no parameter sizes, the nearest is size."),
     ],
 )
 def test_a_wrong_request_is_refused(client, asked, detail):
