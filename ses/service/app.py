@@ -1,6 +1,6 @@
 """The application: its routes and the layers around them.
 
-A new group of routes is one file and one line of `ROUTERS`.
+A new group of routes is one file and one line of `ROUTERS`, and a new layer one line of `LAYERS`.
 """
 
 from __future__ import annotations
@@ -26,6 +26,18 @@ ROUTERS = (
 )
 """The groups of routes."""
 
+LAYERS = (
+    "ses.service.headers:SecurityHeaders",
+    "ses.service.proxies:Proxies",
+    "ses.service.logs:RequestLog",
+    "ses.service.proxies:Hosts",
+    "ses.service.headers:other_origins",
+    "ses.service.limiting:BodyLimits",
+    "ses.service.access:Authentication",
+    "ses.service.limiting:RateLimits",
+)
+"""The layers around the routes, from the outermost: each takes the application inside it and the service."""
+
 _DESCRIPTION = "Search scientific papers by words and by meaning. Errors are problem details (RFC 9457)."
 
 
@@ -49,5 +61,7 @@ def make_app(service: Service) -> FastAPI:
     app.state.service = service
     for name in ROUTERS:
         app.include_router(resolve_name(name))
+    for name in reversed(LAYERS):
+        app.add_middleware(resolve_name(name), service=service)
     add_handlers(app)
     return app

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
@@ -30,7 +29,9 @@ RETRY_SECONDS = 5
 """When a client should ask again after a 503."""
 
 
-def problem(status: int, detail: str, *, hint: str = "", headers: Mapping[str, str] | None = None) -> Response:
+def problem(
+    status: int, detail: str, *, hint: str = "", headers: Mapping[str, str] | None = None, request_id: str = ""
+) -> Response:
     """Return a problem as `application/problem+json`.
 
     Args:
@@ -38,6 +39,7 @@ def problem(status: int, detail: str, *, hint: str = "", headers: Mapping[str, s
         detail: One sentence: what is wrong.
         hint: What to do about it.
         headers: Further headers.
+        request_id: The id by which the log names the request.
 
     Returns:
         The response.
@@ -45,35 +47,44 @@ def problem(status: int, detail: str, *, hint: str = "", headers: Mapping[str, s
     content = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": detail}
     if hint:
         content["hint"] = hint
+    if request_id:
+        content["request"] = request_id
     retry = {"Retry-After": str(RETRY_SECONDS)} if status == HTTPStatus.SERVICE_UNAVAILABLE else {}
     return Response(orjson.dumps(content), status, {**retry, **(headers or {})}, media_type="application/problem+json")
 
 
-def problem_of(error: SesError) -> Response:
+def problem_of(error: SesError, request_id: str = "") -> Response:
     """Return an error of the library as a problem."""
-    return problem(STATUS[error.kind], error.message(), hint=written(error.hint, as_argument))
+    return problem(STATUS[error.kind], error.message(), hint=written(error.hint, as_argument), request_id=request_id)
+
+
+def fault(request_id: str) -> Response:
+    """Return a fault of ses as a problem; the log says more."""
+    sentence = "ses has a fault, which is in its log; please report it."
+    return problem(HTTPStatus.INTERNAL_SERVER_ERROR, sentence, request_id=request_id)
 
 
 def add_handlers(app: FastAPI) -> None:
-    """Answer every error of an application by a problem."""
+    """Answer every error of an application by a problem; `RequestLog` answers faults."""
 
     @app.exception_handler(SesError)
-    def _library(_: Request, error: SesError) -> Response:
-        return problem_of(error)
+    def _library(request: Request, error: SesError) -> Response:
+        return problem_of(error, _id(request))
 
     @app.exception_handler(RequestValidationError)
-    def _parameters(_: Request, error: RequestValidationError) -> Response:
-        return problem(HTTPStatus.BAD_REQUEST, " ".join(map(_sentence, error.errors()[:5])))
+    def _parameters(request: Request, error: RequestValidationError) -> Response:
+        sentences = " ".join(map(_sentence, error.errors()[:5]))
+        return problem(HTTPStatus.BAD_REQUEST, sentences, request_id=_id(request))
 
     @app.exception_handler(HTTPException)
     def _http(request: Request, error: HTTPException) -> Response:
         details = {404: f"There is nothing at {request.url.path}.", 405: f"{request.method} is not allowed here."}
-        return problem(error.status_code, details.get(error.status_code, str(error.detail)), headers=error.headers)
+        detail = details.get(error.status_code, str(error.detail))
+        return problem(error.status_code, detail, headers=error.headers, request_id=_id(request))
 
-    @app.exception_handler(Exception)
-    def _fault(_: Request, error: Exception) -> Response:
-        logging.getLogger("ses.service").error("A request failed.", exc_info=error)
-        return problem(HTTPStatus.INTERNAL_SERVER_ERROR, "ses has a fault, which is in its log; please report it.")
+
+def _id(request: Request) -> str:
+    return str(getattr(request.state, "request_id", ""))
 
 
 def _sentence(error: Mapping[str, Any]) -> str:
