@@ -14,7 +14,19 @@ def run(library: Library, settings: ServiceSettings) -> None:
     import uvicorn
 
     from ses.service.app import make_app
+    from ses.service.connections import GuardedProtocol
+    from ses.service.logs import CONFIGURATION
     from ses.service.service import Service
 
     app = make_app(Service(library, settings))
-    uvicorn.run(app, host=settings.host, port=settings.port, root_path=settings.root_path, server_header=False)
+    uvicorn.run(
+        app,
+        host=settings.host,
+        port=settings.port,
+        root_path=settings.root_path,
+        http=GuardedProtocol,
+        log_config=CONFIGURATION,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+    )

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import orjson
-
 from corpora.errors import SesError, UnavailableError
 from ses.service.batching import batched
 from ses.service.cache import Cache
@@ -141,7 +139,7 @@ class Service:
 
     def _page(self, index: str, asked: tuple[str, str, dict[str, Any]], find: Callable[[OpenIndex], Page]) -> Page:
         """Return a page that was found before in the same revision, or find it."""
-        key = orjson.dumps(asked, option=orjson.OPT_SORT_KEYS)
+        key = repr((*asked[:2], sorted(asked[2].items())))
 
         def found(held: Held) -> Page:
             return self._pages.get((held.opened.name, held.revision, key), lambda: self._timed(find(held.opened)))
