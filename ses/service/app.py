@@ -24,6 +24,9 @@ ROUTERS = (
     "ses.service.web.search:router",
     "ses.service.web.paper:router",
     "ses.service.web.export:router",
+    "ses.service.web.unapi:router",
+    "ses.service.web.discovery:router",
+    "ses.service.web.similar:router",
     "ses.service.web.static_files:router",
 )
 """The groups of routes."""
