@@ -19,7 +19,7 @@ from search_plugin.ranking.stages import STAGES, get_reranker
 from search_plugin.ranking.state import SearchState
 from search_plugin.request import MAX_QUERY, SearchRequest
 from search_plugin.understanding.foreign import foreign_language, foreign_note
-from search_plugin.understanding.meaning import Meaning, find, look_up
+from search_plugin.understanding.meaning import Meaning, QueryChange, find, look_up
 from search_plugin.understanding.preferences.recognise import recognise
 from search_plugin.understanding.spelling import correct, look_up_words, with_changes
 
@@ -51,8 +51,10 @@ def search(index: Index, request: SearchRequest, encoder: EncoderSource | None =
     with clock.step("read"):
         request = _resolved(index, request)
         meaning = look_up(index, request.searched, request.filter)
+        if request.words is not None:
+            meaning = replace(meaning, changes=(QueryChange("operators", request.query, (), "literal"),))
         if meaning.topic and not request.verbatim:
-            meaning = recognise(index, meaning, request.filter)
+            meaning = _recognised(index, meaning, request.filter)
         request, meaning = _understood(index, request, meaning)
     loaded = _loaded(encoder) if meaning.topic and request.mode != "lexical" else None
     with clock.step("encode"):
@@ -65,6 +67,23 @@ def search(index: Index, request: SearchRequest, encoder: EncoderSource | None =
         else:
             plan = replace(plan_of(index, replace(request, verbatim=True)), words="")
     return _page(SearchState(index, request, plan, notes=(*request.notes, *meaning.notes), meaning=meaning), clock)
+
+
+def _recognised(index: Index, meaning: Meaning, where: Filter | None) -> Meaning:
+    """Return a meaning with what the query names beside its topic, and with that as a change of the query."""
+    found = recognise(index, meaning, where)
+    if found == meaning:
+        return meaning
+    names = tuple(preference.description for preference in found.preferences)
+    return replace(found, changes=(*found.changes, QueryChange("preferred", "", names)))
+
+
+def _changes(state: SearchState) -> tuple[QueryChange, ...]:
+    """Return how a search went beyond the words of its query as they were typed."""
+    spelled = (
+        QueryChange("expanded", one.typed, tuple(other.text for other in one.others)) for one in state.plan.notions
+    )
+    return (*state.meaning.changes, *spelled)
 
 
 def _resolved(index: Index, request: SearchRequest) -> SearchRequest:
@@ -93,7 +112,13 @@ def _understood(index: Index, request: SearchRequest, meaning: Meaning) -> tuple
         return request, meaning
     words = with_changes(request.searched, corrected.changes)
     return replace(request, words=words), replace(
-        meaning, topic=corrected.words, notes=(*meaning.notes, *corrected.notes)
+        meaning,
+        topic=corrected.words,
+        notes=(*meaning.notes, *corrected.notes),
+        changes=(
+            *meaning.changes,
+            *(QueryChange("corrected", word, (better,)) for word, better in corrected.changes.items()),
+        ),
     )
 
 
@@ -197,4 +222,5 @@ def _page(state: SearchState, clock: Clock) -> Page:
         notes=state.notes,
         size=request.size,
         sort=str(plan.order or request.sort or ""),
+        changes=_changes(state),
     )
