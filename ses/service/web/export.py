@@ -29,6 +29,7 @@ ExportParameters = create_model(
     "ExportParameters",
     __base__=SearchParameters,
     id=(list[str], Field([], description="Papers to export; those of the search if none is named.")),
+    listed=(list[str], Field([], description="Papers of the page, which are exported if none of them is selected.")),
     format=(ExportFormat, Field("bibtex", description="Format of the file.")),
 )
 
@@ -54,7 +55,7 @@ def export(service: ServiceOf, asked: Annotated[ExportParameters, Query()]) -> R
     """Return the selected papers in the order selected, or else the page of hits of a search, as a file."""
     form: str = asked.format  # type: ignore[attr-defined]
     name = f'attachment; filename="papers{ENDINGS[form]}"'
-    ids: list[str] = list(dict.fromkeys(asked.id))  # type: ignore[attr-defined]
+    ids: list[str] = list(dict.fromkeys(asked.id or asked.listed))  # type: ignore[attr-defined]
     if ids:
         require(
             len(ids) <= MOST_SELECTED, f"{len(ids):,} papers were selected", f"select at most {MOST_SELECTED} at once"

@@ -140,7 +140,9 @@ def paper(request: Request, service: ServiceOf, name: str, asked: Annotated[Para
             return json_response({"papers": values})
         if form:
             return papers_as(found, form)
-        return html(request, "papers.html", name=name, papers=found, index=asked.index, address=address)
+        return html(
+            request, "papers.html", name=name, papers=found, index=asked.index, index_name=asked.index, address=address
+        )
     (one,) = found
     if one.id != name:
         place = address("/papers/", name=one.id, ending=ending, index=asked.index)
@@ -158,6 +160,7 @@ def paper(request: Request, service: ServiceOf, name: str, asked: Annotated[Para
         view=view_of(service, opened, one),
         paper=one,
         index=asked.index,
+        index_name=asked.index,
         address=address,
         canonical=own,
         highwire=list(highwire(one, own)),

@@ -100,17 +100,20 @@ def manuscript_json(service: ServiceOf, asked: Annotated[Any, Depends(typed)]) -
 
 
 def _manuscript(request: Request, asked: Any, view: ManuscriptView | None) -> Response:
+    page = view.page if view else None
     return html(
         request,
         "similar.html",
         paper=None,
         view=view,
-        page=view and view.page,
+        page=page,
         asked=asked,
         filters=_filters(asked),
         index=asked.index,
+        index_name=asked.index,
         address=address,
         unapi_id=unapi_id,
+        export=_export(page, asked.index),
         following="",
         longest=LONGEST_TEXT,
     )
@@ -146,8 +149,10 @@ def similar(
         asked=asked,
         filters=_filters(asked),
         index=asked.index,
+        index_name=asked.index,
         address=address,
         unapi_id=unapi_id,
+        export=_export(page, asked.index),
         following=address("/similar/", name=paper.id, **{**given, "offset": after}) if more else "",
         longest=LONGEST_TEXT,
     )
@@ -157,6 +162,12 @@ def _options(asked: Any) -> dict[str, Any]:
     """Return the options that a reader gave; a form also sends the fields that were left empty."""
     given = {name: [one for one in v if one] if isinstance(v, list) else v for name, v in asked.options().items()}
     return {name: value for name, value in given.items() if value not in ("", [])}
+
+
+def _export(page: Page | None, index: str) -> list[tuple[str, str]]:
+    """Return the parameters with which a page is exported: the papers on it."""
+    named = [("index", index)] if index else []
+    return [*named, *(("listed", hit.id) for hit in page)] if page else []
 
 
 def _filters(asked: Any) -> list[str]:
