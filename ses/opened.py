@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from corpora.paper import Paper
     from encoders.text_encoder import TextEncoder
     from products.citations import IndexedReference
+    from products.maps import PaperMap
     from products.suggestions import Suggestion
+    from products.topics import Projection
     from search_plugin.contract.engine import Index
     from search_plugin.fusion.search_settings import SearchSettings
     from search_plugin.pages.hit import Hit
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 
 _LONGEST_QUERY = 1_000
+_MAPPED, _TOPICS = 300, 50
 
 
 def _by_vector(options: PageOptions) -> PageOptions:
@@ -143,6 +146,41 @@ class OpenIndex:
         asked = _by_vector(options)
         request = make_request(title[:_LONGEST_QUERY], tuned=self.tuned, fields=self.index.schema.fields, **asked)
         return similar_text(self.index, title, abstract, request, self._encoder)
+
+    def map(
+        self,
+        query: str = "",
+        *,
+        topics: int | None = None,
+        projection: Projection = "tsne",
+        **options: Unpack[PageOptions],
+    ) -> PaperMap:
+        """Place the best papers of a search by meaning, with topics; the same search has the same map.
+
+        Args:
+            query: As `search` takes it; without words, the papers that match the filter, newest first.
+            topics: Number of topics from 1 to 50; if None, up to 8, by the number of papers.
+            projection: `tsne` shows near papers near; `pca` is the two principal components, which is faster.
+            **options: Options of `search`; `size` is the number of papers, up to 500, and 300 if it is not given.
+
+        Returns:
+            The papers with their places and topics.
+
+        Raises:
+            InputError: If an option can't be used so, or the model is not the index's.
+            UnavailableError: If the engine does not answer, or the model is missing.
+        """
+        from products.maps import MOST_PAPERS, map_of
+
+        given = options.get("size")
+        size = _MAPPED if given is None else given
+        require(1 <= size <= MOST_PAPERS, f"A map can't show {size:,} papers", f"choose <size> from 1 to {MOST_PAPERS}")
+        require(
+            topics is None or 1 <= topics <= _TOPICS, f"A map can't have {topics} topics", "give <topics> from 1 to 50"
+        )
+        window = max(options.get("window") or 0, (options.get("offset") or 0) + size)
+        asked: PageOptions = {**options, "size": size, "window": window}
+        return map_of(self.index, self.search(query, **asked), topics, projection)
 
     def suggest(
         self,

@@ -7,11 +7,11 @@ sent by e-mail: one page without tables, scripts, pictures or styles of its own.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from html import escape
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote
 from xml.etree import ElementTree
 
@@ -25,7 +25,13 @@ _AUTHORS = 5
 _ABSTRACT = 600  # characters
 
 
-def _html(name: str, title: str, entries: Sequence[FeedEntry], moment: datetime) -> str:  # noqa: ARG001 - Atom has it
+def _html(
+    name: str,  # noqa: ARG001 - Atom has it
+    title: str,
+    entries: Sequence[FeedEntry],
+    moment: datetime,
+    address: str = "",  # noqa: ARG001 - Atom has it
+) -> str:
     """Return an HTML document that can be sent by e-mail."""
     listed = "\n".join(f"<li>{entry_html(entry)}</li>" for entry in entries)
     body = f"<ol>\n{listed}\n</ol>" if entries else "<p>No new papers.</p>"
@@ -58,8 +64,10 @@ _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 """Characters that XML 1.0 has no way to write (section 2.2)."""
 
 
-def _atom(name: str, title: str, entries: Sequence[FeedEntry], moment: datetime) -> str:
-    return atom_document(f"urn:ses:feed:{quote(name, safe='')}", title, entries, moment)
+def _atom(name: str, title: str, entries: Sequence[FeedEntry], moment: datetime, address: str = "") -> str:
+    # A document names its own address (RFC 4287, section 4.1.1).
+    links = {"self": address} if address else {}
+    return atom_document(f"urn:ses:feed:{quote(name, safe='')}", title, entries, moment, links=links)
 
 
 def atom_document(
@@ -91,7 +99,7 @@ def atom_document(
     _add(root, "title", title)
     _add(root, "updated", updated)
     for rel, place in links.items():
-        _add(root, "link", rel=rel, href=place)
+        _add(root, "link", rel=rel, href=place, type="application/atom+xml" if rel == "self" else "text/html")
     _add(root, "generator", "ses")
     _add(_add(root, "author"), "name", "ses")
     for entry in entries:
@@ -117,14 +125,18 @@ def _add(parent: Any, tag: str, text: str = "", **attributes: str) -> Any:
     return element
 
 
-FORMATS: Mapping[str, Callable[[str, str, Sequence[FeedEntry], datetime], str]] = {
-    "atom": _atom,
-    "html": _html,
-}
-"""Functions from a name, a title, entries and the moment to text, by name."""
+class FeedFormat(Protocol):
+    """A function that writes a feed; `address` is where the document is, empty if that is not known."""
+
+    def __call__(self, name: str, title: str, entries: Sequence[FeedEntry], moment: datetime, address: str = "") -> str:
+        """Return the feed as text."""
 
 
-def feed_format(name: str) -> Callable[[str, str, Sequence[FeedEntry], datetime], str]:
+FORMATS: Mapping[str, FeedFormat] = {"atom": _atom, "html": _html}
+"""Formats by name."""
+
+
+def feed_format(name: str) -> FeedFormat:
     """Return the format of a name, or raise `InputError`."""
     if name not in FORMATS:
         raise InputError(f"There is no format {name!r} of feeds; choose one of {', '.join(FORMATS)}.")

@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 
+from ses.service.compression import Compression
+from ses.service.methods import EveryMethod
+from ses.service.openapi import describe
 from ses.service.problems import add_handlers
 
 if TYPE_CHECKING:
@@ -20,6 +23,12 @@ if TYPE_CHECKING:
 
 ROUTERS = (
     "ses.service.routes.search:router",
+    "ses.service.routes.search:twins",
+    "ses.service.routes.similar:router",
+    "ses.service.routes.papers:router",
+    "ses.service.routes.indexes:router",
+    "ses.service.routes.tags:router",
+    "ses.service.routes.feeds:router",
     "ses.service.routes.health:router",
     "ses.service.web.search:router",
     "ses.service.web.paper:router",
@@ -27,6 +36,7 @@ ROUTERS = (
     "ses.service.web.unapi:router",
     "ses.service.web.discovery:router",
     "ses.service.web.similar:router",
+    "ses.service.web.map:router",
     "ses.service.web.static_files:router",
 )
 """The groups of routes."""
@@ -46,13 +56,17 @@ def make_app(service: Service) -> FastAPI:
         title="ses",
         version=version("ses"),
         description=_DESCRIPTION,
-        root_path=service.settings.root_path,
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,
     )
     app.state.service = service
     for name in ROUTERS:
         app.include_router(resolve_name(name))
     add_handlers(app)
+    describe(app)
+    # The last one added is the first to see a request.
+    app.add_middleware(Compression)
+    app.add_middleware(EveryMethod)
     return app

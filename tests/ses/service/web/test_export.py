@@ -42,7 +42,7 @@ def test_a_page_as_json(client):
         ({"id": ["p00001", "zz"]}, 404, "holds no paper 'zz'"),
         ({"id": [f"p{i}" for i in range(501)]}, 400, "501 papers were selected"),
         ({"format": "xls"}, 400, "format can't be 'xls'"),
-        ({"formats": "ris"}, 400, "There is no parameter formats."),
+        ({"formats": "ris"}, 400, "There is no parameter formats, the nearest is format."),
     ],
 )
 def test_a_wrong_request_is_a_problem(client, asked, status, detail):

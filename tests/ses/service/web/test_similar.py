@@ -57,7 +57,7 @@ def test_a_manuscript_is_a_form(client, library):
     [
         ({"text": " "}, "The text is empty"),
         ({"text": "a" * 20_001}, "text can't be"),
-        ({"text": "a", "textt": "b"}, "There is no parameter textt."),
+        ({"text": "a", "textt": "b"}, "There is no parameter textt"),
         ({"text": "a", "filter": "yaer=2000"}, "yaer"),
         ({"text": "a", "size": "many"}, "size can't be 'many'"),
     ],
