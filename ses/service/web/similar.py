@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import parse_qsl
 
@@ -31,9 +32,14 @@ LONGEST_TEXT = 20_000
 
 _SUGGESTED = 5
 
+NearParameters = create_model(
+    "NearParameters",
+    __base__=SimilarParameters,
+    lang=(str, Field("", description="Language of the page; the one that the browser prefers if empty.")),
+)
 ManuscriptParameters = create_model(
     "ManuscriptParameters",
-    __base__=SimilarParameters,
+    __base__=NearParameters,
     text=(str, Field("", max_length=LONGEST_TEXT, description="Title, and abstract in the lines after it.")),
 )
 
@@ -111,7 +117,7 @@ def _manuscript(request: Request, asked: Any, view: ManuscriptView | None) -> Re
         filters=_filters(asked),
         index=asked.index,
         index_name=asked.index,
-        address=address,
+        address=partial(address, lang=asked.lang),
         unapi_id=unapi_id,
         export=_export(page, asked.index),
         following="",
@@ -124,16 +130,20 @@ def similar(
     request: Request,
     service: ServiceOf,
     name: str,
-    asked: Annotated[SimilarParameters, Query()],
+    asked: Annotated[NearParameters, Query()],  # type: ignore[valid-type]
 ) -> Response:
     """Show papers like one of the index; with the ending `.json`, as JSON."""
+    return _similar(request, service, name, asked)
+
+
+def _similar(request: Request, service: Service, name: str, asked: Any) -> Response:
     opened = service.opened(asked.index)
     json = name.endswith(".json") and name not in opened.index.papers([name])
     paper: Paper = opened.show(name.removesuffix(".json") if json else name)
     options = _options(asked)
     if json:
         return json_response(page_content(service.similar(asked.index, paper.id, options)))
-    given = {"index": asked.index, **options}
+    given = {"index": asked.index, "lang": asked.lang, **options}
     if paper.id != name:
         base = request.scope.get("root_path", "")
         return RedirectResponse(base + address("/similar/", name=paper.id, **given), 302)
@@ -150,7 +160,7 @@ def similar(
         filters=_filters(asked),
         index=asked.index,
         index_name=asked.index,
-        address=address,
+        address=partial(address, lang=asked.lang),
         unapi_id=unapi_id,
         export=_export(page, asked.index),
         following=address("/similar/", name=paper.id, **{**given, "offset": after}) if more else "",
