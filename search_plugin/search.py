@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -15,7 +15,7 @@ from search_plugin.filters.resolve import resolve
 from search_plugin.fusion.fusions import fusion_of
 from search_plugin.pages.page import Page
 from search_plugin.ranking.planning import SEARCHED, make_plan, plan_of, text_vector
-from search_plugin.ranking.stages import STAGES, get_reranker
+from search_plugin.ranking.stages import STAGES, Stage, get_reranker
 from search_plugin.ranking.state import SearchState
 from search_plugin.request import MAX_QUERY, SearchRequest
 from search_plugin.understanding.foreign import foreign_language, foreign_note
@@ -46,8 +46,18 @@ def search(index: Index, request: SearchRequest, encoder: EncoderSource | None =
         InputError: If the encoder's model is not the index's, or a field or fusion is unknown.
         UnavailableError: If the engine does not answer.
     """
-    _check(index, request)
     clock = Clock()
+    return _page(asked(index, request, encoder, clock), clock)
+
+
+def asked(
+    index: Index, request: SearchRequest, encoder: EncoderSource | None, clock: Clock, *, ranked: bool = False
+) -> SearchState:
+    """Return what a search asks, before it asks the engine for papers; arguments and errors as of `search`.
+
+    If its papers are `ranked` already, no model is needed, and its plan has no vectors.
+    """
+    _check(index, request)
     with clock.step("read"):
         request = _resolved(index, request)
         meaning = look_up(index, request.searched, request.filter)
@@ -56,17 +66,17 @@ def search(index: Index, request: SearchRequest, encoder: EncoderSource | None =
         if meaning.topic and not request.verbatim:
             meaning = _recognised(index, meaning, request.filter)
         request, meaning = _understood(index, request, meaning)
-    loaded = _loaded(encoder) if meaning.topic and request.mode != "lexical" else None
+    loaded = _loaded(encoder) if meaning.topic and request.mode != "lexical" and not ranked else None
     with clock.step("encode"):
         if meaning.topic or not request.searched:
             topic = request if meaning.topic == request.searched else replace(request, words=meaning.topic)
-            plan = make_plan(index, topic, loaded)
+            plan = plan_of(index, topic) if ranked else make_plan(index, topic, loaded)
         elif meaning.preferences and not meaning.papers:
             request = _listing(request, meaning)
             plan = plan_of(index, request)
         else:
             plan = replace(plan_of(index, replace(request, verbatim=True)), words="")
-    return _page(SearchState(index, request, plan, notes=(*request.notes, *meaning.notes), meaning=meaning), clock)
+    return SearchState(index, request, plan, notes=(*request.notes, *meaning.notes), meaning=meaning)
 
 
 def _recognised(index: Index, meaning: Meaning, where: Filter | None) -> Meaning:
@@ -137,6 +147,11 @@ def similar(index: Index, paper_id: str, request: SearchRequest | None = None) -
         NotFoundError: If the paper is not in the index.
     """
     clock = Clock()
+    return _page(asked_like(index, paper_id, request, clock), clock)
+
+
+def asked_like(index: Index, paper_id: str, request: SearchRequest | None, clock: Clock) -> SearchState:
+    """Return what a search for papers like one asks; arguments and errors as of `similar`."""
     fields = () if request and request.mode == "lexical" else (SEARCHED,)
     with clock.step("read"):
         document = index.documents([paper_id], fields).get(paper_id)
@@ -153,7 +168,7 @@ def similar(index: Index, paper_id: str, request: SearchRequest | None = None) -
     others: Filter = Not(Compare("id", "=", paper_id))
     request = replace(request, filter=all_of(request.filter, others))
     vectors = tuple(VectorClause(field, document.vectors[field]) for field in fields)
-    return _page(SearchState(index, request, plan_of(index, request, vectors), notes=request.notes), clock)
+    return SearchState(index, request, plan_of(index, request, vectors), notes=request.notes)
 
 
 def similar_text(index: Index, title: str, abstract: str, request: SearchRequest, encoder: EncoderSource) -> Page:
@@ -200,10 +215,20 @@ def _check(index: Index, request: SearchRequest) -> None:
 
 
 def _page(state: SearchState, clock: Clock) -> Page:
-    index, request, plan = state.index, state.request, state.plan
-    for name, stage in STAGES.items():
+    return page_of(run_stages(state, STAGES, clock), clock)
+
+
+def run_stages(state: SearchState, stages: Mapping[str, Stage], clock: Clock) -> SearchState:
+    """Return a search after some stages, whose times go to the clock."""
+    for name, stage in stages.items():
         with clock.step(name):
             state = stage(state)
+    return state
+
+
+def page_of(state: SearchState, clock: Clock) -> Page:
+    """Return the page of a search after its last stage."""
+    index, request, plan = state.index, state.request, state.plan
     found = {leg: len(hits) for leg, hits in state.legs.items()}
     return Page(
         index=index.name,
