@@ -12,9 +12,10 @@ from ses.terminal.options import engine_option, model_options, open_library
 @click.command()
 @click.option("--host", metavar="ADDRESS", help="Address to listen on [default: 127.0.0.1].")
 @click.option("--port", type=int, metavar="N", help="Port to listen on; 0 for any that is free [default: 8765].")
+@click.option("--workers", type=int, metavar="N", help="Processes that answer requests [default: 1].")
 @model_options
 @engine_option
-def serve(host: str | None, port: int | None, **options: Any) -> None:
+def serve(host: str | None, port: int | None, workers: int | None, **options: Any) -> None:
     """Serve the indexes of an engine over HTTP.
 
     There is a web page for readers, and an API for programs. Further settings are in the table [serve] of ses.toml, and
@@ -26,5 +27,5 @@ def serve(host: str | None, port: int | None, **options: Any) -> None:
         from ses.service.run import run
     from ses.service.settings import load_service_settings
 
-    settings = load_service_settings(host=host, port=port)
-    run(open_library(options), settings)
+    settings = load_service_settings(host=host, port=port, workers=workers)
+    run(open_library(options), settings, click.echo)
