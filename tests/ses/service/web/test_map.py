@@ -74,8 +74,8 @@ def test_what_papers_hold_is_escaped(client):
     assert "<script>alert" not in reply.text
     page = page_of(reply)
     assert not page.xpath("//@*[starts-with(name(), 'on') or name() = 'style']")
-    assert page.xpath("//tbody//a")[0].text == "Masks & <script>alert(1)</script>"
-    assert page.find_class("map-point")[0].get("href") == "/papers/%3Cb%3E"
+    assert "Masks & <script>alert(1)</script>" in [link.text for link in page.xpath("//tbody//a")]
+    assert "/papers/%3Cb%3E" in [point.get("href") for point in page.find_class("map-point")]
     drawing = page.find_class("map-drawing")[0]
     assert etree.fromstring(etree.tostring(drawing)) is not None
 
