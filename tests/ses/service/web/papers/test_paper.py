@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.ses.service.web.conftest import CITED, HARM, HOSTILE
+from tests.ses.service.web.papers.conftest import CITED, HARM, HOSTILE
 
 pytestmark = pytest.mark.serve
 

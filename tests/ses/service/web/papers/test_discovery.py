@@ -3,7 +3,7 @@
 import pytest
 from lxml import etree
 
-from tests.ses.service.web.conftest import HOSTILE
+from tests.ses.service.web.papers.conftest import HOSTILE
 
 pytestmark = pytest.mark.serve
 

@@ -9,7 +9,7 @@ import pytest
 
 import ses
 from tests.conftest import chromium
-from tests.ses.service.web.conftest import HARM, HOSTILE
+from tests.ses.service.web.papers.conftest import HARM, HOSTILE
 
 pytestmark = [pytest.mark.serve, pytest.mark.browser, pytest.mark.slow]
 
