@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Query, Request, Response
-from pydantic import BeforeValidator, Field
+from fastapi import APIRouter, Depends, Request, Response
+from pydantic import Field
 
 from corpora.errors import SesError, as_argument, written
 from ses.service.access import needs
-from ses.service.parameters import SearchParameters, ServiceOf
+from ses.service.parameters import SearchParameters, ServiceOf, asks
 from ses.service.problems import RETRY_SECONDS, STATUS
 from ses.service.web.address import Address
 from ses.service.web.histogram import histogram
@@ -42,18 +42,13 @@ _EXAMPLES = 6
 _NO_FACETS = ("id", "identifiers", "references", "origins", YEAR)
 _LISTED_TO = 10_000
 
-_Year = Annotated[
-    Annotated[int, Field(ge=-9999, le=9999)] | None, BeforeValidator(lambda given: None if given == "" else given)
-]
-"""A year of a form, whose field may be empty."""
-
 
 class PageParameters(SearchParameters):  # type: ignore[misc]  # made by pydantic from the options
     """The parameters of the page: those of a search, and what the page adds."""
 
     only: list[str] = Field(default=[], max_length=200, description="Chosen values of facets, as field:value.")
-    year_from: _Year = Field(None, description="First year.")
-    year_to: _Year = Field(None, description="Last year.")
+    year_from: int | None = Field(None, ge=-9999, le=9999, description="First year.")
+    year_to: int | None = Field(None, ge=-9999, le=9999, description="Last year.")
     view: Literal["list", "compact"] = Field("list", description="How hits are shown.")
     lang: str = Field("", description="Language of the page.")
 
@@ -94,7 +89,7 @@ class Paging:
 
 
 @router.get("/")
-def search(request: Request, service: ServiceOf, asked: Annotated[PageParameters, Query()]) -> Response:
+def search(request: Request, service: ServiceOf, asked: Annotated[PageParameters, asks(PageParameters)]) -> Response:
     """Show the box, and the hits of a query with what can be done with them."""
     base = request.scope.get("root_path", "")
     here = Address(f"{base}/", tuple(request.query_params.multi_items()))
@@ -103,7 +98,7 @@ def search(request: Request, service: ServiceOf, asked: Annotated[PageParameters
         opened = service.opened(asked.index)
         schema = opened.index.schema
         shared["indexes"] = service.library.indexes()
-        if not asked.model_fields_set - {"lang", "index"}:
+        if not request.query_params.keys() - {"lang", "index"}:
             return html(request, "home.html", **shared, examples=_examples(opened), papers=len(opened))
         return html(request, "search.html", **shared, **_results(service, schema, asked, here, texts_of(request)))
     except SesError as error:
@@ -136,6 +131,7 @@ def _results(
     for name in [*narrowed, *([YEAR] if years else [])]:
         alone = found([name], name, size=0, offset=0, boost="", sort="", rerank="", collapse="")
         counts[name] = alone.facets.counts[name] if alone.facets else ()
+    base, api = here.path.removesuffix("/"), _given(here, asked, [*typed, *narrowing.filters(schema)])
     return {
         "page": page,
         "matches": max(page.candidates, page.facets.matches if page.facets else 0),
@@ -153,7 +149,10 @@ def _results(
         "sorts": _sorts(schema, asked.query, texts),
         "sizes": SIZES,
         "narrow": lambda name, value: here.adding("only", f"{name}:{value}"),
-        "export": _export(here, asked, [*typed, *narrowing.filters(schema)]),
+        "export": Address(f"{base}/export", api),
+        "as_json": Address(f"{base}/v1/search", api),
+        "drawn": Address(f"{base}/map", tuple(pair for pair in api if pair[0] in ("query", "filter", "index"))),
+        "kinds": {change.kind for change in page.changes},
         "undo": tuple(dict.fromkeys(change.undo for change in page.changes if change.kind != "expanded")),
         "expanded": [change for change in page.changes if change.kind == "expanded"],
     }
@@ -234,12 +233,11 @@ def _sorts(schema: IndexSchema, query: str, texts: NullTranslations) -> list[tup
     return [*orders, *((f"-{name}", label_of(name, texts)) for name in own)]
 
 
-def _export(here: Address, asked: Any, where: Sequence[str]) -> Address:
-    """Return the address of the same page of the API, in which the chosen values are filters."""
-    base = here.path.removesuffix("/")
+def _given(here: Address, asked: Any, where: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Return the parameters of the same page for the API, in which the chosen values are filters."""
     own = ("only", "year_from", "year_to", "view", "lang", "filter")
     offset = (("offset", str(asked.offset)),) if asked.offset else ()
-    return Address(f"{base}/v1/search", (*here.other_than(*own), *offset, *(("filter", one) for one in where)))
+    return (*here.other_than(*own), *offset, *(("filter", one) for one in where))
 
 
 def _examples(opened: OpenIndex) -> list[str]:

@@ -31,7 +31,7 @@ def test_the_first_page_begins_with_the_subjects_of_the_index(client, library):
     text = client.get("/").text
     for subject, _ in library["papers"].index.tally("fields", 3):
         assert links(text, subject) == [{"query": subject}]
-    assert "Browse all 61 papers" in text
+    assert f"Browse all {len(library['papers'])} papers" in text
 
 
 def test_facets_are_those_of_the_search(client, library):
@@ -109,9 +109,9 @@ def test_what_was_changed_is_said_and_undone_by_a_link(client, query, undo, said
     [
         ("virus", "lexical", "Matches in words"),
         ("virus", "vector", "Matches in meaning"),
-        ("10.1000/1", "hybrid", "The query names it by its DOI 10.1000/1"),
-        ("O'Brien Ana", "hybrid", "The query names an author of it"),
-        ("Masks script alert 1 script", "hybrid", "The query is its title"),
+        ("10.1000/a(1)b", "hybrid", "The query names it by its DOI 10.1000/a(1)b"),
+        ("Ludwig van der Berg", "hybrid", "The query names an author of it"),
+        ("an id with an ending", "hybrid", "The query is its title"),
     ],
 )
 def test_a_hit_says_why_it_was_found(client, query, mode, reason):
@@ -151,4 +151,4 @@ def test_an_engine_that_is_away_is_a_page_that_says_so(client, monkeypatch):
 def test_the_language_is_that_of_the_reader(client):
     reply = client.get("/", headers={"accept-language": "xx, en;q=0.5"})
     assert 'lang="en"' in reply.text
-    assert reply.headers["vary"] == "Accept-Language"
+    assert "Accept-Language" in reply.headers["vary"]
