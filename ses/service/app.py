@@ -34,6 +34,8 @@ ROUTERS = (
     "ses.service.web.paper:router",
     "ses.service.web.export:router",
     "ses.service.web.map:router",
+    "ses.service.web.feeds:router",
+    "ses.service.web.feeds:writing",
     "ses.service.web.static_files:router",
 )
 """The groups of routes."""

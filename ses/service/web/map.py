@@ -14,6 +14,7 @@ from corpora.identifiers import link_of
 from ses.service.access import needs
 from ses.service.answers import json_response
 from ses.service.parameters import SearchParameters, ServiceOf
+from ses.service.web.addresses import address as paper_address
 from ses.service.web.render import html
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class MapParameters(SearchParameters):  # type: ignore[misc]  # it is made from 
 
     topics: int | None = Field(None, ge=1, le=50, description="Number of topics; chosen by ses if none is given.")
     projection: Literal["tsne", "pca"] = Field("tsne", description="How papers are placed.")
+    lang: str = Field("", description="Language of the page.")
     topic: list[int] = Field([], description="Numbers of topics to show, from 1; all if there is none.")
 
 
@@ -108,7 +110,9 @@ def show_map(request: Request, service: ServiceOf, asked: Annotated[MapParameter
     chosen = {one for one in asked.topic if 1 <= one <= len(made.topics)}
     given = asked.model_dump(exclude_unset=True)
     marks = _marks(made, chosen)
-    search = {name: value for name, value in given.items() if name not in ("topics", "projection", "topic", "size")}
+    search = {
+        name: value for name, value in given.items() if name not in ("topics", "projection", "topic", "size", "offset")
+    }
     return html(
         request,
         "map.html",
@@ -121,9 +125,11 @@ def show_map(request: Request, service: ServiceOf, asked: Annotated[MapParameter
         height=HEIGHT,
         asked=asked,
         given=[(name, one) for name, one in _pairs(given) if name not in ("topic", "size", "topics")],
-        as_json=address(given),
+        as_json=address({name: value for name, value in given.items() if name != "lang"}),
         as_search=address(search),
         everything=address({**given, "topic": []}),
+        paper_address=paper_address,
+        index_name=asked.index,
         other=address({**given, "projection": "pca" if asked.projection == "tsne" else "tsne"}),
     )
 
