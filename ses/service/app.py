@@ -35,6 +35,9 @@ ROUTERS = (
     "ses.service.web.search:router",
     "ses.service.web.paper:router",
     "ses.service.web.export:router",
+    "ses.service.web.unapi:router",
+    "ses.service.web.discovery:router",
+    "ses.service.web.similar:router",
     "ses.service.web.map:router",
     "ses.service.web.help:router",
     "ses.service.web.saved:router",
@@ -46,7 +49,15 @@ ROUTERS = (
 """The groups of routes."""
 
 LAYERS = (
+    "ses.service.headers:SecurityHeaders",
+    "ses.service.proxies:Proxies",
+    "ses.service.logs:RequestLog",
     "ses.service.metrics:Counted",
+    "ses.service.proxies:Hosts",
+    "ses.service.headers:other_origins",
+    "ses.service.limiting:BodyLimits",
+    "ses.service.access:Authentication",
+    "ses.service.limiting:RateLimits",
     "ses.service.admission:Admission",
 )
 """The layers around the routes, from the outermost: each takes the application inside it and the service."""
@@ -76,11 +87,10 @@ def make_app(service: Service) -> FastAPI:
     app.state.service = service
     for name in ROUTERS:
         app.include_router(resolve_name(name))
-    for name in reversed(LAYERS):
+    app.add_middleware(EveryMethod)
+    app.add_middleware(Compression)
+    for name in reversed(LAYERS):  # the last one added is the first to see a request
         app.add_middleware(resolve_name(name), service=service)
     add_handlers(app)
     describe(app)
-    # The last one added is the first to see a request.
-    app.add_middleware(Compression)
-    app.add_middleware(EveryMethod)
     return app
