@@ -39,6 +39,11 @@ ROUTERS = (
     "ses.service.web.discovery:router",
     "ses.service.web.similar:router",
     "ses.service.web.map:router",
+    "ses.service.web.help:router",
+    "ses.service.web.saved:router",
+    "ses.service.web.history:router",
+    "ses.service.web.feeds:router",
+    "ses.service.web.feeds:writing",
     "ses.service.web.static_files:router",
 )
 """The groups of routes."""
