@@ -34,6 +34,7 @@ ROUTERS = (
     "ses.service.web.paper:router",
     "ses.service.web.export:router",
     "ses.service.web.map:router",
+    "ses.service.web.docs:router",
     "ses.service.web.static_files:router",
 )
 """The groups of routes."""
