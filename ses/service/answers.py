@@ -107,10 +107,11 @@ def check_fields(names: Sequence[str], known: Sequence[Field]) -> None:
     """Raise `InputError` for a name that no hit of an index holds; `known` are the index's fields."""
     allowed = dict.fromkeys([*_PAPER, *_OF_HITS, "rank", *(one.name for one in known)])
     for name in names:
+        near = nearest(name, allowed)
         require(
             name in allowed,
-            f"A hit holds no field {name[:80]!r}{nearest(name, allowed)}",
-            f"choose <fields> from {', '.join(allowed)}",
+            f"A hit holds no field {name[:80]!r}{near}{'.' if near else ''}",
+            "" if near else f"choose <fields> from {', '.join(allowed)}",
         )
 
 
