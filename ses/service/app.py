@@ -1,6 +1,6 @@
 """The application: its routes and the layers around them.
 
-A new group of routes is one file and one line of `ROUTERS`.
+A new group of routes is one file and one line of `ROUTERS`, and a new layer one line of `LAYERS`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from importlib.metadata import version
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
+from anyio.to_thread import current_default_thread_limiter
 from fastapi import FastAPI
 
 from ses.service.compression import Compression
@@ -30,6 +31,7 @@ ROUTERS = (
     "ses.service.routes.tags:router",
     "ses.service.routes.feeds:router",
     "ses.service.routes.health:router",
+    "ses.service.routes.metrics:router",
     "ses.service.web.search:router",
     "ses.service.web.paper:router",
     "ses.service.web.export:router",
@@ -39,6 +41,12 @@ ROUTERS = (
 )
 """The groups of routes."""
 
+LAYERS = (
+    "ses.service.metrics:Counted",
+    "ses.service.admission:Admission",
+)
+"""The layers around the routes, from the outermost: each takes the application inside it and the service."""
+
 _DESCRIPTION = "Search scientific papers by words and by meaning. Errors are problem details (RFC 9457)."
 
 
@@ -47,6 +55,8 @@ def make_app(service: Service) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        current_default_thread_limiter().total_tokens = service.settings.concurrency
+        service.warm()
         yield
         service.close()
 
@@ -62,6 +72,8 @@ def make_app(service: Service) -> FastAPI:
     app.state.service = service
     for name in ROUTERS:
         app.include_router(resolve_name(name))
+    for name in reversed(LAYERS):
+        app.add_middleware(resolve_name(name), service=service)
     add_handlers(app)
     describe(app)
     # The last one added is the first to see a request.

@@ -144,12 +144,28 @@ SearchParameters = create_model(
 )
 
 
-class SearchAsked(SearchParameters, Shown):  # type: ignore[misc, valid-type]  # made by create_model
+class Read(BaseModel):
+    """How far all results of a search were read."""
+
+    cursor: str = Field(
+        "",
+        description="`*` begins to read all results of a search, also more than a window holds and while the index is "
+        "updated. Then the `next_cursor` of each answer, with the same other parameters, until an answer has none. "
+        "Only `size` and `facets` may change. `offset` can't be combined with it.",
+        examples=["*"],
+    )
+
+
+class SearchAsked(SearchParameters, Shown, Read):  # type: ignore[misc, valid-type]  # made by create_model
     """A search, and what to show of its hits."""
 
 
 class SimilarAsked(SimilarParameters, Shown):  # type: ignore[misc, valid-type]  # made by create_model
     """A search for papers like one, and what to show of its hits."""
+
+
+class SimilarRead(SimilarAsked, Read):
+    """A search for papers like one of the index, and what to show of its hits."""
 
 
 class PaperParameters(Parameters, Shown):

@@ -12,11 +12,16 @@ from urllib.parse import urlsplit
 from corpora.errors import InputError
 from ses.checked import nearest
 from ses.service.web.colours import colour
-from ses.setting_kinds import checked_value, existing_file, whole
+from ses.setting_kinds import checked_value, existing_file, seconds, whole
 from ses.settings import SERVE
 from ses.settings_files import read_settings_files
 
 _PREFIX = "SES_SERVE_"
+
+
+def cores() -> int:
+    """Return how many cores this process may use, which can be fewer than the machine has."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _site(value: Any) -> SiteSettings:
@@ -85,6 +90,20 @@ class ServiceSettings:
     """Port to listen on; 0 for any that is free."""
     root_path: str = ""
     """Path under which a proxy serves ses, such as `/ses`."""
+    workers: Annotated[int, whole(1, 256)] = 1
+    """Processes that answer requests."""
+    concurrency: Annotated[int, whole(1, 1_000)] = field(default_factory=lambda: 2 * cores())
+    """Requests that a worker answers at the same time; twice the cores if not given."""
+    waiting: Annotated[int, whole(0, 100_000)] = 200
+    """Requests that may wait in a worker; more are refused with status 503."""
+    request_seconds: Annotated[float, seconds(zero=False)] = 30.0
+    """How long a request may take; then it is answered with status 503."""
+    shutdown_seconds: Annotated[float, seconds(zero=True)] = 20.0
+    """How long requests may still take when the service stops."""
+    fresh_seconds: Annotated[float, seconds(zero=True)] = 1.0
+    """How late the service may see that another program has changed or replaced an index."""
+    page_cache: Annotated[int, whole(0, 1 << 40)] = 64 << 20
+    """Bytes of memory for the pages that were found last, in each worker; 0 to keep none."""
     public_url: str = ""
     """Address of the site for its readers, such as `https://library.example/ses`; that of each request if empty."""
     site: Annotated[SiteSettings, _site] = field(default_factory=SiteSettings)

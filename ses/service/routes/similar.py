@@ -8,9 +8,10 @@ from fastapi import APIRouter, Depends, Request, Response
 from pydantic import ConfigDict, Field
 
 from corpora.errors import require
+from ses.service import cursors
 from ses.service.access import needs
-from ses.service.answers import page_answer
-from ses.service.parameters import NoParameters, ServiceOf, SimilarAsked, asks, parameters_of
+from ses.service.answers import page_answer, read_answer
+from ses.service.parameters import NoParameters, ServiceOf, SimilarAsked, SimilarRead, asks, parameters_of
 from ses.service.schemas import PAGE, PAPER_ID
 
 router = APIRouter(prefix="/v1/similar", tags=["search"], dependencies=[Depends(needs("search"))])
@@ -41,15 +42,17 @@ class Manuscript(SimilarAsked):
     "/{paper_id:path}",
     summary="Papers like one of the index",
     responses=PAGE,
-    openapi_extra=parameters_of(SimilarAsked),
+    openapi_extra=parameters_of(SimilarRead),
 )
 def similar(
     request: Request,
     service: ServiceOf,
     paper_id: Annotated[str, PAPER_ID],
-    asked: Annotated[SimilarAsked, asks(SimilarAsked)],
+    asked: Annotated[SimilarRead, asks(SimilarRead)],
 ) -> Response:
     """Find papers like one of the index, by its vector; the paper itself is not among the hits."""
+    if asked.cursor:
+        return read_answer(request, service, asked, cursors.similar_page(service, asked, paper_id), file="similar")
     return page_answer(
         request, service, asked, lambda: service.similar(asked.index, paper_id, asked.options()), file="similar"
     )
