@@ -1,7 +1,7 @@
 """Pages of hits and papers as HTTP responses.
 
-A page of the web page and its twin for programs show the same `Page`: the route of the twin is the same function as
-the route of the API, registered under the page's address with `.json` (`twins` in `ses.service.routes.search`).
+Each page of the web page has a twin for programs under its address with `.json`. It takes the page's parameters and
+those of `Shown`, and answers by `page_answer`, `paper_answer` or `json_response`; see `ses.service.web.twin`.
 """
 
 from __future__ import annotations

@@ -286,6 +286,14 @@ def test_tags_and_feeds_are_listed(client, library):
     assert "arxiv" in [one["name"] for one in taggers]
 
 
-def test_the_twin_of_the_page_is_the_answer_of_the_api(client):
-    asked = {"query": "virus", "size": 3}
-    assert get(client, "/search.json", **asked).text == get(client, "/v1/search", **asked).text
+def test_the_twin_of_the_page_takes_its_parameters(client):
+    chosen = {"query": "virus", "size": 3, "only": ["venue:Nature"], "year_from": "2000", "year_to": "", "lang": "de"}
+    filters = ["venue=Nature", "year>=2000"]
+    found = get(client, "/search.json", **chosen, fields="id").json()["hits"]
+    expected = get(client, "/v1/search", query="virus", size=3, filter=filters, fields="id").json()["hits"]
+    assert found == expected != []
+    shown = client.get("/", params=chosen).text
+    assert all(f"/papers/{hit['paper']['id']}" in shown for hit in found)
+    assert get(client, "/search.json", query="virus", offset=95, size=10).status_code == 200
+    assert get(client, "/search.json", format="ris", size=1).text.startswith("TY  - ")
+    assert get(client, "/search.json", only="zz:1").status_code == 400
