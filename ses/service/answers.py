@@ -1,7 +1,7 @@
 """Pages of hits and papers as HTTP responses.
 
-A page of the web page and its twin for programs show the same `Page`: the route of the twin is the same function as
-the route of the API, registered under the page's address with `.json` (`twins` in `ses.service.routes.search`).
+Each page of the web page has a twin for programs under its address with `.json`. It takes the page's parameters and
+those of `Shown`, and answers by `page_answer`, `paper_answer` or `json_response`; see `ses.service.web.twin`.
 """
 
 from __future__ import annotations
@@ -108,10 +108,11 @@ def check_fields(names: Sequence[str], known: Sequence[Field]) -> None:
     """Raise `InputError` for a name that no hit of an index holds; `known` are the index's fields."""
     allowed = dict.fromkeys([*_PAPER, *_OF_HITS, "rank", *(one.name for one in known)])
     for name in names:
+        near = nearest(name, allowed)
         require(
             name in allowed,
-            f"A hit holds no field {name[:80]!r}{nearest(name, allowed)}",
-            f"choose <fields> from {', '.join(allowed)}",
+            f"A hit holds no field {name[:80]!r}{near}{'.' if near else ''}",
+            "" if near else f"choose <fields> from {', '.join(allowed)}",
         )
 
 

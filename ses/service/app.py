@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 ROUTERS = (
     "ses.service.routes.search:router",
-    "ses.service.routes.search:twins",
     "ses.service.routes.similar:router",
     "ses.service.routes.papers:router",
     "ses.service.routes.indexes:router",
@@ -33,6 +32,7 @@ ROUTERS = (
     "ses.service.routes.health:router",
     "ses.service.routes.metrics:router",
     "ses.service.web.search:router",
+    "ses.service.web.twin:router",
     "ses.service.web.paper:router",
     "ses.service.web.export:router",
     "ses.service.web.unapi:router",
@@ -44,6 +44,7 @@ ROUTERS = (
     "ses.service.web.history:router",
     "ses.service.web.feeds:router",
     "ses.service.web.feeds:writing",
+    "ses.service.web.docs:router",
     "ses.service.web.static_files:router",
 )
 """The groups of routes."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Callable
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -152,7 +153,7 @@ class Service:
 
     def _page(self, index: str, asked: tuple[str, str, dict[str, Any]], find: Callable[[OpenIndex], Page]) -> Page:
         """Return a page that was found before in the same revision, or find it."""
-        key = repr((*asked[:2], sorted(asked[2].items())))
+        key = json.dumps(asked, sort_keys=True).encode()  # orjson refuses numbers of more than 64 bits
 
         def found(held: Held) -> Page:
             return self._pages.get((held.opened.name, held.revision, key), lambda: self._timed(find(held.opened)))

@@ -1,4 +1,4 @@
-"""`GET /v1/search`, and its twin under the address of the web page."""
+"""`GET /v1/search`."""
 
 from __future__ import annotations
 
@@ -12,16 +12,12 @@ from ses.service.answers import page_answer, read_answer
 from ses.service.parameters import SearchAsked, ServiceOf, asks, parameters_of
 from ses.service.schemas import PAGE
 
-_GUARDS = [Depends(needs("search"))]
-
-router = APIRouter(prefix="/v1", tags=["search"], dependencies=_GUARDS)
-twins = APIRouter(include_in_schema=False, dependencies=_GUARDS)
+router = APIRouter(prefix="/v1", tags=["search"], dependencies=[Depends(needs("search"))])
 
 
 @router.get(
     "/search", summary="Search by words and by meaning", responses=PAGE, openapi_extra=parameters_of(SearchAsked)
 )
-@twins.get("/search.json")
 def search(request: Request, service: ServiceOf, asked: Annotated[SearchAsked, asks(SearchAsked)]) -> Response:
     """Search an index by words and by meaning at once; without words, list the papers that match the filter."""
     if asked.cursor:
