@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 ROUTERS = (
     "ses.service.routes.search:router",
+    "ses.service.routes.suggest:router",
+    "ses.service.routes.facets:router",
     "ses.service.routes.health:router",
     "ses.service.web.search:router",
     "ses.service.web.static_files:router",
