@@ -26,10 +26,11 @@ READY := $(VENV)/.ready-$(EXTRAS)
 TOOLS := $(VENV)/.ready-$(EXTRAS),dev
 
 .DELETE_ON_ERROR:
-.PHONY: help install demo test mutate lint ruff mypy pydoclint imports fix docs site bench lock clean
+.PHONY: help install demo serve test mutate lint ruff mypy pydoclint imports fix docs site bench lock clean
 
 help:
 	@echo 'make demo     index 2,500 PubMed papers and search them'
+	@echo 'make serve    show the papers of the demo on a web page'
 	@echo 'make test     run the tests'
 	@echo 'make mutate   break AREA at N random places, and show what no test notices'
 	@echo 'make lint     run every check of style, types, docstrings and layers'
@@ -57,15 +58,19 @@ $(VENV)/pyvenv.cfg:
 install: $(READY)
 
 # In a data folder of its own, whatever the user's settings are.
-demo: export SES_DATA_DIR := .demo/data
-demo: export SES_CACHE_DIR := .demo/cache
-demo: export SES_ENGINE :=
+demo serve: export SES_DATA_DIR := .demo/data
+demo serve: export SES_CACHE_DIR := .demo/cache
+demo serve: export SES_ENGINE :=
 demo: export PATH := $(abspath $(BIN)):$(PATH)
-demo: $(VENV)/.ready-pubmed
+demo: $(VENV)/.ready-pubmed,serve
 	ses index --corpus pubmed-sample --limit 2500
 	ses search 'coronavirus and the nervous system' --size 3 --facet year --facet fields
 	ses search 'telemedicine instead of visits to the clinic' --size 3 --filter 'year>=2020 and field="COVID-19"' --facet venue
 	ses search 'who is most at risk of dying from COVID-19' --size 3 --facet fields --explain
+	@echo 'To search these papers on a web page: make serve'
+
+serve: $(VENV)/.ready-pubmed,serve
+	$(BIN)/ses serve
 
 test: $(READY)
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --maxprocesses 8 --dist loadgroup --no-loadscope-reorder

@@ -22,7 +22,8 @@ _TERMS = 30_000
 """Most words and pairs of words, the most frequent ones."""
 _SHOWN = 8
 _IN_LABEL = 3
-_WORD = r"(?u)\b[^\W\d_][\w-]+\b"
+WORD = r"(?u)\b[^\W\d_][\w-]+\b"
+"""A word of a label."""
 _LARGEST_MAP = 20_000
 """Most papers for t-SNE, which takes minutes for so many."""
 
@@ -102,7 +103,7 @@ def find_topics(
     for place, best in enumerate(terms):
         rows = np.flatnonzero(topic_of == place)
         nearest = rows[np.argsort(-closeness[rows], kind="stable")[:_IN_LABEL]]
-        topics.append(LabelledTopic(_label(best, used), best, len(rows), tuple(ids[row] for row in nearest)))
+        topics.append(LabelledTopic(label_of(best, used), best, len(rows), tuple(ids[row] for row in nearest)))
     return Topics(tuple(topics), tuple(ids), topic_of, _project(units, projection, seed))
 
 
@@ -117,7 +118,7 @@ def terms_of(texts: Iterable[str], topic_of: np.ndarray, count: int) -> list[tup
     text = optional("sklearn.feature_extraction.text", _NEED)
     sparse = optional("scipy.sparse", _NEED)
     counter = text.CountVectorizer(
-        stop_words="english", ngram_range=(1, 2), max_features=_TERMS, token_pattern=_WORD, dtype=np.float32
+        stop_words="english", ngram_range=(1, 2), max_features=_TERMS, token_pattern=WORD, dtype=np.float32
     )
     try:
         counts = counter.fit_transform(texts)
@@ -126,10 +127,14 @@ def terms_of(texts: Iterable[str], topic_of: np.ndarray, count: int) -> list[tup
     papers = np.arange(len(topic_of))
     members = sparse.csr_matrix((np.ones(len(papers), np.float32), (topic_of, papers)), shape=(count, len(papers)))
     of_topic = np.asarray((members @ counts).todense(), dtype=np.float64)
+    return best_terms(of_topic, counter.get_feature_names_out())
+
+
+def best_terms(of_topic: np.ndarray, names: Any) -> list[tuple[str, ...]]:
+    """Return the best terms of each topic (`terms_of`) from their counts, float64 (topics, terms), and their names."""
     totals = of_topic.sum(axis=1, keepdims=True)
     weights = of_topic / np.maximum(totals, 1) * np.log(1 + totals.mean() / np.maximum(of_topic.sum(axis=0), 1))
-    names = counter.get_feature_names_out()
-    return [_best(weights[place], names) for place in range(count)]
+    return [_best(row, names) for row in weights]
 
 
 def _best(weights: np.ndarray, names: Any) -> tuple[str, ...]:
@@ -145,8 +150,8 @@ def _best(weights: np.ndarray, names: Any) -> tuple[str, ...]:
     return tuple(chosen)
 
 
-def _label(terms: Sequence[str], used: set[str]) -> str:
-    """Return the first terms; more of them, and last a number, where another topic has the same label."""
+def label_of(terms: Sequence[str], used: set[str]) -> str:
+    """Return the first terms; more of them, and last a number, where another topic has the same label, and note it."""
     labels = [SEPARATOR.join(terms[:size]) for size in range(_IN_LABEL, len(terms) + 1)] or [SEPARATOR.join(terms)]
     base = labels[0] or "no terms"
     numbered = (f"{base} ({number})" for number in range(2, len(used) + 3))

@@ -26,9 +26,8 @@ from search_plugin.words.languages import DEFAULT_LANGUAGE
 Mode = Literal["lexical", "vector", "hybrid"]
 
 MAX_QUERY = 10_000
-FACET_SIZE = 10
-"""Values of each facet that a page shows."""
 MAX_WINDOW = 10_000
+MAX_FACET_SIZE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +90,7 @@ class PageOptions(TypedDict, total=False):
         Option("Condition for every hit, such as 'year>=2020 and not journal=Nature'", "EXPR"),
     ]
     facets: Annotated[str | Sequence[str], Option("Field to count the matches by", "FIELD")]
+    facet_size: Annotated[int, Option("Values to show of each of these fields, the most frequent first")]
     sort: Annotated[
         str | Sort,
         Option(
@@ -147,6 +147,7 @@ class SearchRequest:
     weights: Mapping[str, float] = field(default_factory=dict)
     filter: Filter | None = None
     facets: tuple[str, ...] = ()
+    facet_size: int = 10
     size: int = 10
     offset: int = 0
     window: int = 100
@@ -161,7 +162,6 @@ class SearchRequest:
     boost: Boost | None = None
     verbatim: bool = False
     synonyms: Synonyms = field(default_factory=dict)
-    facet_size: int = FACET_SIZE
     facet_typed: str = ""
 
     @property
@@ -183,6 +183,8 @@ class SearchRequest:
                 f"A window of {self.window:,} is too large to rank again; choose up to {MAX_WINDOW // 2:,}."
             )
         check_boost(self.title_boost)
+        if not 1 <= self.facet_size <= MAX_FACET_SIZE:
+            raise InputError(f"{self.facet_size:,} values of a field can't be counted; choose 1 to {MAX_FACET_SIZE:,}.")
 
 
 def make_request(

@@ -136,13 +136,30 @@ class Feeds(KeptOverIndexes["Feed"]):
         since: str = "",
         date_field: str = DATE_FIELD,
         size: int = SIZE,
+        address: str = "",
     ) -> str:
-        """Return a feed as `atom` or as `html` for e-mail; other arguments and errors as of `show`."""
+        """Return a feed as `atom` or as `html` for e-mail.
+
+        Args:
+            name: Name of the feed.
+            format: `atom` or `html`.
+            since: As of `show`.
+            date_field: As of `show`.
+            size: Entries at most.
+            address: Where feed readers find the Atom document, which then names it; empty if that is not known.
+
+        Returns:
+            The document.
+
+        Raises:
+            NotFoundError: If there is no such feed, or the index does not hold one of its papers any more.
+            InputError: If it has no papers and no query, or an argument can't be used.
+        """
         from products.feeds.formats import feed_format
 
         render = feed_format(format)
         entries = self.show(name, since=since, date_field=date_field, size=size)
-        return render(name, self.kept.load(name).title or name, entries, datetime.now(UTC))
+        return render(name, self.kept.load(name).title or name, entries, datetime.now(UTC), address)
 
 
 def _where(opened: OpenIndex, feed: Feed, new: Filter | None) -> Filter | None:

@@ -10,18 +10,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack, cast
 
 from corpora.errors import NotFoundError, SesError, require
-from search_plugin.request import PageOptions
+from search_plugin.request import DEFAULTS, PageOptions
 from ses.checked import checked_methods
 
 if TYPE_CHECKING:
     from corpora.paper import Paper
     from encoders.text_encoder import TextEncoder
+    from products.citations import IndexedReference
+    from products.maps import PaperMap
     from products.suggestions import Suggestion
+    from products.topics import Projection
     from search_plugin.contract.engine import Index
     from search_plugin.contract.legs import Facets
+    from search_plugin.contract.trace import Clock
     from search_plugin.fusion.search_settings import SearchSettings
     from search_plugin.pages.hit import Hit
     from search_plugin.pages.page import Page
+    from search_plugin.ranking.state import SearchState
     from search_plugin.request import Mode, SearchRequest
     from search_plugin.understanding.completion import Completions
     from search_plugin.understanding.expansion.expand import Synonyms
@@ -29,8 +34,7 @@ if TYPE_CHECKING:
 
 
 _LONGEST_QUERY = 1_000
-_MOST_VALUES = 1_000
-"""Values of a facet that are counted at most."""
+_MAPPED, _TOPICS = 300, 50
 
 
 def _by_vector(options: PageOptions) -> PageOptions:
@@ -107,6 +111,32 @@ class OpenIndex:
         schema = self.index.schema
         given: PageOptions = {"synonyms": self.synonyms, **options}
         return make_request(query, tuned=self.tuned, fields=schema.fields, language=schema.language, **given)
+
+    def iterate(self, query: str = "", **options: Unpack[PageOptions]) -> Iterator[Hit]:
+        """Yield all hits of a search, any number of them, also while the index is updated.
+
+        No paper comes twice, and none that stays in the index is left out. The ranked ones come first; after them, by
+        id, come the other papers that hold a word of the query.
+
+        Args:
+            query: As of `search`.
+            **options: Options of `search` except `offset`; `size` is the number of papers read at a time, 100 if not
+                given, and `window` the number of ranked ones by leg, 10,000 if not given.
+
+        Yields:
+            The hits, the best first.
+
+        Raises:
+            InputError: If an option can't be used so, or the model is not the index's.
+            UnavailableError: If the engine does not answer, or the model is missing.
+        """
+        from search_plugin import reading
+        from search_plugin.contract.trace import Clock
+
+        clock = Clock()
+        state = reading_of(self, query, {"size": 100, **options}, clock)
+        for page in reading.pages(state, clock):
+            yield from page
 
     def similar(self, paper: str | Paper | Hit, **options: Unpack[PageOptions]) -> Page:
         """Find papers like one in the index, by its vector; no model is needed.
@@ -203,14 +233,45 @@ class OpenIndex:
         """
         from search_plugin.search import search
 
-        require(
-            1 <= size <= _MOST_VALUES,
-            f"{size} values of a facet can't be counted",
-            f"give <size> from 1 to {_MOST_VALUES:,}",
-        )
-        request = self._request(query, {"facets": [field], "size": 1, "filter": filter, "mode": mode, "window": window})
-        page = search(self.index, replace(request, facet_size=size, facet_typed=value), self._encoder)
+        asked: PageOptions = {"facets": [field], "facet_size": size, "size": 0}
+        request = self._request(query, {**asked, "filter": filter, "mode": mode, "window": window})
+        page = search(self.index, replace(request, facet_typed=value), self._encoder)
         return cast("Facets", page.facets)
+
+    def map(
+        self,
+        query: str = "",
+        *,
+        topics: int | None = None,
+        projection: Projection = "tsne",
+        **options: Unpack[PageOptions],
+    ) -> PaperMap:
+        """Place the best papers of a search by meaning, with topics; the same search has the same map.
+
+        Args:
+            query: As `search` takes it; without words, the papers that match the filter, newest first.
+            topics: Number of topics from 1 to 50; if None, up to 8, by the number of papers.
+            projection: `tsne` shows near papers near; `pca` is the two principal components, which is faster.
+            **options: Options of `search`; `size` is the number of papers, up to 500, and 300 if it is not given.
+
+        Returns:
+            The papers with their places and topics.
+
+        Raises:
+            InputError: If an option can't be used so, or the model is not the index's.
+            UnavailableError: If the engine does not answer, or the model is missing.
+        """
+        from products.maps import MOST_PAPERS, map_of
+
+        given = options.get("size")
+        size = _MAPPED if given is None else given
+        require(1 <= size <= MOST_PAPERS, f"A map can't show {size:,} papers", f"choose <size> from 1 to {MOST_PAPERS}")
+        require(
+            topics is None or 1 <= topics <= _TOPICS, f"A map can't have {topics} topics", "give <topics> from 1 to 50"
+        )
+        window = max(options.get("window") or DEFAULTS["window"], (options.get("offset") or 0) + size)
+        asked: PageOptions = {**options, "size": size, "window": window}
+        return map_of(self.index, self.search(query, **asked), topics, projection)
 
     def suggest(
         self,
@@ -324,6 +385,46 @@ class OpenIndex:
 
         return find(self.index, name)
 
+    def references(self, paper: str | Paper | Hit) -> list[IndexedReference]:
+        """Return the references of a paper in their order, with those papers that the index holds.
+
+        Args:
+            paper: The paper, a hit, or its id or another identifier.
+
+        Returns:
+            Each reference once: its identifier, and the paper or None.
+
+        Raises:
+            NotFoundError: If the paper is not in the index, or is another one there.
+        """
+        from products.citations import cited_papers
+
+        return cited_papers(self.index, self.show(self._id_of(paper)))
+
+    def cited_by(self, paper: str | Paper | Hit, **options: Unpack[PageOptions]) -> Page:
+        """List the papers of the index that cite a paper, newest first.
+
+        Args:
+            paper: The paper, a hit, or its id or another identifier.
+            **options: Options of `search`.
+
+        Returns:
+            One page of hits; its `candidates` are all papers that cite it.
+
+        Raises:
+            NotFoundError: If the paper is not in the index, or is another one there.
+        """
+        from products.citations import citing
+        from search_plugin.contract.tree import all_of
+        from search_plugin.filters.resolve import read_filter
+
+        given = options.get("filter", ())
+        where = read_filter(given, self.index) if isinstance(given, str | Sequence) else given
+        asked: PageOptions = {**options}
+        if cites := all_of(citing(self.show(self._id_of(paper))), where):
+            asked["filter"] = cites
+        return self.search("", **asked)
+
     def delete(self, ids: Iterable[str]) -> list[str]:
         """Delete papers; indexing a corpus that holds them brings them back.
 
@@ -397,3 +498,48 @@ class OpenIndex:
             "own fields": tuple(f"{field.name} ({field.kind})" for field in schema.added),
         }
         return titled(index.name, facts)
+
+
+def reading_like(opened: OpenIndex, paper_id: str, options: PageOptions, clock: Clock) -> SearchState:
+    """Return what a reading of all papers like one asks.
+
+    Args:
+        opened: The index.
+        paper_id: Id or another identifier of the paper.
+        options: As of `OpenIndex.similar`.
+        clock: Measures the steps.
+
+    Returns:
+        The search before its first stage.
+    """
+    from search_plugin import reading
+    from search_plugin.request import make_request
+    from search_plugin.search import asked_like
+
+    given, fields = _by_vector(reading.of_all(options)), opened.index.schema.fields
+    return asked_like(opened.index, paper_id, make_request(paper_id, tuned=opened.tuned, fields=fields, **given), clock)
+
+
+def reading_of(
+    opened: OpenIndex, query: str, options: PageOptions, clock: Clock, *, ranked: bool = False
+) -> SearchState:
+    """Return what a reading of all results of a search asks (`search_plugin.reading`).
+
+    Args:
+        opened: The index.
+        query: As of `OpenIndex.search`.
+        options: As of `OpenIndex.iterate`.
+        clock: Measures the steps.
+        ranked: Whether its papers are ranked already.
+
+    Returns:
+        The search before its first stage.
+    """
+    from search_plugin import reading
+    from search_plugin.request import make_request
+    from search_plugin.search import asked
+
+    schema = opened.index.schema
+    given: PageOptions = {"synonyms": opened.synonyms, **reading.of_all(options)}
+    request = make_request(query, tuned=opened.tuned, fields=schema.fields, language=schema.language, **given)
+    return asked(opened.index, request, functools.partial(opened.load, opened.index), clock, ranked=ranked)

@@ -203,6 +203,30 @@ class Tags:
         with self.writing(index) as opened:
             return apply_tagger(opened, tagger, read_filter(filter, opened), progress or Silent())
 
+    def probabilities(self, name: str, index: str, papers: Sequence[str]) -> dict[str, dict[str, float]]:
+        """Return how likely each label of a tagger is for papers of an index; nothing is encoded.
+
+        Args:
+            name: Name of the tagger.
+            index: Index that holds the papers.
+            papers: Ids of the papers.
+
+        Returns:
+            Probabilities from 0 to 1 by id and label; papers that the index does not hold are left out.
+
+        Raises:
+            InputError: If the tagger can't be applied to the index, or was made without labelled papers, so that its
+                scores are no probabilities.
+        """
+        from products.trained import all_vectors, check_vectors
+
+        tagger, opened = self[name], self.open(index)
+        require(tagger.method == "labels", f"The scores of the tagger {name} are no probabilities.")
+        check_vectors(f"The tagger {name}", tagger.source, opened)
+        ids, vectors = all_vectors(opened, tagger.source, list(papers))
+        rows = tagger.probabilities(vectors).tolist() if ids else []
+        return {id_: dict(zip(tagger.labels, row, strict=True)) for id_, row in zip(ids, rows, strict=True)}
+
     def record(self, name: str, index: str, labels: Path | Mapping[str, Mapping[str, bool]]) -> list[str]:
         """Write labels that a person gave into the field `NAME_by_person`; return ids that the index does not hold."""
         from products.tags.apply import record_labels

@@ -7,10 +7,10 @@ sent by e-mail: one page without tables, scripts, pictures or styles of its own.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote
 from xml.etree import ElementTree
 
@@ -24,7 +24,13 @@ _AUTHORS = 5
 _ABSTRACT = 600  # characters
 
 
-def _html(name: str, title: str, entries: Sequence[FeedEntry], moment: datetime) -> str:  # noqa: ARG001 - Atom has it
+def _html(
+    name: str,  # noqa: ARG001 - Atom has it
+    title: str,
+    entries: Sequence[FeedEntry],
+    moment: datetime,
+    address: str = "",  # noqa: ARG001 - Atom has it
+) -> str:
     """Return an HTML document that can be sent by e-mail."""
     listed = "\n".join(f"<li>{entry_html(entry)}</li>" for entry in entries)
     body = f"<ol>\n{listed}\n</ol>" if entries else "<p>No new papers.</p>"
@@ -57,17 +63,19 @@ _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 """Characters that XML 1.0 has no way to write (section 2.2)."""
 
 
-def _atom(name: str, title: str, entries: Sequence[FeedEntry], moment: datetime) -> str:
+def _atom(name: str, title: str, entries: Sequence[FeedEntry], moment: datetime, address: str = "") -> str:
     """Return an Atom document, with the entries in the order given.
 
     The name is part of the feed's id. Atom requires a moment for each entry, and papers have only years, so each has
-    the `moment`, which needs a time zone.
+    the `moment`, which needs a time zone. The document names its own `address` (RFC 4287, section 4.1.1), if known.
     """
     updated = moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     root = ElementTree.Element("feed", xmlns=_NAMESPACE)
     _add(root, "id", f"urn:ses:feed:{quote(name, safe='')}")
     _add(root, "title", title)
     _add(root, "updated", updated)
+    if address:
+        _add(root, "link", rel="self", href=address, type="application/atom+xml")
     _add(root, "generator", "ses")
     _add(_add(root, "author"), "name", "ses")
     for entry in entries:
@@ -93,14 +101,18 @@ def _add(parent: Any, tag: str, text: str = "", **attributes: str) -> Any:
     return element
 
 
-FORMATS: Mapping[str, Callable[[str, str, Sequence[FeedEntry], datetime], str]] = {
-    "atom": _atom,
-    "html": _html,
-}
-"""Functions from a name, a title, entries and the moment to text, by name."""
+class FeedFormat(Protocol):
+    """A function that writes a feed; `address` is where the document is, empty if that is not known."""
+
+    def __call__(self, name: str, title: str, entries: Sequence[FeedEntry], moment: datetime, address: str = "") -> str:
+        """Return the feed as text."""
 
 
-def feed_format(name: str) -> Callable[[str, str, Sequence[FeedEntry], datetime], str]:
+FORMATS: Mapping[str, FeedFormat] = {"atom": _atom, "html": _html}
+"""Formats by name."""
+
+
+def feed_format(name: str) -> FeedFormat:
     """Return the format of a name, or raise `InputError`."""
     if name not in FORMATS:
         raise InputError(f"There is no format {name!r} of feeds; choose one of {', '.join(FORMATS)}.")

@@ -14,7 +14,7 @@ from corpora.custom import FieldValue
 from corpora.errors import InputError
 from corpora.paper import Paper
 from search_plugin.contract.diagnosis import Diagnosis
-from search_plugin.contract.legs import Facets, Listing, Ranking, Scored
+from search_plugin.contract.legs import Facets, Listing, Position, Ranking, Scored
 from search_plugin.contract.ordering import Sort
 from search_plugin.contract.plan import Counting, Plan
 from search_plugin.contract.schema import Bm25, Field, IndexSchema
@@ -128,6 +128,9 @@ class Index(Protocol):
     def count(self, field: str | None = None) -> int:
         """Return how many papers the index holds, or how many of them have a vector of a format."""
 
+    def revision(self) -> str:
+        """Return a text that changes whenever what searches find may have changed, by whichever process."""
+
     def disk_bytes(self) -> int:
         """Return how much disk this generation takes, with all its copies."""
 
@@ -162,8 +165,8 @@ class Index(Protocol):
         Returns None if this engine leaves that to ses; raises `InputError` if it can never do it.
         """
 
-    def listed(self, where: Filter | None, order: Sort, size: int) -> Listing:
-        """Return the first papers of those that match a filter, in an order.
+    def listed(self, where: Filter | None, order: Sort, size: int, after: Position | None = None) -> Listing:
+        """Return the first papers of those that match a filter, in an order; or the next ones after a position in it.
 
         Raises `InputError` if the index was built by a version of ses that stored no order of titles.
         """

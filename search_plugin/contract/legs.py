@@ -62,12 +62,31 @@ class Ranking:
     values: Mapping[str, object] = field(default_factory=dict)
 
 
+class Position(NamedTuple):
+    """Where a paper stands in an order of papers, also after other papers came or went.
+
+    Attributes:
+        key: What the paper is sorted by, as its engine writes it: only the same engine can read it.
+        id: The paper's id, since equal papers are ordered by it.
+    """
+
+    key: str | float | None
+    id: str
+
+
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The ids of the first papers that match a filter, in an order, and how many papers match."""
+    """The first papers that match a filter, in an order.
+
+    Attributes:
+        ids: Their ids.
+        matches: How many papers match the filter.
+        positions: Where each of them stands.
+    """
 
     ids: Sequence[str]
     matches: int
+    positions: Sequence[Position] = ()
 
 
 @dataclass(frozen=True, slots=True)

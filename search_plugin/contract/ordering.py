@@ -35,6 +35,8 @@ class Sort:
 
 
 NEWEST_FIRST = Sort("year", descending=True)
+BY_ID = Sort("id")
+"""An order that no change of a paper disturbs."""
 
 
 def parse_sort(text: str, fields: Sequence[Field] = PAPER_FIELDS) -> Sort:

@@ -106,7 +106,7 @@ def bibtex(hits: Sequence[Hit]) -> str:
 
 
 def _bibtex_entry(paper: Paper, key: str) -> str:
-    meeting = _at_meeting(paper)
+    meeting = at_meeting(paper)
     kind = "misc" if not paper.venue else "inproceedings" if meeting else "article"
     fields = {
         # The second pair of braces keeps capitals, which styles would make small (DNA).
@@ -152,7 +152,7 @@ def ris(hits: Sequence[Hit]) -> str:
 
 
 def _ris_lines(paper: Paper) -> Iterator[tuple[str, str]]:
-    meeting = _at_meeting(paper)
+    meeting = at_meeting(paper)
     yield "TY", "GEN" if not paper.venue else "CONF" if meeting else "JOUR"
     yield "ID", one_line(paper.id)
     yield "TI", one_line(paper.title)
@@ -168,7 +168,7 @@ def _ris_lines(paper: Paper) -> Iterator[tuple[str, str]]:
     yield "N1", "Retracted" if paper.retracted else ""
 
 
-def _at_meeting(paper: Paper) -> bool:
+def at_meeting(paper: Paper) -> bool:
     """Return whether a paper's types say that it appeared in the proceedings of a meeting."""
     return any(_MEETING.search(kind) for kind in paper.types)
 

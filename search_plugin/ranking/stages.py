@@ -169,7 +169,7 @@ def render(state: SearchState) -> SearchState:
     language = state.index.schema.language
     hits: list[Hit] = []
     held: dict[str, frozenset[str]] = {}
-    for rank, hit in enumerate(page, request.offset + 1):
+    for rank, hit in enumerate(page, state.before + request.offset + 1):
         paper = papers.get(hit.id)
         if paper is None:  # deleted since the legs ran
             continue
@@ -189,7 +189,7 @@ def render(state: SearchState) -> SearchState:
     return replace(state, papers=papers, hits=tuple(hits), held=held, facets=facets)
 
 
-STAGES: Mapping[str, Stage] = {
+RANKING: Mapping[str, Stage] = {
     "retrieve": retrieve,
     "fuse": fuse,
     "rerank": rerank,
@@ -198,7 +198,11 @@ STAGES: Mapping[str, Stage] = {
     "known": put_named_first,
     "collapse": collapse,
     "sort": sort,
-    "render": render,
-    "warn": warn,
 }
+"""The stages that order the papers found."""
+
+SHOWING: Mapping[str, Stage] = {"render": render, "warn": warn}
+"""The stages that make a page of the papers ordered."""
+
+STAGES: Mapping[str, Stage] = {**RANKING, **SHOWING}
 """Stages by the name under which a page reports their time."""

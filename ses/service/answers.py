@@ -1,40 +1,252 @@
-"""Pages of hits as HTTP responses."""
+"""Pages of hits and papers as HTTP responses.
+
+A page of the web page and its twin for programs show the same `Page`: the route of the twin is the same function as
+the route of the API, registered under the page's address with `.json` (`twins` in `ses.service.routes.search`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields as attributes_of
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 import orjson
-from fastapi import Response
+from fastapi import Request, Response
+
+from corpora.errors import InputError, require
+from corpora.identifiers import identifier_of, link_of
+from corpora.paper import Paper
+from search_plugin.pages.hit import Hit
+from search_plugin.pages.page import FORMATS
+from search_plugin.request import MAX_WINDOW
+from ses.checked import nearest
+from ses.service.conditional import etag_of, unless_kept
+from ses.service.negotiation import JSON, AnswerFormat, chosen_format
 
 if TYPE_CHECKING:
+    from search_plugin.contract.schema import Field
     from search_plugin.pages.page import Page
+    from ses.service.cursors import ReadPage
+    from ses.service.service import Service
+
+_PAPER = tuple(one.name for one in attributes_of(Paper))
+_OF_HITS: Mapping[str, Callable[[Hit], Any]] = {
+    "score": lambda hit: hit.score,
+    "snippets": lambda hit: hit.snippets,
+    "collapsed": lambda hit: hit.collapsed,
+    "known_by": lambda hit: hit.known_by,
+    "weak": lambda hit: hit.weak,
+    "link": lambda hit: hit.link,
+    "doi": lambda hit: hit.doi,
+    "legs": lambda hit: hit.legs,
+}
+"""What a hit shows beside its rank and its paper, by name and in this order."""
+_NOT_IN_STAGE_NAMES = re.compile(r"[^\w!#$%&'*+.^`|~-]", re.ASCII)
+_NOT_IN_FILE_NAMES = re.compile(r"[^\w.-]+", re.ASCII)
 
 
-def json_response(content: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+def json_response(content: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """Return values, dataclasses among them, as a JSON response."""
-    return Response(orjson.dumps(content), status, headers, media_type="application/json")
+    return Response(orjson.dumps(content, default=_plain), status, headers, media_type=JSON.media_type)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(type(value))
 
 
 def page_content(page: Page, *, fields: Sequence[str] = (), explain: bool = False) -> dict[str, Any]:
-    """Return a page as plain values, as `Page.to_dict` does, with the link of each hit.
+    """Return a page as values for `json_response`, with the link and the DOI of each hit.
+
+    They are those of `Page.to_dict`, in the same order; dataclasses stay, since orjson writes them faster than
+    `asdict` copies them.
 
     Args:
         page: The page.
-        fields: Attributes of a paper to show; all if there is none.
+        fields: What a hit holds beside its rank and the id of its paper, as `check_fields` allows; everything but the
+            legs if there is none.
         explain: Whether to show what each leg gave to a hit, the time of each stage and the requests to a cluster.
 
     Returns:
-        The values, ready for JSON.
+        The values.
     """
-    content = page.to_dict()
-    for hit, shown in zip(page.hits, content["hits"], strict=True):
-        shown["link"] = hit.link
-        if fields:
-            shown["paper"] = {name: value for name, value in shown["paper"].items() if name in ("id", *fields)}
-        if not explain:
-            del shown["legs"]
+    content = {one.name: getattr(page, one.name) for one in attributes_of(page)}
+    shown = [
+        name for name in _OF_HITS if (name in fields if fields else name != "legs") or (explain and name == "legs")
+    ]
+    content["hits"] = [
+        {"rank": hit.rank, "paper": paper_content(hit.paper, fields)} | {name: _OF_HITS[name](hit) for name in shown}
+        for hit in page.hits
+    ]
     if not explain:
         del content["milliseconds"], content["requests"]
     return content
+
+
+def paper_content(paper: Paper, fields: Sequence[str] = ()) -> Paper | dict[str, Any]:
+    """Return the attributes of a paper that `fields` names, and its id; the paper itself if none is named.
+
+    Args:
+        paper: The paper.
+        fields: Names of attributes, and of values of `extra`.
+
+    Returns:
+        Values for `json_response`.
+    """
+    if not fields:
+        return paper
+    content = {name: getattr(paper, name) for name in _PAPER if name == "id" or name in fields}
+    if "extra" not in fields and any(name not in _PAPER and name not in _OF_HITS for name in fields):
+        content["extra"] = {name: value for name, value in paper.extra.items() if name in fields}
+    return content
+
+
+def check_fields(names: Sequence[str], known: Sequence[Field]) -> None:
+    """Raise `InputError` for a name that no hit of an index holds; `known` are the index's fields."""
+    allowed = dict.fromkeys([*_PAPER, *_OF_HITS, "rank", *(one.name for one in known)])
+    for name in names:
+        require(
+            name in allowed,
+            f"A hit holds no field {name[:80]!r}{nearest(name, allowed)}",
+            f"choose <fields> from {', '.join(allowed)}",
+        )
+
+
+def page_answer(
+    request: Request, service: Service, asked: Any, make: Callable[[], Page], *, file: str = "papers"
+) -> Response:
+    """Return the page that a client asks for, in the format that it asks for, or 304 if it has the page already.
+
+    Args:
+        request: The request.
+        service: The service.
+        asked: Its parameters, `SearchAsked` or `SimilarAsked`.
+        make: Function that finds the page.
+        file: Name under which a browser saves it, without its ending.
+
+    Returns:
+        The response.
+
+    Raises:
+        InputError: If a field to show is unknown, or can't be chosen in this format.
+    """
+    chosen = _chosen(request, service, asked)
+
+    def answer() -> Response:
+        page = make()
+        headers = {"Server-Timing": server_timing(page.milliseconds), "Vary": "Accept"}
+        if request.method == "GET" and (links := ", ".join(_links(request, page, asked))):
+            headers["Link"] = links
+        if chosen is JSON:
+            return json_response(page_content(page, fields=asked.fields, explain=asked.explain), headers=headers)
+        return _file(page.format(chosen.name), chosen, file, headers)
+
+    if request.method != "GET":
+        return answer()
+    return unless_kept(request, etag_of(request, service.revision(asked.index), chosen.name), answer)
+
+
+def read_answer(request: Request, service: Service, asked: Any, read: ReadPage, *, file: str) -> Response:
+    """Return a page of all results, with the cursor of the next one.
+
+    Args:
+        request: The request.
+        service: The service.
+        asked: Its parameters, of which `cursor` is one.
+        read: The page, and the next cursor.
+        file: Name under which a browser saves it, without its ending.
+
+    Returns:
+        The response.
+    """
+    chosen = _chosen(request, service, asked)
+    headers = {"Server-Timing": server_timing(read.page.milliseconds), "Vary": "Accept", "Cache-Control": "no-store"}
+    if read.next_cursor:
+        headers["Link"] = _link(request, "next", cursor=read.next_cursor)
+    if chosen is not JSON:
+        return _file(read.page.format(chosen.name), chosen, file, headers)
+    content = page_content(read.page, fields=asked.fields, explain=asked.explain)
+    following = {"next_cursor": read.next_cursor} if read.next_cursor else {}
+    return json_response({**content, **following}, headers=headers)
+
+
+def paper_answer(request: Request, service: Service, asked: Any, name: str) -> Response:
+    """Return a paper by its id or another identifier, and others that share the identifier; or 304.
+
+    Args:
+        request: The request.
+        service: The service.
+        asked: Its parameters, `PaperParameters`.
+        name: The identifier.
+
+    Returns:
+        The response.
+
+    Raises:
+        NotFoundError: If the index holds no such paper.
+        InputError: If a field to show is unknown, or can't be chosen in this format.
+    """
+    chosen = _chosen(request, service, asked)
+
+    def answer() -> Response:
+        first, *others = service.opened(asked.index).find(name)
+        if chosen is JSON:
+            content = {
+                "paper": paper_content(first, asked.fields),
+                "link": link_of(first),
+                "doi": identifier_of(first, "doi"),
+                "others": [paper_content(paper, asked.fields) for paper in others],
+            }
+            return json_response(content, headers={"Vary": "Accept"})
+        hits = [Hit(rank, paper, 0.0, {}, ()) for rank, paper in enumerate([first, *others], 1)]
+        return _file(FORMATS[chosen.name](hits), chosen, first.id, {"Vary": "Accept"})
+
+    return unless_kept(request, etag_of(request, service.revision(asked.index), chosen.name), answer)
+
+
+def _chosen(request: Request, service: Service, asked: Any) -> AnswerFormat:
+    """Return the format of the answer; `InputError` if the fields to show can't be shown in it."""
+    chosen = chosen_format(request, asked.format)
+    if asked.fields:
+        check_fields(asked.fields, service.opened(asked.index).index.schema.fields)
+    for name, given in (("fields", asked.fields), ("explain", asked.explain)):
+        if given and chosen is not JSON:
+            raise InputError(f"{name} is for JSON, and not for {chosen.name}", "leave it out, or ask for <format=json>")
+    return chosen
+
+
+def _file(text: str, chosen: AnswerFormat, name: str, headers: Mapping[str, str]) -> Response:
+    safe = _NOT_IN_FILE_NAMES.sub("-", name).strip("-.")[:80] or "paper"
+    saved = {"Content-Disposition": f'attachment; filename="{safe}.{chosen.suffix}"'}
+    return Response(text, headers={**headers, **saved}, media_type=chosen.media_type)
+
+
+def server_timing(milliseconds: Mapping[str, float]) -> str:
+    """Return the time of each stage as the header `Server-Timing` (W3C), which tools of browsers show."""
+    return ", ".join(
+        f"{_NOT_IN_STAGE_NAMES.sub('_', stage)};dur={spent:.2f}"
+        for stage, spent in milliseconds.items()
+        if spent >= 0.01
+    )
+
+
+def _links(request: Request, page: Page, asked: Any) -> Iterator[str]:
+    """Yield the links to the pages before and after one (RFC 8288), relative to its own address.
+
+    All addresses of neighbouring pages are made here.
+    """
+    size, offset = page.size, asked.offset
+    # A list of papers can be paged through as far as an engine lists them, and a search within its window.
+    end = min(page.candidates, page.window if page.query else MAX_WINDOW)
+    if size and offset + size < end:
+        yield _link(request, "next", offset=offset + size, size=min(size, end - offset - size))
+    if size and offset:
+        yield _link(request, "prev", offset=max(0, offset - size), size=min(size, offset))
+
+
+def _link(request: Request, relation: str, **other: int | str) -> str:
+    kept = [(name, value) for name, value in request.query_params.multi_items() if name not in other]
+    return f'<?{urlencode([*kept, *other.items()])}>; rel="{relation}"'

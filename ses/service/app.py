@@ -1,6 +1,6 @@
 """The application: its routes and the layers around them.
 
-A new group of routes is one file and one line of `ROUTERS`.
+A new group of routes is one file and one line of `ROUTERS`, and a new layer one line of `LAYERS`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,12 @@ from importlib.metadata import version
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
+from anyio.to_thread import current_default_thread_limiter
 from fastapi import FastAPI
 
+from ses.service.compression import Compression
+from ses.service.methods import EveryMethod
+from ses.service.openapi import describe
 from ses.service.problems import add_handlers
 
 if TYPE_CHECKING:
@@ -22,11 +26,27 @@ ROUTERS = (
     "ses.service.routes.search:router",
     "ses.service.routes.suggest:router",
     "ses.service.routes.facets:router",
+    "ses.service.routes.search:twins",
+    "ses.service.routes.similar:router",
+    "ses.service.routes.papers:router",
+    "ses.service.routes.indexes:router",
+    "ses.service.routes.tags:router",
+    "ses.service.routes.feeds:router",
     "ses.service.routes.health:router",
+    "ses.service.routes.metrics:router",
     "ses.service.web.search:router",
+    "ses.service.web.paper:router",
+    "ses.service.web.export:router",
+    "ses.service.web.map:router",
     "ses.service.web.static_files:router",
 )
 """The groups of routes."""
+
+LAYERS = (
+    "ses.service.metrics:Counted",
+    "ses.service.admission:Admission",
+)
+"""The layers around the routes, from the outermost: each takes the application inside it and the service."""
 
 _DESCRIPTION = "Search scientific papers by words and by meaning. Errors are problem details (RFC 9457)."
 
@@ -36,6 +56,8 @@ def make_app(service: Service) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        current_default_thread_limiter().total_tokens = service.settings.concurrency
+        service.warm()
         yield
         service.close()
 
@@ -43,13 +65,19 @@ def make_app(service: Service) -> FastAPI:
         title="ses",
         version=version("ses"),
         description=_DESCRIPTION,
-        root_path=service.settings.root_path,
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,
     )
     app.state.service = service
     for name in ROUTERS:
         app.include_router(resolve_name(name))
+    for name in reversed(LAYERS):
+        app.add_middleware(resolve_name(name), service=service)
     add_handlers(app)
+    describe(app)
+    # The last one added is the first to see a request.
+    app.add_middleware(Compression)
+    app.add_middleware(EveryMethod)
     return app

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -13,6 +14,8 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
 from corpora.errors import ErrorKind, SesError, as_argument, written
+from corpora.outgoing import plain
+from ses.service.methods import allowed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,6 +32,25 @@ STATUS: Mapping[ErrorKind, int] = {
 RETRY_SECONDS = 5
 """When a client should ask again after a 503."""
 
+_MOST_FAULTS = 5
+"""Faults of a request that a problem names."""
+_LONGEST_VALUE = 80
+
+
+class RefusedError(HTTPException):
+    """A request that HTTP itself refuses, such as for a format that can't be made.
+
+    Args:
+        status: The status of the response.
+        sentence: What is wrong, without a full stop.
+        hint: What to do about it, without a full stop.
+        headers: Further headers of the response.
+    """
+
+    def __init__(self, status: int, sentence: str, hint: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(status, f"{sentence}; {hint}.", headers)
+        self.hint = hint
+
 
 def problem(status: int, detail: str, *, hint: str = "", headers: Mapping[str, str] | None = None) -> Response:
     """Return a problem as `application/problem+json`.
@@ -42,9 +64,9 @@ def problem(status: int, detail: str, *, hint: str = "", headers: Mapping[str, s
     Returns:
         The response.
     """
-    content = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": detail}
+    content = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": plain(detail)}
     if hint:
-        content["hint"] = hint
+        content["hint"] = plain(hint)
     retry = {"Retry-After": str(RETRY_SECONDS)} if status == HTTPStatus.SERVICE_UNAVAILABLE else {}
     return Response(orjson.dumps(content), status, {**retry, **(headers or {})}, media_type="application/problem+json")
 
@@ -62,13 +84,25 @@ def add_handlers(app: FastAPI) -> None:
         return problem_of(error)
 
     @app.exception_handler(RequestValidationError)
-    def _parameters(_: Request, error: RequestValidationError) -> Response:
-        return problem(HTTPStatus.BAD_REQUEST, " ".join(map(_sentence, error.errors()[:5])))
+    def _parameters(request: Request, error: RequestValidationError) -> Response:
+        faults = error.errors()
+        sent = request.headers.get("content-type", "")
+        if faults[0]["loc"] == ("body",) and sent.partition(";")[0].strip().lower() != "application/json":
+            detail = "The body is not JSON; send it with Content-Type: application/json."
+            return problem(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, detail, headers={"Accept": "application/json"})
+        return problem(HTTPStatus.BAD_REQUEST, " ".join(dict.fromkeys(map(sentence_of, faults[:_MOST_FAULTS]))))
 
     @app.exception_handler(HTTPException)
     def _http(request: Request, error: HTTPException) -> Response:
-        details = {404: f"There is nothing at {request.url.path}.", 405: f"{request.method} is not allowed here."}
-        return problem(error.status_code, details.get(error.status_code, str(error.detail)), headers=error.headers)
+        headers, path = dict(error.headers or {}), request.scope["path"]
+        if error.status_code == HTTPStatus.NOT_FOUND:
+            return problem(error.status_code, f"There is nothing at {path[:_LONGEST_VALUE]}.", headers=headers)
+        if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+            methods = allowed(request.scope)
+            detail = f"{request.method} is not allowed at {path[:_LONGEST_VALUE]}; use {methods}."
+            return problem(error.status_code, detail, headers={**headers, "Allow": methods})
+        hint = error.hint if isinstance(error, RefusedError) else ""
+        return problem(error.status_code, str(error.detail), hint=hint, headers=headers)
 
     @app.exception_handler(Exception)
     def _fault(_: Request, error: Exception) -> Response:
@@ -76,11 +110,63 @@ def add_handlers(app: FastAPI) -> None:
         return problem(HTTPStatus.INTERNAL_SERVER_ERROR, "ses has a fault, which is in its log; please report it.")
 
 
-def _sentence(error: Mapping[str, Any]) -> str:
-    place: Sequence[Any] = error["loc"][1:]
-    name = ".".join(map(str, place)) or "The body"
-    if error["type"] == "extra_forbidden":
-        return f"There is no parameter {name}."
-    if error["type"] == "missing":
+_EXPECTED: Mapping[str, str] = {
+    "int_parsing": "give a whole number",
+    "int_type": "give a whole number",
+    "int_from_float": "give a whole number",
+    "int_parsing_size": "give a smaller number",
+    "float_parsing": "give a number",
+    "float_type": "give a number",
+    "finite_number": "give a finite number",
+    "bool_parsing": "give true or false",
+    "bool_type": "give true or false",
+    "string_type": "give a text",
+    "string_unicode": "give a text of Unicode characters",
+    "string_sub_type": "give a text",
+    "list_type": "give a list",
+    "dict_type": "give an object",
+    "model_type": "give an object",
+    "model_attributes_type": "give an object",
+}
+"""What to give instead, by pydantic's kinds of errors without further values."""
+
+
+def sentence_of(error: Mapping[str, Any]) -> str:
+    """Return one sentence about a wrong parameter or body, from an error of pydantic.
+
+    Args:
+        error: Its kind, place and input, as `ValidationError.errors` describes them.
+
+    Returns:
+        The sentence, which says what to give.
+    """
+    place: Sequence[Any] = [part for part in error["loc"][1:] if isinstance(part, int | str)]
+    kind, context = error["type"], error.get("ctx", {})
+    if kind == "json_invalid":
+        return f"The body is not JSON: character {error['loc'][-1]} can't stand there, or is missing."
+    name = ".".join(map(str, place))[:_LONGEST_VALUE] or "The body"
+    if kind == "missing":
         return f"{name} is missing."
-    return f"{name} can't be {str(error.get('input'))[:80]!r}: {error['msg'][:1].lower()}{error['msg'][1:]}."
+    return f"{name} can't be {shown_value(error.get('input'))}; {_expected(kind, context)}."
+
+
+def shown_value(value: object) -> str:
+    """Return a value of a client for a sentence, cut if it is long."""
+    text = repr(value) if isinstance(value, str) else json.dumps(value, default=str)
+    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"
+
+
+def _expected(kind: str, context: Mapping[str, Any]) -> str:
+    if kind in _EXPECTED:
+        return _EXPECTED[kind]
+    if kind in ("literal_error", "enum"):
+        return f"choose one of {context['expected'].replace(chr(39), '').replace(' or ', ', ')}"
+    bounds = {"ge": "at least", "gt": "more than", "le": "at most", "lt": "less than"}
+    for bound, words in bounds.items():
+        if bound in context:
+            return f"give {words} {context[bound]}"
+    if "min_length" in context:
+        return f"give at least {context['min_length']} of them" if "list" in kind or "too" in kind else "give more"
+    if "max_length" in context:
+        return f"give at most {context['max_length']:,}"
+    return "see the API's description at /docs"

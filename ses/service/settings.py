@@ -5,15 +5,23 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
 from corpora.errors import InputError
 from ses.checked import nearest
-from ses.setting_kinds import checked_value, whole
+from ses.service.web.colours import colour
+from ses.setting_kinds import checked_value, existing_file, seconds, whole
 from ses.settings import SERVE
 from ses.settings_files import read_settings_files
 
 _PREFIX = "SES_SERVE_"
+
+
+def cores() -> int:
+    """Return how many cores this process may use, which can be fewer than the machine has."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _site(value: Any) -> SiteSettings:
@@ -25,6 +33,35 @@ def _site(value: Any) -> SiteSettings:
     return SiteSettings(**{name: checked_value(SiteSettings, name, one, "") for name, one in value.items()})
 
 
+_LOGOS = (".svg", ".png", ".jpg", ".jpeg", ".webp")
+
+
+def _logo(value: Any) -> Path | None:
+    """Read the path of a picture; None if it is empty."""
+    if value == "":
+        return None
+    found = existing_file(value)
+    if found.suffix.lower() not in _LOGOS:
+        raise ValueError(f"give a picture whose name ends with {', '.join(_LOGOS)}")
+    return found
+
+
+def _links(value: Any) -> Mapping[str, str]:
+    """Read a table of texts and the addresses that they lead to."""
+    if not isinstance(value, Mapping):
+        raise TypeError(
+            'write [serve.site.links], and a line such as "About us" = "https://..." for each link below it'
+        )
+    for text, place in value.items():
+        parts = urlsplit(place) if isinstance(place, str) else urlsplit("")
+        local = not parts.scheme and not parts.netloc and parts.path.startswith("/")
+        if not (
+            local or (parts.scheme in ("http", "https") and parts.netloc) or (parts.scheme == "mailto" and parts.path)
+        ):
+            raise ValueError(f"the link {text} needs an address that begins with https://, http://, mailto: or /")
+    return dict(value)
+
+
 @dataclass(frozen=True, slots=True)
 class SiteSettings:
     """What the web page says of the library that runs it: the table `[serve.site]` of `ses.toml`."""
@@ -33,6 +70,14 @@ class SiteSettings:
     """Name of the site, in the head of every page."""
     footer: str = ""
     """Text at the foot of every page."""
+    intro: str = ""
+    """Text below the search box of the first page."""
+    logo: Annotated[Path | None, _logo] = None
+    """A picture beside the name, 28 pixels high: SVG, PNG, JPEG or WebP."""
+    accent: Annotated[str, colour] = ""
+    """Colour of links and buttons, such as `#1a5fb4`; darker or lighter where it could not be read."""
+    links: Annotated[Mapping[str, str], _links] = field(default_factory=dict)
+    """Links in the head of every page: text and address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +90,22 @@ class ServiceSettings:
     """Port to listen on; 0 for any that is free."""
     root_path: str = ""
     """Path under which a proxy serves ses, such as `/ses`."""
+    workers: Annotated[int, whole(1, 256)] = 1
+    """Processes that answer requests."""
+    concurrency: Annotated[int, whole(1, 1_000)] = field(default_factory=lambda: 2 * cores())
+    """Requests that a worker answers at the same time; twice the cores if not given."""
+    waiting: Annotated[int, whole(0, 100_000)] = 200
+    """Requests that may wait in a worker; more are refused with status 503."""
+    request_seconds: Annotated[float, seconds(zero=False)] = 30.0
+    """How long a request may take; then it is answered with status 503."""
+    shutdown_seconds: Annotated[float, seconds(zero=True)] = 20.0
+    """How long requests may still take when the service stops."""
+    fresh_seconds: Annotated[float, seconds(zero=True)] = 1.0
+    """How late the service may see that another program has changed or replaced an index."""
+    page_cache: Annotated[int, whole(0, 1 << 40)] = 64 << 20
+    """Bytes of memory for the pages that were found last, in each worker; 0 to keep none."""
+    public_url: str = ""
+    """Address of the site for its readers, such as `https://library.example/ses`; that of each request if empty."""
     site: Annotated[SiteSettings, _site] = field(default_factory=SiteSettings)
     """What the web page says of the library that runs it."""
 

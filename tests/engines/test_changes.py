@@ -10,7 +10,7 @@ from search_plugin.contract.engine import Document
 from search_plugin.contract.plan import Plan, VectorClause
 from search_plugin.request import SearchRequest
 from search_plugin.search import search
-from tests.engines.conftest import SCHEMA, another, documents, facets_of
+from tests.engines.conftest import SCHEMA, another, documents, facets_of, forget
 from tests.engines.test_search import ENCODER, QUERY, ids
 
 PLAN = Plan("virus", (VectorClause("prx", QUERY),), None, 20)
@@ -43,6 +43,52 @@ def test_reads_after_a_write_show_it(filled):
     assert all(deleted not in leg for leg in found(filled).values())
     assert facets_of(filled, PLAN, [deleted], ["id"], 300).counts["id"].count((deleted, 1)) == 0
     assert (filled.count(), len(list(filled.ids()))) == (199, 199)
+
+
+def test_the_revision_changes_with_what_a_search_finds_and_with_nothing_else(filled, engine):
+    reader = another(engine).open("papers")
+    seen = [reader.revision()]
+
+    def changed():
+        seen.append(reader.revision())
+        assert seen[-1] not in seen[:-1]
+        found(reader)
+        reader.count()
+        assert reader.revision() == seen[-1] == another(engine).open("papers").revision()
+
+    (new,) = documents(1, seed=7)
+    old = documents(200)
+    filled.upsert([replace(new, paper=replace(new.paper, id="new"))])
+    filled.finish()
+    changed()
+    filled.delete(["new", old[2].paper.id])
+    filled.finish()
+    changed()
+    # One goes and one comes: there are as many as before.
+    filled.delete([old[0].paper.id])
+    filled.upsert([replace(new, paper=replace(new.paper, id="another"))])
+    filled.finish()
+    changed()
+    filled.update({old[1].paper.id: {"origins": ("elsewhere",)}})
+    filled.finish()
+    changed()
+
+
+def test_an_index_that_is_made_again_of_the_same_papers_has_another_revision(engine):
+    revisions = set()
+    for _ in range(2):
+        forget(engine, "papers")
+        index = engine.build("papers", SCHEMA, "source")
+        index.upsert(documents(20))
+        index.finish()
+        engine.publish(index)
+        revisions.add(engine.open("papers").revision())
+    fresh = engine.build("papers", SCHEMA, "another source")
+    fresh.upsert(documents(20))
+    fresh.finish()
+    engine.publish(fresh)
+    revisions.add(engine.open("papers").revision())
+    assert len(revisions) == 3
 
 
 class Meanwhile:

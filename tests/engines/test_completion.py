@@ -145,7 +145,7 @@ def test_values_of_a_facet_that_contain_a_text(opened, asked, counts):
         ({"field": "zzz"}, "There is no field 'zzz'"),
         ({"field": "title"}, "There is no field 'title'"),
         ({"field": "url"}, "can't be counted"),
-        ({"field": "venue", "size": 0}, "0 values of a facet can't be counted"),
+        ({"field": "venue", "size": 0}, "0 values of a field can't be counted"),
         ({"field": "venue", "size": 1001}, "can't be counted"),
     ],
 )

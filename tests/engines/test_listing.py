@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from corpora.errors import InputError
-from search_plugin.contract.ordering import parse_sort
+from search_plugin.contract.ordering import BY_ID, parse_sort
 from search_plugin.contract.schema import Field
 from search_plugin.filters.matching import matches
 from search_plugin.filters.parse import parse_filter
@@ -152,6 +152,51 @@ def test_papers_found_are_sorted_on_wish_and_the_page_says_which(listed):
     assert [hit.title for hit in whole] == sorted(hit.title for hit in whole)
     assert by_year[0].legs
     assert best.notes == ()
+
+
+def positions(index, order, where=None, size=7):
+    """All ids of a listing, page by page by the position of the last one."""
+    found, after = [], None
+    for _ in range(100):
+        page = index.listed(where, parse_sort(order, FIELDS.fields) if order != "id" else BY_ID, size, after)
+        found += page.ids
+        after = page.positions[-1] if page.ids else None
+        if len(page.ids) < size:
+            return found
+    raise AssertionError("A listing has no end.")
+
+
+@pytest.mark.parametrize("condition", ["", "year>=2000 or not seen exists"])
+def test_a_listing_is_read_on_after_a_position(listed, condition):
+    where = parse_filter(condition, FIELDS.fields) if condition else None
+    for sort in ("year", "-year", "seen", "-seen", "impact", "-impact"):
+        assert positions(listed, sort, where) == in_order(sort, where)
+    assert positions(listed, "id", where) == sorted(in_order("year", where))
+    for sort in ("title", "-title"):
+        assert positions(listed, sort, where) == list(
+            listed.listed(where, parse_sort(sort, FIELDS.fields), len(PAPERS)).ids
+        )
+    nothing = listed.listed(parse_filter("year=1000", FIELDS.fields), parse_sort("year"), 5)
+    assert (nothing.ids, nothing.matches, nothing.positions) == ([], 0, ())
+
+
+@pytest.mark.parametrize("sort", ["-year", "title", "impact"])
+def test_changes_while_a_listing_is_read_move_no_other_paper(listed, engine, sort):
+    order = parse_sort(sort, FIELDS.fields)
+    before = list(listed.listed(None, order, len(PAPERS)).ids)
+    first = listed.listed(None, order, 20)
+    new = [replace(one, paper=replace(one.paper, id=f"n{one.paper.id}")) for one in WRITTEN[:30]]
+    # The last paper read is among those deleted.
+    gone = {before[3], before[19], before[20], before[50]}
+    with engine.lock("papers"):
+        index = engine.open("papers")
+        index.delete(sorted(gone))
+        index.upsert(new)
+        index.finish()
+    rest = engine.open("papers").listed(None, order, 500, first.positions[-1]).ids
+    stayed = [id_ for id_ in before if id_ not in gone]
+    assert [id_ for id_ in rest if not id_.startswith("n")] == stayed[stayed.index(before[18]) + 1 :]
+    assert len({*first.ids, *rest}) == len(first.ids) + len(rest)
 
 
 def test_what_a_listing_can_not_do_is_said(listed):

@@ -118,6 +118,11 @@ def test_papers_are_tagged_when_they_are_indexed(library, tmp_path):
     said = library.tags["kind"].tags([*index.vectors(ids, "clf").values()])
     assert [index.papers(ids)[id_].extra.get("kind", ()) for id_ in index.vectors(ids, "clf")] == said
     assert any(said)
+    own = library.tags["kind"].probabilities(np.stack([*index.vectors(ids[:2], "clf").values()]))
+    likely = library.tags.probabilities("kind", "fresh", [*ids[:2], "gone"])
+    assert [[one["viral"]] for one in (likely[id_] for id_ in index.vectors(ids[:2], "clf"))] == own.tolist()
+    assert len(likely) == 2
+    assert library.tags.probabilities("kind", "fresh", []) == {}
     # A changed paper gets the tags of its new text.
     changed = [*papers(60, seed=4)[:30], *papers(60, seed=3)[30:]]
     library.index("fresh", changed, tags="kind")
@@ -153,6 +158,8 @@ def test_names_of_labels_alone_make_a_tagger(library, tmp_path):
     tagger = library.tags.from_names("named", "papers", thesaurus, near=0.5, most=1)
     assert tagger.measures is None
     assert tagger.source.format == "prx"
+    with pytest.raises(api.InputError, match="The scores of the tagger named are no probabilities"):
+        library.tags.probabilities("named", "papers", ["p00001"])
     done = library.tags.apply("named", "papers")
     assert 0 < done.tagged < 250
     assert done.counts["disease"] >= done.counts["virus infection"] > 0

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.paper import Paper
 from search_plugin.contract.engine import Document, Refused, Remembered
-from search_plugin.contract.legs import Facets, Listing
+from search_plugin.contract.legs import Facets, Listing, Position
 from search_plugin.contract.schema import Bm25, Field, IndexSchema
 from search_plugin.contract.trace import note
 from search_plugin.contract.values import checked
-from search_plugin.engines.cluster import bulk, facets, queries
+from search_plugin.engines.cluster import bulk, facets, queries, revisions
 from search_plugin.engines.cluster.dialects import rank
 from search_plugin.engines.cluster.documents import (
     among,
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from corpora.custom import FieldValue
-    from search_plugin.contract.legs import Facets, Ranking, Scored
+    from search_plugin.contract.legs import Ranking, Scored
     from search_plugin.contract.ordering import Sort
     from search_plugin.contract.plan import Counting, Plan
     from search_plugin.contract.tree import Filter
@@ -188,10 +188,13 @@ class ClusterIndex:
         """Let the cluster join two or more legs; None if it can't, which is logged once."""
         return rank(self, plan, fusion, weights)
 
-    def listed(self, where: Filter | None, order: Sort, size: int) -> Listing:
-        """Return the first papers of those that match a filter, in an order, or `InputError` if it is not stored."""
-        hits = self.ask_search(queries.listing_body(where, order, size, self.schema), why="a listing")["hits"]
-        return Listing([id_of(hit) for hit in hits["hits"]], int(hits["total"]["value"]))
+    def listed(self, where: Filter | None, order: Sort, size: int, after: Position | None = None) -> Listing:
+        """Return the first papers of those that match a filter, in an order, or the next ones after a position."""
+        body = queries.listing_body(where, order, size, self.schema, after)
+        found = self.ask_search(body, why="a listing")["hits"]
+        hits = found["hits"]
+        positions = [Position(*hit["sort"]) for hit in hits]
+        return Listing([id_of(hit) for hit in hits], int(found["total"]["value"]), positions)
 
     def fetch(self, ids: Sequence[str], counting: Counting | None = None) -> tuple[Mapping[str, Paper], Facets | None]:
         """Return the papers that exist, and the requested facet counts, all in one request."""
@@ -259,6 +262,17 @@ class ClusterIndex:
             self._loading = False
         self._stale = True
         self._refresh()
+
+    def revision(self) -> str:
+        """Return a text that changes whenever what searches find may have changed; see `Index`.
+
+        It takes two requests, and the rights of a search. The cluster caches the second one until its next refresh.
+        """
+        settings = self.cluster.call("GET", f"/{self.physical}/_settings/index.uuid,index.number_of_shards")
+        kept = {name: facts["settings"]["index"] for name, facts in settings.items()}
+        shards = max((int(facts["number_of_shards"]) for facts in kept.values()), default=1)
+        replies = self._ask("_msearch", revisions.body(shards), why="its revision")["responses"]
+        return revisions.read(self.generation, {name: facts["uuid"] for name, facts in kept.items()}, replies)
 
     def disk_bytes(self) -> int:
         """Return how much disk this generation takes, with all its copies."""

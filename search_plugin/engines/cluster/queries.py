@@ -10,7 +10,7 @@ from itertools import repeat
 from typing import Any
 
 from corpora.errors import InputError
-from search_plugin.contract.legs import Scored, ranked
+from search_plugin.contract.legs import Position, Scored, ranked
 from search_plugin.contract.ordering import Sort
 from search_plugin.contract.plan import LEXICAL, Plan, Spelling, VectorClause
 from search_plugin.contract.schema import IndexSchema, Quantization, VectorField
@@ -125,13 +125,16 @@ def check_vector(clause: VectorClause, schema: IndexSchema) -> VectorField:
     return field
 
 
-def listing_body(where: Filter | None, order: Sort, size: int, schema: IndexSchema) -> dict[str, Any]:
-    """Return the search for the first papers that match a filter, in an order; it counts all matches."""
+def listing_body(
+    where: Filter | None, order: Sort, size: int, schema: IndexSchema, after: Position | None = None
+) -> dict[str, Any]:
+    """Return the search for the first papers that match a filter, or the next ones, in an order; it counts all."""
     field = {"order": "desc" if order.descending else "asc", "missing": "_last"}
     return {
         "query": {"bool": {"filter": [condition(where, schema) or {"match_all": {}}]}},
         "size": size,
         "sort": [{sort_field(order): field}, {"id": "asc"}],
+        **({"search_after": list(after)} if after else {}),
         **ID_COLUMN,
         "track_total_hits": True,
     }

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from corpora.custom import FieldValue
     from corpora.paper import Paper
-    from search_plugin.contract.legs import Listing, Ranking, Scored
+    from search_plugin.contract.legs import Listing, Position, Ranking, Scored
     from search_plugin.contract.ordering import Sort
     from search_plugin.contract.plan import Counting, Plan
     from search_plugin.contract.schema import Field
@@ -174,6 +174,13 @@ class EmbeddedIndex:
             return int(snapshot.live.sum())
         return int((snapshot.live & (snapshot.rows[f"{self.schema.leg(field).name}.count"] > 0)).sum())
 
+    def revision(self) -> str:
+        """Return a text that changes whenever what searches find may have changed; see `Index`."""
+        # The folder changes when files are derived or the schema gets fields. It also tells an index from one that was
+        # dropped before it, and had as many commits.
+        folder = self.folder.stat()
+        return f"{self.generation}-{self._snapshot().opstamp}-{folder.st_ino:x}-{folder.st_mtime_ns:x}"
+
     def disk_bytes(self) -> int:
         """Return how much disk this generation takes."""
         return folder_bytes(self.folder)
@@ -197,9 +204,9 @@ class EmbeddedIndex:
         with self._turns:
             return run_legs(self._snapshot(), self._words, self.schema, plan)
 
-    def listed(self, where: Filter | None, order: Sort, size: int) -> Listing:
-        """Return the first papers of those that match a filter, in an order."""
-        return listing(self._snapshot(), where, order, size)
+    def listed(self, where: Filter | None, order: Sort, size: int, after: Position | None = None) -> Listing:
+        """Return the first papers of those that match a filter, in an order, or the next ones after a position."""
+        return listing(self._snapshot(), where, order, size, after)
 
     def fetch(self, ids: Sequence[str], counting: Counting | None = None) -> tuple[Mapping[str, Paper], Facets | None]:
         """Return the papers that exist, and the requested facet counts."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
 from search_plugin.contract.engine import MOST_VALUES, too_many
-from search_plugin.contract.legs import Facets, Listing, Scored, ranked
-from search_plugin.contract.ordering import TITLE
+from search_plugin.contract.legs import Facets, Listing, Position, Scored, ranked
+from search_plugin.contract.ordering import BY_ID, TITLE
 from search_plugin.contract.plan import LEXICAL, LISTED
 from search_plugin.engines.embedded import queries
 from search_plugin.engines.embedded.queries import among, both, either, matching, rows_of, to_tantivy
@@ -91,8 +91,8 @@ def _scored(snapshot: Snapshot, rows: Sequence[int], scores: Sequence[float], co
     return ranked(map(Scored, ids, scores, values))
 
 
-def listing(snapshot: Snapshot, where: Filter | None, order: Sort, size: int) -> Listing:
-    """Return the first papers of those that match a filter, and how many match.
+def listing(snapshot: Snapshot, where: Filter | None, order: Sort, size: int, after: Position | None = None) -> Listing:
+    """Return the first papers of those that match a filter, or the next ones after a position, and how many match.
 
     Papers without a value come last, ties are ordered by id.
     """
@@ -100,23 +100,47 @@ def listing(snapshot: Snapshot, where: Filter | None, order: Sort, size: int) ->
 
     rows = np.flatnonzero(snapshot.passing(where))
     matches = len(rows)
-    values = _title_ranks(snapshot, rows) if order.field == TITLE else snapshot.numbers(order.field)[rows]
-    values = np.where(np.isnan(values), np.inf, -values if order.descending else values)
-    if 0 < size < matches:
+    if not size or not matches:
+        return Listing([], matches)
+    values, at = _sort_values(snapshot, rows, order, after)
+    if after:
+        later, same = values > at, np.flatnonzero(values == at)
+        later[same] = [snapshot.id_of(row) > after.id for row in rows[same].tolist()]
+        rows, values = rows[later], values[later]
+    if size < len(rows):
         # Ids are read only of the papers that can be among the first.
         kept = values <= np.partition(values, size - 1)[size - 1]
         rows, values = rows[kept], values[kept]
-    pairs = zip(values.tolist(), (snapshot.id_of(row) for row in rows.tolist()), strict=True) if size else ()
-    return Listing([id_ for _, id_ in sorted(pairs)[:size]], matches)
+    numbered = ((value, snapshot.id_of(row), row) for value, row in zip(values.tolist(), rows.tolist(), strict=True))
+    first = sorted(numbered)[:size]
+    return Listing([id_ for _, id_, _ in first], matches, [_position(snapshot, order, *one) for one in first])
 
 
-def _title_ranks(snapshot: Snapshot, rows: np.ndarray) -> np.ndarray:
-    """Return the place of each title among all different ones, float64 (rows,); NaN where there is none."""
+def _sort_values(snapshot: Snapshot, rows: np.ndarray, order: Sort, after: Position | None) -> tuple[np.ndarray, float]:
+    """Return what rows are sorted by, float64 (rows,), infinity where there is none; and the same of a position."""
     import numpy as np
 
-    keys = snapshot.title_keys(rows.tolist())
-    ranks = {key: float(rank) for rank, key in enumerate(sorted(set(keys)))} | {b"": np.nan}
-    return np.array([ranks[key] for key in keys], np.float64)
+    key = after.key if after else None
+    if order.field == TITLE:
+        asked = str(key or "").encode()
+        keys = [*snapshot.title_keys(rows.tolist()), asked]
+        # The place of each title among all different ones.
+        places = {one: float(place) for place, one in enumerate(sorted(set(keys)))} | {b"": np.nan}
+        values = np.array([places[one] for one in keys], np.float64)
+    elif order == BY_ID:
+        values = np.zeros(len(rows) + 1)
+    else:
+        values = np.append(snapshot.numbers(order.field)[rows], np.nan if key is None else float(key))
+    values = np.where(np.isnan(values), np.inf, -values if order.descending else values)
+    return values[:-1], float(values[-1])
+
+
+def _position(snapshot: Snapshot, order: Sort, value: float, id_: str, row: int) -> Position:
+    if order.field == TITLE:
+        return Position(snapshot.title_keys([row])[0].decode() or None, id_)
+    if value == float("inf") or order == BY_ID:
+        return Position(None, id_)
+    return Position(-value if order.descending else value, id_)
 
 
 def count_facets(words: Words, searcher: Any, counting: Counting) -> Facets:

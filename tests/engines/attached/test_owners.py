@@ -126,3 +126,22 @@ def test_the_aliases_of_a_run_are_gone_afterwards(server, library):
     library.detach(ALIAS)
     assert all(list(server.cluster.call("GET", f"/{name}")[name]["aliases"]) == [ALIAS] for name in INDEXES)
     assert isinstance(library, ses.Library)
+
+
+@every_version
+@pytest.mark.parametrize("beside", [False, True])
+def test_the_revision_follows_the_documents_of_the_owner(server, library, beside):
+    library.attach(ALIAS, **ATTACHED, beside=beside)
+    index = library[ALIAS].index
+    revisions = [index.revision()]
+    assert index.revision() == revisions[0]
+    server.cluster.call("POST", f"/{INDEXES[0]}/_update/id-1", {"doc": {"title_t": "Another title"}})
+    server.cluster.call("POST", f"/{INDEXES[0]}/_refresh")
+    revisions.append(index.revision())
+    # Deleted and made again, with as many documents and as many writes.
+    drop(server.cluster)
+    make(server.cluster)
+    server.cluster.call("POST", f"/{INDEXES[0]}/_update/id-1", {"doc": {"title_t": "Yet another title"}})
+    server.cluster.call("POST", f"/{INDEXES[0]}/_refresh")
+    revisions.append(index.revision())
+    assert len(set(revisions)) == 3

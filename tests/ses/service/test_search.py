@@ -28,7 +28,7 @@ def test_a_page_is_that_of_python(client, library, asked):
     ("asked", "status", "detail"),
     [
         ({"size": "many"}, 400, "size can't be 'many'"),
-        ({"sizes": 3}, 400, "There is no parameter sizes."),
+        ({"sizes": 3}, 400, "There is no parameter sizes, the nearest is size."),
         ({"filter": "yaer=2000"}, 400, "yaer"),
         ({"index": "zz"}, 404, "There is no index 'zz'"),
         ({"query": "a" * 10_001}, 400, "10,001 characters"),

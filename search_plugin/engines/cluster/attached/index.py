@@ -139,6 +139,10 @@ class AttachedIndex(ClusterIndex):
                 there = self.companion.hashes([str(hit["_id"]) for hit in page]) if self.companion else {}
                 yield from (record_of(0, hit, self.attachment.places) for hit in page if hit["_id"] not in there)
 
+    def revision(self) -> str:
+        """Return a text that changes with the documents, and with the vectors beside them."""
+        return super().revision() + (f"-{self.companion.revision()}" if self.companion else "")
+
     def disk_bytes(self) -> int:
         """Return how much disk the attached index takes, with the companion if there is one."""
         return super().disk_bytes() + (self.companion.disk_bytes() if self.companion else 0)

@@ -1,0 +1,38 @@
+"""The references of a paper, and the papers that cite it, as far as an index holds them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from search_plugin.contract.tree import OneOf
+
+if TYPE_CHECKING:
+    from corpora.paper import Paper
+    from search_plugin.contract.engine import Index
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedReference:
+    """A reference: its identifier as the citing paper has it, and the paper; None where the index does not hold it."""
+
+    identifier: str
+    paper: Paper | None = None
+
+
+def cited_papers(index: Index, paper: Paper) -> list[IndexedReference]:
+    """Return the references of a paper in their order, each once, looked up in one request.
+
+    A reference names a paper by its id or by an identifier, such as `doi:10.1000/182`.
+    """
+    wanted = list(dict.fromkeys(paper.references))
+    if not wanted:
+        return []
+    held = index.named(wanted, wanted).values()
+    by_identifier = {name: one for one in held for name in one.identifiers} | {one.id: one for one in held}
+    return [IndexedReference(name, by_identifier.get(name)) for name in wanted]
+
+
+def citing(paper: Paper) -> OneOf:
+    """Return the filter for the papers that have a paper among their references."""
+    return OneOf("references", (paper.id, *paper.identifiers))

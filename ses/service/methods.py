@@ -1,0 +1,59 @@
+"""HEAD and OPTIONS for every route, and which methods an address has."""
+
+from __future__ import annotations
+
+from starlette.applications import Starlette
+from starlette.responses import Response
+from starlette.routing import Match
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+
+
+def allowed(scope: Scope) -> str:
+    """Return the methods of an address as the header `Allow` lists them; empty if nothing is there.
+
+    Args:
+        scope: The scope of a request whose application is in it.
+
+    Returns:
+        Such as `GET, HEAD, OPTIONS`.
+    """
+    app: Starlette = scope["app"]
+    found = [
+        method
+        for method in _METHODS
+        if any(route.matches({**scope, "method": method})[0] is Match.FULL for route in app.router.routes)
+    ]
+    if not found:
+        return ""
+    return ", ".join([*found, *(["HEAD"] if "GET" in found else []), "OPTIONS"])
+
+
+class EveryMethod:
+    """A layer that answers HEAD as GET without the body, and OPTIONS by the methods of the address.
+
+    Args:
+        app: The layer below.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] != "http" or scope["method"] not in ("HEAD", "OPTIONS"):
+            await self.app(scope, receive, send)
+        elif scope["method"] == "HEAD":
+            await self.app({**scope, "method": "GET"}, receive, _without_body(send))
+        elif methods := allowed(scope):
+            await Response(status_code=204, headers={"Allow": methods})(scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
+
+
+def _without_body(send: Send) -> Send:
+    async def send_head(message: Message) -> None:
+        await send({**message, "body": b""} if message["type"] == "http.response.body" else message)
+
+    return send_head

@@ -1,0 +1,159 @@
+"""What other programs read of a paper's page.
+
+Highwire's `citation_*` tags, as Google Scholar's guidelines for inclusion list them and as Zotero reads them;
+schema.org's `ScholarlyArticle` as JSON-LD; typed links of Signposting (signposting.org, FAIR profile; `cite-as` is
+RFC 8574); and a citation as text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import orjson
+from markupsafe import Markup
+
+from corpora.identifiers import identifier_of, link_of
+from search_plugin.pages.formats import at_meeting, one_line, parse_name
+
+if TYPE_CHECKING:
+    from corpora.paper import Paper
+
+MEDIA_TYPES: Mapping[str, str] = {
+    "json": "application/json",
+    "bibtex": "application/x-bibtex",
+    "ris": "application/x-research-info-systems",
+    "csv": "text/csv",
+    "jsonl": "application/jsonl",
+}
+"""The formats of papers, and the media type of each."""
+
+ENDINGS: Mapping[str, str] = {"json": ".json", "bibtex": ".bib", "ris": ".ris", "csv": ".csv", "jsonl": ".jsonl"}
+"""The ending of a file, and of an address, in each format."""
+
+LABELS: Mapping[str, str] = {"json": "JSON", "bibtex": "BibTeX", "ris": "RIS", "csv": "CSV", "jsonl": "JSON Lines"}
+"""The names of the formats for readers, the same in all languages."""
+
+_ORCID = re.compile(r"(?:https?://orcid\.org/)?(\d{4}-\d{4}-\d{4}-\d{3}[\dX])")
+_UNSAFE_IN_SCRIPT = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
+
+
+def highwire(paper: Paper, address: str) -> Iterator[tuple[str, str]]:
+    """Yield the names and contents of a paper's `citation_*` tags; `address` is that of its page."""
+    meeting = at_meeting(paper)
+    values = [
+        ("title", paper.title),
+        *(("author", str(parse_name(one_line(author)))) for author in paper.authors),
+        ("publication_date", str(paper.year or "")),
+        ("conference_title" if meeting else "journal_title", paper.venue),
+        ("doi", identifier_of(paper, "doi")),
+        ("pmid", identifier_of(paper, "pmid")),
+        ("arxiv_id", identifier_of(paper, "arxiv")),
+        ("language", paper.language),
+        *(("keywords", word) for word in paper.fields),
+        ("abstract", paper.abstract),
+        ("abstract_html_url", address),
+        ("pdf_url", _pdf_of(paper)),
+    ]
+    return ((f"citation_{name}", one_line(value)) for name, value in values if value)
+
+
+def json_ld(paper: Paper, address: str) -> Markup:
+    """Return a paper as JSON-LD, in the vocabulary of schema.org, that is safe inside of a `script` element."""
+    link = link_of(paper)
+    content = {
+        "@context": "https://schema.org",
+        "@type": "ScholarlyArticle",
+        "@id": link or address,
+        "url": address,
+        "name": paper.title,
+        "author": [_author(author) for author in paper.authors],
+        "datePublished": str(paper.year or ""),
+        "isPartOf": {"@type": "Periodical", "name": paper.venue} if paper.venue else "",
+        "abstract": paper.abstract,
+        "keywords": list(paper.fields),
+        "inLanguage": paper.language,
+        "identifier": [
+            {"@type": "PropertyValue", "propertyID": kind, "value": value}
+            for kind, _, value in (one.partition(":") for one in paper.identifiers)
+        ],
+        "sameAs": link,
+        "creativeWorkStatus": "Retracted" if paper.retracted else "",
+    }
+    written = orjson.dumps({name: value for name, value in content.items() if value}).decode()
+    return Markup(written.translate(_UNSAFE_IN_SCRIPT))  # noqa: S704 - no character of markup is left in it
+
+
+def _author(name: str) -> dict[str, str]:
+    written = parse_name(one_line(name))
+    # Without a given name it may be a group.
+    return {"@type": "Person", "name": name} if written.given else {"name": name}
+
+
+def signposts(paper: Paper, address: str, formats: Mapping[str, str]) -> str:
+    """Return the value of the header `Link` of a paper's page.
+
+    Args:
+        paper: The paper.
+        address: Address of its page.
+        formats: Addresses of the paper in other formats, by the format's name.
+
+    Returns:
+        The links of RFC 8288, in ASCII.
+    """
+    doi = link_of(replace(paper, url="")) if identifier_of(paper, "doi") else ""
+    links = [
+        *([f'<{doi}>; rel="cite-as"'] if doi else []),
+        *(f'<{place}>; rel="describedby"; type="{MEDIA_TYPES[name]}"' for name, place in formats.items()),
+        *(f'<https://orcid.org/{orcid}>; rel="author"' for orcid in _orcids(paper)),
+        '<https://schema.org/ScholarlyArticle>; rel="type"',
+        '<https://schema.org/AboutPage>; rel="type"',
+        f'<{address}>; rel="canonical"',
+    ]
+    return ", ".join(links)
+
+
+def _orcids(paper: Paper) -> Iterator[str]:
+    """Yield the ORCIDs of authors, which some corpora hold in a custom field."""
+    value = paper.extra.get("orcid", ())
+    for text in value if isinstance(value, tuple) else [str(value)]:
+        if found := _ORCID.fullmatch(text.strip()):
+            yield found[1]
+
+
+def _pdf_of(paper: Paper) -> str:
+    own = link_of(replace(paper, identifiers=()))
+    return own if own.partition("?")[0].lower().endswith(".pdf") else ""
+
+
+def citation(paper: Paper) -> str:
+    """Return a citation of a paper as text in one line: authors, year, title, venue, link."""
+    names = [str(parse_name(one_line(author))) for author in paper.authors]
+    listed = "; ".join(names)
+    year = f"({paper.year})" if paper.year else ""
+    head = " ".join(filter(None, (listed, year)))
+    parts = [head, one_line(paper.title), one_line(paper.venue)]
+    ended = [part if part.endswith((".", "?", "!")) else f"{part}." for part in parts if part]
+    return " ".join([*ended, link_of(paper), "[Retracted]" if paper.retracted else ""]).strip()
+
+
+def identifier_links(paper: Paper) -> list[tuple[str, str, str]]:
+    """Return kind, value and link of each identifier of a paper; the link is empty where none is known."""
+    kinds = ((one.partition(":"), one) for one in paper.identifiers)
+    return [(kind, value, link_of(replace(paper, identifiers=(one,), url=""))) for (kind, _, value), one in kinds]
+
+
+def file_name(paper: Paper, name: str) -> str:
+    """Return the value of `Content-Disposition` for a paper as a file of a format (RFC 6266)."""
+    stem = re.sub(r"[^A-Za-z0-9._-]+", "_", paper.id).strip("._")[:80] or "paper"
+    return f'attachment; filename="{quote(stem)}{ENDINGS[name]}"'
+
+
+def json_value(paper: Paper) -> dict[str, Any]:
+    """Return a paper as plain values with its link."""
+    from dataclasses import asdict
+
+    return {**asdict(paper), "link": link_of(paper)}

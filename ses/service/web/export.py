@@ -1,0 +1,74 @@
+"""Papers in files of other programs: `/export` for the papers of a search or those that a reader selected."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from fastapi import APIRouter, Depends, Query, Response
+from pydantic import Field, create_model
+
+from corpora.errors import NotFoundError, require
+from ses.service.access import needs
+from ses.service.answers import json_response, page_content
+from ses.service.parameters import SearchParameters, ServiceOf
+from ses.service.web.citation import ENDINGS, MEDIA_TYPES, json_value
+
+if TYPE_CHECKING:
+    from corpora.paper import Paper
+    from search_plugin.pages.hit import Hit
+
+router = APIRouter(include_in_schema=False, dependencies=[Depends(needs("search"))])
+
+MOST_SELECTED = 500
+"""Papers that one file can hold, if a reader selected them: more don't fit into an address."""
+
+ExportFormat = Literal["bibtex", "ris", "csv", "jsonl", "json"]
+
+ExportParameters = create_model(
+    "ExportParameters",
+    __base__=SearchParameters,
+    id=(list[str], Field([], description="Papers to export; those of the search if none is named.")),
+    format=(ExportFormat, Field("bibtex", description="Format of the file.")),
+)
+
+
+def as_hits(papers: Sequence[Paper]) -> tuple[Hit, ...]:
+    """Return papers as hits, ranked as they are, which is what formats take."""
+    from search_plugin.pages.hit import Hit
+
+    return tuple(Hit(rank, paper, 0.0, {}, ()) for rank, paper in enumerate(papers, start=1))
+
+
+def papers_as(papers: Sequence[Paper], form: str, headers: Mapping[str, str] | None = None) -> Response:
+    """Return papers as a response in a format of `FORMATS`, or in JSON."""
+    from search_plugin.pages.page import FORMATS
+
+    if form == "json":
+        return json_response({"papers": [json_value(one) for one in papers]}, headers=dict(headers or {}))
+    return Response(FORMATS[form](as_hits(papers)), 200, headers, media_type=f"{MEDIA_TYPES[form]}; charset=utf-8")
+
+
+@router.get("/export")
+def export(service: ServiceOf, asked: Annotated[ExportParameters, Query()]) -> Response:  # type: ignore[valid-type]
+    """Return the selected papers in the order selected, or else the page of hits of a search, as a file."""
+    form: str = asked.format  # type: ignore[attr-defined]
+    name = f'attachment; filename="papers{ENDINGS[form]}"'
+    ids: list[str] = list(dict.fromkeys(asked.id))  # type: ignore[attr-defined]
+    if ids:
+        require(
+            len(ids) <= MOST_SELECTED, f"{len(ids):,} papers were selected", f"select at most {MOST_SELECTED} at once"
+        )
+        opened = service.opened(asked.index)  # type: ignore[attr-defined]
+        held = opened.index.papers(ids)
+        if missing := [id_ for id_ in ids if id_ not in held]:
+            raise NotFoundError(
+                f"The index {opened.name} holds no paper {missing[0]!r}", "take it out of the selection, then try again"
+            )
+        return papers_as([held[id_] for id_ in ids], form, {"Content-Disposition": name})
+    page = service.search(asked.index, asked.query, asked.options())  # type: ignore[attr-defined]
+    if form == "json":
+        return json_response(page_content(page), headers={"Content-Disposition": name})
+    return Response(
+        page.format(form), 200, {"Content-Disposition": name}, media_type=f"{MEDIA_TYPES[form]}; charset=utf-8"
+    )

@@ -1,0 +1,229 @@
+"""The map of the results of a search: `/map`, and the same as values: `/map.json`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+from pydantic import Field
+
+from corpora.identifiers import link_of
+from ses.service.access import needs
+from ses.service.answers import json_response
+from ses.service.parameters import SearchParameters, ServiceOf
+from ses.service.web.render import html
+
+if TYPE_CHECKING:
+    from products.maps import MapPoint, PaperMap
+    from ses.service.service import Service
+
+router = APIRouter(include_in_schema=False, dependencies=[Depends(needs("search"))])
+
+WIDTH, HEIGHT = 1000, 640
+"""Size of the drawing, in its own units."""
+
+_MARGIN = 36
+_COLOURS = 8
+_SHAPES = (
+    "M-6 0a6 6 0 1 0 12 0a6 6 0 1 0-12 0z",
+    "M-5.3-5.3h10.6v10.6h-10.6z",
+    "M0-7.2L6.8 5.2H-6.8z",
+    "M0-7.6L7.6 0 0 7.6-7.6 0z",
+    "M-2.3-7h4.6v4.7H7v4.6H2.3V7h-4.6V2.3H-7v-4.6h4.7z",
+    "M0 7.2L6.8-5.2H-6.8z",
+    "M0-8L2.1-2.9 7.6-2.5 3.4 1.1 4.7 6.5 0 3.6-4.7 6.5-3.4 1.1-7.6-2.5-2.1-2.9z",
+    "M-6.9-3.1L0-7 6.9-3.1V4L0 7.6-6.9 4z",
+)
+"""Outlines of the marks of topics, as paths about their middle: colours are not all that tells topics apart."""
+
+_LINE, _LETTER = 19, 8.6
+"""Height of a line of a label, and mean width of its letters."""
+
+_LONGEST_LABEL = 42
+
+
+class MapParameters(SearchParameters):  # type: ignore[misc]  # it is made from the options of a search
+    """The parameters of a map."""
+
+    topics: int | None = Field(None, ge=1, le=50, description="Number of topics; chosen by ses if none is given.")
+    projection: Literal["tsne", "pca"] = Field("tsne", description="How papers are placed.")
+    topic: list[int] = Field([], description="Numbers of topics to show, from 1; all if there is none.")
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A paper as it is drawn: its point, its link, its place in the drawing, and whether its topic is shown."""
+
+    point: MapPoint
+    x: float
+    y: float
+    shown: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TopicKey:
+    """A topic as the legend and the drawing show it.
+
+    Attributes:
+        number: Its number, from 1.
+        label: Its label.
+        size: Its papers.
+        shape: The outline of its marks.
+        colour: Number of its colour, from 0.
+        link: Parameters of the address that shows it, or leaves it out, beside those that are shown.
+        shown: Whether it is shown.
+        chosen: Whether the reader chose it.
+        text: The label as drawn.
+        x: Middle of the drawn label.
+        y: Base line of the drawn label.
+    """
+
+    number: int
+    label: str
+    size: int
+    shape: str
+    colour: int
+    link: str
+    shown: bool
+    chosen: bool
+    text: str
+    x: float
+    y: float
+
+
+def _map(service: Service, asked: MapParameters) -> PaperMap:
+    made: PaperMap = service.opened(asked.index).map(
+        asked.query, topics=asked.topics, projection=asked.projection, **asked.options()
+    )
+    return made
+
+
+@router.get("/map")
+def show_map(request: Request, service: ServiceOf, asked: Annotated[MapParameters, Query()]) -> Response:
+    """Show the best papers of a query, placed by meaning."""
+    made = _map(service, asked)
+    chosen = {one for one in asked.topic if 1 <= one <= len(made.topics)}
+    given = asked.model_dump(exclude_unset=True)
+    marks = _marks(made, chosen)
+    search = {name: value for name, value in given.items() if name not in ("topics", "projection", "topic", "size")}
+    return html(
+        request,
+        "map.html",
+        query=asked.query,
+        map=made,
+        marks=marks,
+        keys=_keys(made, marks, chosen, given),
+        chosen=chosen,
+        width=WIDTH,
+        height=HEIGHT,
+        asked=asked,
+        given=[(name, one) for name, one in _pairs(given) if name not in ("topic", "size", "topics")],
+        as_json=address(given),
+        as_search=address(search),
+        everything=address({**given, "topic": []}),
+        other=address({**given, "projection": "pca" if asked.projection == "tsne" else "tsne"}),
+    )
+
+
+@router.get("/map.json")
+def map_values(service: ServiceOf, asked: Annotated[MapParameters, Query()]) -> Response:
+    """Return the same map as values."""
+    made = _map(service, asked)
+    points = [
+        {
+            "rank": point.rank,
+            "id": point.paper.id,
+            "title": point.paper.title,
+            "year": point.paper.year,
+            "venue": point.paper.venue,
+            "link": link_of(point.paper),
+            "x": point.x,
+            "y": point.y,
+            "topic": point.topic + 1,
+        }
+        for point in made.points
+        if not asked.topic or point.topic + 1 in asked.topic
+    ]
+    topics = [{"number": number, **asdict(topic)} for number, topic in enumerate(made.topics, start=1)]
+    content = {"index": made.index, "query": made.query, "candidates": made.candidates, "notes": made.notes}
+    return json_response({**content, "topics": topics, "points": points})
+
+
+def address(given: dict[str, Any]) -> str:
+    """Return parameters as the part of an address after the `?`; those without a value are left out."""
+    return urlencode(_pairs(given))
+
+
+def _pairs(given: dict[str, Any]) -> list[tuple[str, str]]:
+    listed = ((name, value if isinstance(value, list) else [value]) for name, value in given.items())
+    return [(name, _text(one)) for name, values in listed for one in values if one is not None and one != ""]
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _marks(made: PaperMap, chosen: set[int]) -> list[Mark]:
+    """Return the marks: the points are stretched over the drawing, each axis on its own."""
+    if not made.points:
+        return []
+    left, right = min(one.x for one in made.points), max(one.x for one in made.points)
+    low, high = min(one.y for one in made.points), max(one.y for one in made.points)
+    width, height = WIDTH - 2 * _MARGIN, HEIGHT - 2 * _MARGIN
+    return [
+        Mark(
+            one,
+            round(_MARGIN + width * (one.x - left) / (right - left) if right > left else WIDTH / 2, 1),
+            round(_MARGIN + height * (high - one.y) / (high - low) if high > low else HEIGHT / 2, 1),
+            not chosen or one.topic + 1 in chosen,
+        )
+        for one in made.points
+    ]
+
+
+def _keys(made: PaperMap, marks: Sequence[Mark], chosen: set[int], given: dict[str, Any]) -> list[TopicKey]:
+    keys = []
+    boxes: list[tuple[float, float, float, float]] = []
+    for number, topic in enumerate(made.topics, start=1):
+        own = [mark for mark in marks if mark.point.topic == number - 1]
+        text = topic.label if len(topic.label) <= _LONGEST_LABEL else f"{topic.label[: _LONGEST_LABEL - 1]}…"
+        x, y = _room([mark.x for mark in own], [mark.y for mark in own], len(text) * _LETTER, boxes)
+        keys.append(
+            TopicKey(
+                number=number,
+                label=topic.label,
+                size=topic.size,
+                shape=_SHAPES[(number - 1) % len(_SHAPES)],
+                # A second round has every colour with another shape.
+                colour=(number - 1 + (number - 1) // _COLOURS) % _COLOURS,
+                link=address({**given, "topic": sorted(chosen ^ {number})}),
+                shown=not chosen or number in chosen,
+                chosen=number in chosen,
+                text=text,
+                x=x,
+                y=y,
+            )
+        )
+    return keys
+
+
+def _room(
+    xs: Sequence[float], ys: Sequence[float], width: float, boxes: list[tuple[float, float, float, float]]
+) -> tuple[float, float]:
+    """Return where the label of some marks is drawn: at their middle, or as near to it as other labels allow."""
+    middle, top = sorted(xs)[len(xs) // 2], sorted(ys)[len(ys) // 2]
+    x = min(max(middle, width / 2 + 4), WIDTH - width / 2 - 4)
+    for step in range(0, HEIGHT, 4):
+        for y in (top + step, top - step):
+            box = (x - width / 2, y - _LINE, x + width / 2, y)
+            if _LINE <= y <= HEIGHT - 4 and not any(_overlap(box, other) for other in boxes):
+                boxes.append(box)
+                return round(x, 1), round(y, 1)
+    return round(x, 1), round(top, 1)
+
+
+def _overlap(one: tuple[float, float, float, float], other: tuple[float, float, float, float]) -> bool:
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]

@@ -1,0 +1,196 @@
+"""A paper's own page: `/papers/ID`, and the same as JSON, BibTeX, RIS, CSV and JSON Lines."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+from starlette.exceptions import HTTPException
+from starlette.responses import RedirectResponse
+
+from corpora.errors import NotFoundError, SesError
+from corpora.identifiers import link_of
+from ses.service.access import needs
+from ses.service.answers import json_response, page_content
+from ses.service.parameters import Parameters, ServiceOf
+from ses.service.web.addresses import address, site_address
+from ses.service.web.citation import (
+    ENDINGS,
+    LABELS,
+    MEDIA_TYPES,
+    citation,
+    file_name,
+    highwire,
+    identifier_links,
+    json_ld,
+    json_value,
+    signposts,
+)
+from ses.service.web.export import papers_as
+from ses.service.web.render import html
+
+if TYPE_CHECKING:
+    from corpora.custom import FieldValue
+    from corpora.paper import Paper
+    from products.citations import IndexedReference
+    from search_plugin.pages.page import Page
+    from ses.opened import OpenIndex
+    from ses.service.service import Service
+
+router = APIRouter(include_in_schema=False, dependencies=[Depends(needs("search"))])
+
+_NEAR = 10
+_CITING = 20
+
+
+@dataclass(frozen=True, slots=True)
+class ShownForecast:
+    """A forecast of a paper, with the ends of its interval; all are percentiles."""
+
+    name: str
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class PaperView:
+    """What the page of a paper shows.
+
+    Attributes:
+        paper: The paper.
+        tags: Its tags by tagger, each with its probability, the most probable first; None where that is not known.
+        forecasts: Its forecasts.
+        custom: Names, kinds and values of its custom fields.
+        references: The papers it cites.
+        cited_by: Papers of the index that cite it.
+        similar: Papers like it; None where it has no vector.
+    """
+
+    paper: Paper
+    tags: dict[str, list[tuple[str, float | None]]]
+    forecasts: list[ShownForecast]
+    custom: list[tuple[str, str, FieldValue]]
+    references: list[IndexedReference]
+    cited_by: Page
+    similar: Page | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the view as plain values, ready for JSON."""
+        return {
+            "paper": json_value(self.paper),
+            "citation": citation(self.paper),
+            "tags": {
+                name: [{"label": label, "probability": p} for label, p in tags] for name, tags in self.tags.items()
+            },
+            "forecasts": [asdict(one) for one in self.forecasts],
+            "references": [
+                {"identifier": one.identifier, "id": one.paper and one.paper.id, "title": one.paper and one.paper.title}
+                for one in self.references
+            ],
+            "cited_by": page_content(self.cited_by),
+            "similar": page_content(self.similar) if self.similar else None,
+        }
+
+
+def view_of(service: Service, opened: OpenIndex, paper: Paper) -> PaperView:
+    """Read what the page of a paper shows."""
+    fields = {field.name: field for field in opened.index.schema.added if field.name in paper.extra}
+    similar = None
+    with suppress(SesError):  # without a vector there are no papers like it
+        similar = opened.similar(paper.id, size=_NEAR)
+    return PaperView(
+        paper,
+        {name: _tags(service, opened, paper, name) for name, field in fields.items() if field.origin == "tag"},
+        _forecasts(paper, [name for name, field in fields.items() if field.origin == "forecast"]),
+        [(name, field.kind, paper.extra[name]) for name, field in fields.items() if field.origin == "custom"],
+        opened.references(paper.id),
+        opened.cited_by(paper.id, size=_CITING),
+        similar,
+    )
+
+
+def _tags(service: Service, opened: OpenIndex, paper: Paper, name: str) -> list[tuple[str, float | None]]:
+    value = paper.extra[name]
+    given = value if isinstance(value, tuple) else (str(value),)
+    likely: dict[str, float] = {}
+    with suppress(SesError):  # the index may outlive its tagger
+        likely = service.library.tags.probabilities(name, opened.name, [paper.id]).get(paper.id, {})
+    return sorted(((label, likely.get(label)) for label in given), key=lambda one: (-(one[1] or 0), one[0]))
+
+
+def _forecasts(paper: Paper, names: list[str]) -> list[ShownForecast]:
+    values = {name: value for name in names if isinstance(value := paper.extra[name], int | float)}
+    whole = (name for name in values if {f"{name}_low", f"{name}_high"} <= values.keys())
+    return [ShownForecast(name, values[name], values[f"{name}_low"], values[f"{name}_high"]) for name in whole]
+
+
+@router.get("/papers/{name:path}")
+def paper(request: Request, service: ServiceOf, name: str, asked: Annotated[Parameters, Query()]) -> Response:
+    """Show a paper by any of its identifiers; an ending such as `.json` or `.bib` chooses another form."""
+    opened = service.opened(asked.index)
+    name, form, found = _find(opened, name)
+    ending = ENDINGS.get(form, "")
+    base = request.scope.get("root_path", "")
+    if len(found) > 1:
+        values = [json_value(one) for one in found]
+        if form == "json":
+            return json_response({"papers": values})
+        if form:
+            return papers_as(found, form)
+        return html(request, "papers.html", name=name, papers=found, index=asked.index, address=address)
+    (one,) = found
+    if one.id != name:
+        place = address("/papers/", name=one.id, ending=ending, index=asked.index)
+        return RedirectResponse(f"{base}{place}", 302)
+    if form == "json":
+        return json_response({"index": opened.name, **view_of(service, opened, one).to_dict()})
+    if form:
+        return papers_as([one], form, {"Content-Disposition": file_name(one, form)})
+    formats = {form: address("/papers/", name=one.id, ending=end, index=asked.index) for form, end in ENDINGS.items()}
+    site = site_address(request)
+    own = site + address("/papers/", name=one.id, index=asked.index)
+    response = html(
+        request,
+        "paper.html",
+        view=view_of(service, opened, one),
+        paper=one,
+        index=asked.index,
+        address=address,
+        canonical=own,
+        highwire=list(highwire(one, own)),
+        json_ld=json_ld(one, own),
+        identifiers=identifier_links(one),
+        citation=citation(one),
+        formats=formats,
+        quoted=_quoted,
+        media_types=MEDIA_TYPES,
+        labels=LABELS,
+        link=link_of(one),
+    )
+    response.headers["Link"] = signposts(one, own, {form: site + place for form, place in formats.items()})
+    return response
+
+
+def _quoted(field: str, value: object) -> str:
+    """Return the filter for one value of a field."""
+    from search_plugin.filters.parse import quoted
+
+    return f"{field}={quoted(str(value))}"
+
+
+def _find(opened: OpenIndex, name: str) -> tuple[str, str, list[Paper]]:
+    """Return the identifier in a path, the format that its ending names, and the papers.
+
+    An id that has such an ending itself comes first: the page of the paper `a.json` is `/papers/a.json`.
+    """
+    form = next((form for form, ending in ENDINGS.items() if name.endswith(ending)), "")
+    if not name:
+        raise HTTPException(404)
+    if form and name not in opened.index.papers([name]):
+        stem = name.removesuffix(ENDINGS[form])
+        with suppress(NotFoundError):
+            return stem, form, opened.find(stem)
+    return name, "", opened.find(name)
