@@ -135,6 +135,7 @@ class PageOptions(TypedDict, total=False):
 class SearchRequest:
     """A search as the user requested it: the query, and the options of `PageOptions` as checked values.
 
+    `facet_size` values of each facet are counted, if anything was typed only those that contain `facet_typed`.
     `words` are searched, encoded and highlighted, the query itself if None; without words, papers are listed. `notes`
     say how the query was understood, one sentence each. Raises `InputError` for a query that is too long, and for a
     number out of bounds.
@@ -161,6 +162,7 @@ class SearchRequest:
     boost: Boost | None = None
     verbatim: bool = False
     synonyms: Synonyms = field(default_factory=dict)
+    facet_typed: str = ""
 
     @property
     def searched(self) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack, cast
 
 from corpora.errors import NotFoundError, SesError, require
 from search_plugin.request import DEFAULTS, PageOptions
@@ -21,12 +21,14 @@ if TYPE_CHECKING:
     from products.suggestions import Suggestion
     from products.topics import Projection
     from search_plugin.contract.engine import Index
+    from search_plugin.contract.legs import Facets
     from search_plugin.contract.trace import Clock
     from search_plugin.fusion.search_settings import SearchSettings
     from search_plugin.pages.hit import Hit
     from search_plugin.pages.page import Page
     from search_plugin.ranking.state import SearchState
-    from search_plugin.request import Mode
+    from search_plugin.request import Mode, SearchRequest
+    from search_plugin.understanding.completion import Completions
     from search_plugin.understanding.expansion.expand import Synonyms
     from ses.evaluation.result import Evaluation
 
@@ -99,13 +101,16 @@ class OpenIndex:
             InputError: If an option can't be used so, or the model is not the index's.
             UnavailableError: If the engine does not answer, or the model is missing.
         """
-        from search_plugin.request import make_request
         from search_plugin.search import search
+
+        return search(self.index, self._request(query, options), self._encoder)
+
+    def _request(self, query: str, options: PageOptions) -> SearchRequest:
+        from search_plugin.request import make_request
 
         schema = self.index.schema
         given: PageOptions = {"synonyms": self.synonyms, **options}
-        request = make_request(query, tuned=self.tuned, fields=schema.fields, language=schema.language, **given)
-        return search(self.index, request, self._encoder)
+        return make_request(query, tuned=self.tuned, fields=schema.fields, language=schema.language, **given)
 
     def iterate(self, query: str = "", **options: Unpack[PageOptions]) -> Iterator[Hit]:
         """Yield all hits of a search, any number of them, also while the index is updated.
@@ -174,6 +179,64 @@ class OpenIndex:
         asked = _by_vector(options)
         request = make_request(title[:_LONGEST_QUERY], tuned=self.tuned, fields=self.index.schema.fields, **asked)
         return similar_text(self.index, title, abstract, request, self._encoder)
+
+    def complete(self, text: str, *, size: int = 5) -> Completions:
+        """Suggest titles, authors, subjects and venues for what somebody has typed so far.
+
+        A value or title is suggested if every word that was typed begins one of its words, in any order, without case
+        and accents. The most frequent values come first. Of titles, the newest 50 are compared, and those that begin
+        with the whole text come first; one letter alone suggests none.
+
+        Args:
+            text: What was typed. Nothing is suggested without a letter or digit, or for more than 200 characters.
+            size: Suggestions of each kind, from 1 to 100.
+
+        Returns:
+            The suggestions, by kind.
+
+        Raises:
+            InputError: If the size is out of bounds.
+            UnavailableError: If the engine does not answer.
+        """
+        from search_plugin.understanding.completion import complete
+
+        return complete(self.index, text, size)
+
+    def facet(
+        self,
+        field: str,
+        query: str = "",
+        *,
+        value: str = "",
+        size: int = 20,
+        filter: str | Sequence[str] = (),  # noqa: A002 - the option's name
+        mode: Mode = "hybrid",
+        window: int = 100,
+    ) -> Facets:
+        """Count the values of one field, as the facets of a search do, or only those that contain a text.
+
+        Args:
+            field: The field or its alias.
+            query: The query of the search; without words, all papers that match the filter are counted.
+            value: A text that the values contain: each of its words begins a word of the value.
+            size: Values, from 1 to 1,000.
+            filter: Filters of the search.
+            mode: Mode of the search.
+            window: Papers that each leg of the search finds.
+
+        Returns:
+            The most frequent values with their counts: in `counts`, under the field as it was named.
+
+        Raises:
+            InputError: If the values of the field can't be counted, or an option can't be used so.
+            UnavailableError: If the engine does not answer, or the model is missing.
+        """
+        from search_plugin.search import search
+
+        asked: PageOptions = {"facets": [field], "facet_size": size, "size": 0}
+        request = self._request(query, {**asked, "filter": filter, "mode": mode, "window": window})
+        page = search(self.index, replace(request, facet_typed=value), self._encoder)
+        return cast("Facets", page.facets)
 
     def map(
         self,

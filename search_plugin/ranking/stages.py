@@ -9,10 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from corpora.errors import InputError
-from search_plugin.contract.legs import Fused
+from search_plugin.contract.legs import Facets, Fused
 from search_plugin.contract.ordering import sorted_ids
 from search_plugin.contract.plan import Counting
 from search_plugin.contract.tree import OneOf, all_of
+from search_plugin.filters.containing import Typed, count_containing
 from search_plugin.fusion.boosting import boosted_ids
 from search_plugin.fusion.fusions import fusion_of
 from search_plugin.pages.highlights import find, highlight
@@ -154,7 +155,12 @@ def render(state: SearchState) -> SearchState:
     if fields:
         ranked = [hit.id for hit in state.ranking]
         counting = Counting(state.plan, ranked, list(dict.fromkeys(fields.values())), request.facet_size)
-    read, facets = state.index.fetch([hit.id for hit in page if hit.id not in state.papers], counting)
+    missing = [hit.id for hit in page if hit.id not in state.papers]
+    if counting and request.facet_typed:
+        facets: Facets | None = count_containing(state.index, counting, Typed(request.facet_typed))
+        read, _ = state.index.fetch(missing)
+    else:
+        read, facets = state.index.fetch(missing, counting)
     if facets:
         counted = facets.counted if state.plan.legs or state.plan.order else "the papers found"
         facets = replace(facets, counted=counted, counts={name: facets.counts[field] for name, field in fields.items()})

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 ROUTERS = (
     "ses.service.routes.search:router",
+    "ses.service.routes.suggest:router",
+    "ses.service.routes.facets:router",
     "ses.service.routes.similar:router",
     "ses.service.routes.papers:router",
     "ses.service.routes.indexes:router",
