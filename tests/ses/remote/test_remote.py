@@ -4,9 +4,12 @@ import pickle
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import ses
 from corpora.paper import Paper
+from search_plugin.contract.ordering import Sort
 from search_plugin.pages.page import Page
 
 pytestmark = pytest.mark.serve
@@ -36,6 +39,46 @@ def test_pages_are_equal(library, remote, query, options):
     assert [hit.paper.content_hash() for hit in there] == [hit.paper.content_hash() for hit in here]
     assert there.format("bibtex") == here.format("bibtex")
     assert there.milliseconds.keys() == here.milliseconds.keys()
+
+
+def outcome(index, query, options):
+    """The page of a search, or its error."""
+    try:
+        return plainly(index.search(query, **options))
+    except ses.SesError as error:
+        return type(error), f"{error}"
+
+
+OPTIONS = st.fixed_dictionaries(
+    {},
+    optional={
+        "mode": st.sampled_from(("lexical", "vector", "hybrid", "zz")),
+        "fusion": st.sampled_from(("rrf", "zz", "")),
+        "weights": st.sampled_from(({"lexical": 0.2}, ["lexical=0.7", "prx=1"], "lexical=x", {})),
+        "filter": st.sampled_from(("year>=2000", ["not venue=Nature", "year<2015"], "a b", [], "shelf exists")),
+        "facets": st.sampled_from(("venue", ["year", "venue"], "zz", ())),
+        "sort": st.sampled_from(("title", "-year", Sort("year"), "zz")),
+        "size": st.integers(-1, 12),
+        "offset": st.integers(-1, 12),
+        "window": st.integers(0, 60),
+        "exact": st.booleans(),
+        "collapse": st.sampled_from(("venue", "year", "")),
+        "literal": st.booleans(),
+        "verbatim": st.booleans(),
+        "title_boost": st.sampled_from((0.0, 1.5, -1.0)),
+    },
+)
+QUERIES = st.lists(
+    st.sampled_from(
+        ("virus", "lung", '"of the', "-", "OR", "(", "year:2010", "author:ana", "mouses", "10.1000/1", "é")
+    ),
+    max_size=4,
+).map(" ".join)
+
+
+@given(query=QUERIES, options=OPTIONS)
+def test_any_search_gives_the_same(library, remote, query, options):
+    assert outcome(remote["papers"], query, options) == outcome(library["papers"], query, options)
 
 
 def test_papers_like_one_and_like_a_text(library, remote):
