@@ -19,7 +19,7 @@ from search_plugin.ranking.stages import STAGES, Stage, get_reranker
 from search_plugin.ranking.state import SearchState
 from search_plugin.request import MAX_QUERY, SearchRequest
 from search_plugin.understanding.foreign import foreign_language, foreign_note
-from search_plugin.understanding.meaning import Meaning, find, look_up
+from search_plugin.understanding.meaning import Meaning, QueryChange, find, look_up
 from search_plugin.understanding.preferences.recognise import recognise
 from search_plugin.understanding.spelling import correct, look_up_words, with_changes
 
@@ -61,8 +61,10 @@ def asked(
     with clock.step("read"):
         request = _resolved(index, request)
         meaning = look_up(index, request.searched, request.filter)
+        if request.words is not None:
+            meaning = replace(meaning, changes=(QueryChange("operators", request.query, (), "literal"),))
         if meaning.topic and not request.verbatim:
-            meaning = recognise(index, meaning, request.filter)
+            meaning = _recognised(index, meaning, request.filter)
         request, meaning = _understood(index, request, meaning)
     loaded = _loaded(encoder) if meaning.topic and request.mode != "lexical" and not ranked else None
     with clock.step("encode"):
@@ -75,6 +77,23 @@ def asked(
         else:
             plan = replace(plan_of(index, replace(request, verbatim=True)), words="")
     return SearchState(index, request, plan, notes=(*request.notes, *meaning.notes), meaning=meaning)
+
+
+def _recognised(index: Index, meaning: Meaning, where: Filter | None) -> Meaning:
+    """Return a meaning with what the query names beside its topic, and with that as a change of the query."""
+    found = recognise(index, meaning, where)
+    if found == meaning:
+        return meaning
+    names = tuple(preference.description for preference in found.preferences)
+    return replace(found, changes=(*found.changes, QueryChange("preferred", "", names)))
+
+
+def _changes(state: SearchState) -> tuple[QueryChange, ...]:
+    """Return how a search went beyond the words of its query as they were typed."""
+    spelled = (
+        QueryChange("expanded", one.typed, tuple(other.text for other in one.others)) for one in state.plan.notions
+    )
+    return (*state.meaning.changes, *spelled)
 
 
 def _resolved(index: Index, request: SearchRequest) -> SearchRequest:
@@ -103,7 +122,13 @@ def _understood(index: Index, request: SearchRequest, meaning: Meaning) -> tuple
         return request, meaning
     words = with_changes(request.searched, corrected.changes)
     return replace(request, words=words), replace(
-        meaning, topic=corrected.words, notes=(*meaning.notes, *corrected.notes)
+        meaning,
+        topic=corrected.words,
+        notes=(*meaning.notes, *corrected.notes),
+        changes=(
+            *meaning.changes,
+            *(QueryChange("corrected", word, (better,)) for word, better in corrected.changes.items()),
+        ),
     )
 
 
@@ -222,4 +247,5 @@ def page_of(state: SearchState, clock: Clock) -> Page:
         notes=state.notes,
         size=request.size,
         sort=str(plan.order or request.sort or ""),
+        changes=_changes(state),
     )

@@ -76,6 +76,11 @@ class Library:
         self._settings, self._secrets = settings, ()
         return self._connected
 
+    @property
+    def data_dir(self) -> Path:
+        """Folder of what is kept beside the indexes: taggers, feeds, keys of the service."""
+        return self._settings.data_dir
+
     def close(self) -> None:
         """Release the models and the engine; a library in a `with` block is closed at its end.
 

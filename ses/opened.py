@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from corpora.errors import NotFoundError, SesError, require
-from search_plugin.request import PageOptions
+from search_plugin.request import DEFAULTS, PageOptions
 from ses.checked import checked_methods
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ class OpenIndex:
         require(
             topics is None or 1 <= topics <= _TOPICS, f"A map can't have {topics} topics", "give <topics> from 1 to 50"
         )
-        window = max(options.get("window") or 0, (options.get("offset") or 0) + size)
+        window = max(options.get("window") or DEFAULTS["window"], (options.get("offset") or 0) + size)
         asked: PageOptions = {**options, "size": size, "window": window}
         return map_of(self.index, self.search(query, **asked), topics, projection)
 

@@ -51,9 +51,6 @@ def get_reranker(name: str) -> Reranker:
     return RERANKERS[name]
 
 
-FACET_SIZE = 10
-"""Values of each facet that a page shows."""
-
 Stage = Callable[[SearchState], SearchState]
 """Takes a search one step further; with nothing to do, it returns the state as it was."""
 
@@ -156,7 +153,7 @@ def render(state: SearchState) -> SearchState:
     counting = None
     if fields:
         ranked = [hit.id for hit in state.ranking]
-        counting = Counting(state.plan, ranked, list(dict.fromkeys(fields.values())), FACET_SIZE)
+        counting = Counting(state.plan, ranked, list(dict.fromkeys(fields.values())), request.facet_size)
     read, facets = state.index.fetch([hit.id for hit in page if hit.id not in state.papers], counting)
     if facets:
         counted = facets.counted if state.plan.legs or state.plan.order else "the papers found"

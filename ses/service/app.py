@@ -1,6 +1,6 @@
 """The application: its routes and the layers around them.
 
-A new group of routes is one file and one line of `ROUTERS`.
+A new group of routes is one file and one line of `ROUTERS`, and a new layer one line of `LAYERS`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from importlib.metadata import version
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
+from anyio.to_thread import current_default_thread_limiter
 from fastapi import FastAPI
 
 from ses.service.compression import Compression
@@ -30,13 +31,31 @@ ROUTERS = (
     "ses.service.routes.tags:router",
     "ses.service.routes.feeds:router",
     "ses.service.routes.health:router",
+    "ses.service.routes.metrics:router",
     "ses.service.web.search:router",
     "ses.service.web.paper:router",
     "ses.service.web.export:router",
+    "ses.service.web.unapi:router",
+    "ses.service.web.discovery:router",
+    "ses.service.web.similar:router",
     "ses.service.web.map:router",
     "ses.service.web.static_files:router",
 )
 """The groups of routes."""
+
+LAYERS = (
+    "ses.service.headers:SecurityHeaders",
+    "ses.service.proxies:Proxies",
+    "ses.service.logs:RequestLog",
+    "ses.service.metrics:Counted",
+    "ses.service.proxies:Hosts",
+    "ses.service.headers:other_origins",
+    "ses.service.limiting:BodyLimits",
+    "ses.service.access:Authentication",
+    "ses.service.limiting:RateLimits",
+    "ses.service.admission:Admission",
+)
+"""The layers around the routes, from the outermost: each takes the application inside it and the service."""
 
 _DESCRIPTION = "Search scientific papers by words and by meaning. Errors are problem details (RFC 9457)."
 
@@ -46,6 +65,8 @@ def make_app(service: Service) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        current_default_thread_limiter().total_tokens = service.settings.concurrency
+        service.warm()
         yield
         service.close()
 
@@ -61,9 +82,10 @@ def make_app(service: Service) -> FastAPI:
     app.state.service = service
     for name in ROUTERS:
         app.include_router(resolve_name(name))
+    app.add_middleware(EveryMethod)
+    app.add_middleware(Compression)
+    for name in reversed(LAYERS):  # the last one added is the first to see a request
+        app.add_middleware(resolve_name(name), service=service)
     add_handlers(app)
     describe(app)
-    # The last one added is the first to see a request.
-    app.add_middleware(Compression)
-    app.add_middleware(EveryMethod)
     return app
