@@ -451,11 +451,14 @@ class OpenIndex:
         if isinstance(paper, str):
             return paper
         paper = paper.paper if isinstance(paper, Hit) else paper
-        held = self.index.papers([paper.id]).get(paper.id)
+        held = self._held(paper.id)
         if held is None or held.title != paper.title:
             there = "has no paper" if held is None else "has another paper with the id"
             raise NotFoundError(f"The index {self.name} {there} {paper.id!r}", "find papers like its text instead")
         return paper.id
+
+    def _held(self, paper_id: str) -> Paper | None:
+        return self.index.papers([paper_id]).get(paper_id)
 
     def __getitem__(self, name: str) -> Paper:
         return self.find(name)[0]

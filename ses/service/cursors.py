@@ -168,7 +168,7 @@ class KeptOrders:
                 yield file
         except (OSError, sqlite3.Error) as error:
             raise UnavailableError(
-                f"{self._path} can't be used ({error})", "delete it, or set <cache_dir> to a folder that can be written"
+                f"{self._path} can't be used ({error})", "delete it, or choose a cache folder that can be written"
             ) from error
 
 
