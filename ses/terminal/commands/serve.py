@@ -6,6 +6,8 @@ from typing import Any
 
 import rich_click as click
 
+from corpora.errors import SesError
+from ses.terminal.messages import message_of
 from ses.terminal.options import engine_option, model_options, open_library
 
 
@@ -28,4 +30,11 @@ def serve(host: str | None, port: int | None, workers: int | None, **options: An
     from ses.service.settings import load_service_settings
 
     settings = load_service_settings(host=host, port=port, workers=workers)
-    run(open_library(options), settings, click.echo)
+    run(open_library(options), settings, _announce)
+
+
+def _announce(address: str, error: SesError | None) -> None:
+    if error:
+        click.echo(message_of(error), err=True)
+    else:
+        click.echo(f"The page is at {address}")
