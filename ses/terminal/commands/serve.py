@@ -36,5 +36,4 @@ def serve(host: str | None, port: int | None, workers: int | None, **options: An
 def _announce(address: str, error: SesError | None) -> None:
     if error:
         click.echo(message_of(error), err=True)
-    else:
-        click.echo(f"The page is at {address}")
+    click.echo(f"The page is at {address}" + (", and waits for that." if error else ""))
