@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import logging
 import math
 import os
@@ -21,14 +22,16 @@ if TYPE_CHECKING:
     from ses.library import Library
     from ses.service.settings import ServiceSettings
 
+Announce = Callable[[str, SesError | None], None]
 
-def run(library: Library, settings: ServiceSettings, announce: Callable[[str], None]) -> None:
+
+def run(library: Library, settings: ServiceSettings, announce: Announce) -> None:
     """Serve a library until the process is asked to stop, by SIGTERM or Ctrl-C.
 
     Args:
         library: The library; several workers open it again.
         settings: Settings of the service.
-        announce: Receives a sentence that says where the page is, when it can be searched, or why not yet.
+        announce: Receives the address of the page when it can be searched, and before that, once, why it can't yet.
 
     Raises:
         InputError: If there is no such address, or the default index does not exist.
@@ -56,9 +59,7 @@ def _check_default(library: Library) -> None:
             raise
 
 
-def _serve(
-    library: Library, settings: ServiceSettings, listening: socket.socket, announce: Callable[[str], None]
-) -> None:
+def _serve(library: Library, settings: ServiceSettings, listening: socket.socket, announce: Announce) -> None:
     import uvicorn
 
     from ses.service.app import make_app
@@ -68,11 +69,8 @@ def _serve(
 
     address = address_of(listening, settings.root_path)
 
-    def say(error: SesError | None) -> None:
-        announce(f"{error}\nThe page is at {address} and waits for it." if error else f"The page is at {address}")
-
     config = uvicorn.Config(
-        make_app(Service(library, settings, say)),
+        make_app(Service(library, settings, functools.partial(announce, address))),
         root_path=settings.root_path,
         timeout_graceful_shutdown=math.ceil(settings.shutdown_seconds),
         # The rest is for the layers of ses: the access log, what proxies say, and the name of the server.
@@ -102,5 +100,5 @@ def _signals_end_the_server() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _nothing(_: str) -> None:
+def _nothing(_: str, __: SesError | None) -> None:
     """Say nothing."""

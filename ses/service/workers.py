@@ -36,11 +36,11 @@ _WAIT = 1.0
 _SPARE_SECONDS = 5.0
 """How much longer than its deadline a worker may take to end before it is killed."""
 
-Work = Callable[[int], None]
+_Work = Callable[[int], None]
 """Answers requests until the process is asked to stop; receives how many workers were started before."""
 
 
-def supervise(work: Work, count: int, shutdown_seconds: float) -> None:
+def supervise(work: _Work, count: int, shutdown_seconds: float) -> None:
     """Keep a number of workers at work until the process is asked to stop.
 
     Args:
@@ -77,7 +77,7 @@ def _folder() -> Iterator[None]:
 class _Workers:
     """The running workers, by process id; each has the time when it was started."""
 
-    def __init__(self, work: Work, shutdown_seconds: float) -> None:
+    def __init__(self, work: _Work, shutdown_seconds: float) -> None:
         self._work, self._seconds = work, shutdown_seconds
         self._running: dict[int, float] = {}
         self._started = 0

@@ -6,7 +6,9 @@ from typing import Any, get_args
 
 import rich_click as click
 
+from corpora.errors import SesError
 from ses.service.keys import Scope, keys_of
+from ses.terminal.messages import message_of
 from ses.terminal.options import engine_option, json_option, model_options, open_library
 from ses.terminal.results import say, tell
 
@@ -38,7 +40,13 @@ def serve(
     library = open_library(options)
     for sentence in warnings_of(settings, keys_of(library.data_dir)):
         tell(f"Warning: {sentence}", err=True)
-    run(library, settings, click.echo)
+    run(library, settings, _announce)
+
+
+def _announce(address: str, error: SesError | None) -> None:
+    if error:
+        tell(message_of(error), err=True)
+    click.echo(f"The page is at {address}" + (", and waits for that." if error else ""))
 
 
 @serve.group()

@@ -1,0 +1,80 @@
+"""Looking whether another version of an index is published: seldom, by one thread, and without waiting for the dead."""
+
+import threading
+from types import SimpleNamespace
+
+import pytest
+
+from corpora.errors import NotFoundError, UnavailableError
+from ses.service.following import AWAY_SECONDS, Followed
+
+pytestmark = pytest.mark.serve
+
+
+class World:
+    """An engine: what it answers, how often it was asked, and what time it is."""
+
+    def __init__(self):
+        self.now, self.looks, self.revision, self.error = 0.0, 0, "1", None
+        self.changed = []
+        self.followed = Followed(self.open, 1.0, self.changed.append, lambda: self.now)
+
+    def open(self):
+        self.looks += 1
+        if self.error:
+            raise self.error
+        index = SimpleNamespace(revision=lambda: self.revision, schema=())
+        return SimpleNamespace(index=index, name="a")
+
+
+def test_it_looks_once_in_a_while_and_keeps_what_has_not_changed():
+    world = World()
+    first = world.followed.current()
+    world.now = 0.9
+    assert world.followed.current() is first
+    assert world.looks == 1
+    world.now = 1.0
+    assert world.followed.current() is first
+    assert world.looks == 2
+    world.revision = "2"
+    assert world.followed.current() is first
+    assert world.followed.current(now=True).revision == "2"
+    assert [held.revision for held in world.changed] == ["1", "2"]
+
+
+@pytest.mark.parametrize(("error", "seconds"), [(UnavailableError("away"), AWAY_SECONDS), (NotFoundError("none"), 1.0)])
+def test_a_failure_is_remembered_for_a_moment(error, seconds):
+    world = World()
+    world.followed.current()
+    world.error, world.now = error, 5.0
+    for _ in range(3):
+        with pytest.raises(type(error)):
+            world.followed.current(now=True)
+    assert world.looks == 2
+    world.error, world.now = None, 5.0 + seconds
+    assert world.followed.current().revision == "1"
+
+
+def test_nobody_waits_while_one_looks_for_an_engine_that_is_away():
+    world, begun, go = World(), threading.Event(), threading.Event()
+    world.error = UnavailableError("away")
+    with pytest.raises(UnavailableError):
+        world.followed.current()
+    world.now, world.error = 10.0, None
+    look = world.open
+
+    def slowly():
+        begun.set()
+        assert go.wait(60)
+        return look()
+
+    world.followed._open = slowly
+    found = []
+    thread = threading.Thread(target=lambda: found.append(world.followed.current()))
+    thread.start()
+    assert begun.wait(60)
+    with pytest.raises(UnavailableError):
+        world.followed.current()
+    go.set()
+    thread.join()
+    assert world.followed.current() is found[0]

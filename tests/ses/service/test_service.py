@@ -1,0 +1,165 @@
+"""The service over an index that others change meanwhile: answers are those of Python, and soon those of now."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+import ses
+from corpora.errors import NotFoundError, UnavailableError
+from ses.service.service import Service, page_bytes
+from ses.service.settings import ServiceSettings
+from tests.tiny import papers
+
+pytestmark = pytest.mark.serve
+
+
+@pytest.fixture
+def other(tmp_path, small_model):
+    """A library in which another program works; it has no index yet."""
+    return ses.open(tmp_path / "indexes", model=small_model, data_dir=tmp_path / "data", cache_dir=tmp_path / "cache")
+
+
+@pytest.fixture
+def service(other):
+    """A service over it that looks at an index at each request."""
+    made = Service(ses.Library(other._settings), ServiceSettings(fresh_seconds=0))
+    yield made
+    made.close()
+
+
+def ids(page):
+    return [hit.id for hit in page]
+
+
+@pytest.mark.slow
+def test_what_another_program_publishes_updates_and_drops_is_seen(other, service):
+    with pytest.raises(NotFoundError, match="no index"):
+        service.opened()
+    other.index("a", papers(40), fields={"shelf": "keyword"})
+    revisions = {service.revision()}
+    asked = ("virus", {"mode": "lexical", "size": 30})
+    assert ids(service.search("", *asked)) == ids(other["a"].search(asked[0], **asked[1]))
+    other.update("a", {"p00003": {"shelf": "north"}})
+    revisions.add(service.revision("a"))
+    assert ids(service.search("", "", {"filter": "shelf=north"})) == ["p00003"]
+    for seed in (1, 2, 3):  # the third one deletes the files of the first
+        other.index("a", papers(30, seed=seed), fresh=True)
+        revisions.add(service.revision())
+        assert ids(service.search("", *asked)) == ids(other["a"].search(asked[0], **asked[1]))
+    other.rollback("a")
+    assert service.opened().index.generation == 3
+    other.index("b", papers(5))
+    other.use("b")
+    assert service.opened().name == "b"
+    revisions.add(service.revision())
+    assert len(revisions) == 6
+    other.drop("a")
+    with pytest.raises(NotFoundError):
+        service.search("a", *asked)
+    other.index("a", papers(20, seed=9))
+    assert ids(service.search("a", *asked)) == ids(other["a"].search(asked[0], **asked[1]))
+
+
+@pytest.mark.slow
+def test_readers_get_right_answers_while_the_index_is_replaced(other):
+    """Each generation has its own year, so a page that mixes two is seen."""
+    with_year = lambda year: [{"id": p.id, "title": p.title, "abstract": p.abstract, "year": year} for p in papers(60)]  # noqa: E731
+    other.index("a", with_year(2000))
+    service = Service(ses.Library(other._settings), ServiceSettings(fresh_seconds=0.01, page_cache=0))
+    wrong, stop, seen = [], threading.Event(), set()
+
+    def read():
+        while not stop.is_set():
+            try:
+                page = service.search("a", "virus", {"mode": "lexical", "size": 60, "facets": "year"})
+                years = {hit.paper.year for hit in page}
+                seen.update(years)
+                if len(years) != 1 or {value for value, _ in page.facets.counts["year"]} != years:
+                    wrong.append(years)
+            except Exception as error:  # noqa: BLE001 - any is a lost answer
+                wrong.append(error)
+
+    threads = [threading.Thread(target=read) for _ in range(3)]
+    for one in threads:
+        one.start()
+    for year in range(2001, 2006):
+        other.index("a", with_year(year), fresh=True)
+        while year not in seen and not wrong:
+            time.sleep(0.01)
+    stop.set()
+    for one in threads:
+        one.join()
+    service.close()
+    assert wrong == []
+    assert seen == set(range(2000, 2006))
+
+
+@pytest.mark.slow
+def test_a_page_is_kept_until_the_index_changes(other, service):
+    other.index("a", papers(40))
+    first = service.search("", "virus lung", {"size": 5})
+    assert service.search("a", "virus lung", {"size": 5}) is first
+    assert service.search("", "virus lung", {"size": 6}) is not first
+    assert service.similar("", "p00001", {}) is service.similar("", "p00001", {})
+    other.index("a", papers(41))
+    again = service.search("", "virus lung", {"size": 5})
+    assert again is not first
+
+
+def test_a_query_is_encoded_once(other, service):
+    other.index("a", papers(10))
+    encoder = service.opened().load(service.opened().index)
+    first = encoder.encode(["virus"])
+    first[:] = 0  # what a caller does with it is its own
+    assert encoder.encode(["virus"]).any()
+    text = service.metrics.text().decode()
+    assert 'ses_cache_total{cache="vectors",result="hit"} 1.0' in text
+    assert 'ses_encoded_texts_total{format="prx"} 1.0' in text
+
+
+@pytest.mark.slow
+def test_an_engine_that_is_away_is_found_again(other, service, tmp_path, monkeypatch):
+    other.index("a", papers(10))
+    assert len(service.search("", "virus", {"mode": "lexical"})) > 0
+    (tmp_path / "indexes").rename(tmp_path / "away")
+    (tmp_path / "indexes").write_text("no folder")
+    with pytest.raises((UnavailableError, NotFoundError)):
+        service.search("a", "lung", {"mode": "lexical"})
+    (tmp_path / "indexes").unlink()
+    (tmp_path / "away").rename(tmp_path / "indexes")
+    monkeypatch.setattr("ses.service.following.AWAY_SECONDS", 0)
+    while True:
+        try:
+            assert len(service.search("a", "lung", {"mode": "lexical"})) > 0
+            break
+        except UnavailableError:
+            time.sleep(0.05)
+
+
+def test_a_service_is_ready_when_the_default_index_was_searched(other, service):
+    with pytest.raises(UnavailableError, match="just started"):
+        service.ready()
+    service.warm()
+    while True:
+        try:
+            service.ready()
+        except NotFoundError:
+            break
+        except UnavailableError:
+            time.sleep(0.01)
+    other.index("a", papers(10))
+    while True:
+        try:
+            assert service.ready() == "a"
+            break
+        except NotFoundError:
+            time.sleep(0.01)
+
+
+def test_the_size_of_a_page_grows_with_its_hits_and_texts(other):
+    other.index("a", papers(40))
+    sizes = [page_bytes(other["a"].search("virus", mode="lexical", size=size)) for size in (1, 10)]
+    assert 6_000 < sizes[0] < sizes[1] < 40 * 20_000
