@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from corpora.errors import NotFoundError, SesError, require
-from search_plugin.request import PageOptions
+from search_plugin.request import DEFAULTS, PageOptions
 from ses.checked import checked_methods
 
 if TYPE_CHECKING:
@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from products.suggestions import Suggestion
     from products.topics import Projection
     from search_plugin.contract.engine import Index
+    from search_plugin.contract.trace import Clock
     from search_plugin.fusion.search_settings import SearchSettings
     from search_plugin.pages.hit import Hit
     from search_plugin.pages.page import Page
+    from search_plugin.ranking.state import SearchState
     from search_plugin.request import Mode
     from search_plugin.understanding.expansion.expand import Synonyms
     from ses.evaluation.result import Evaluation
@@ -105,6 +107,32 @@ class OpenIndex:
         request = make_request(query, tuned=self.tuned, fields=schema.fields, language=schema.language, **given)
         return search(self.index, request, self._encoder)
 
+    def iterate(self, query: str = "", **options: Unpack[PageOptions]) -> Iterator[Hit]:
+        """Yield all hits of a search, any number of them, also while the index is updated.
+
+        No paper comes twice, and none that stays in the index is left out. The ranked ones come first; after them, by
+        id, come the other papers that hold a word of the query.
+
+        Args:
+            query: As of `search`.
+            **options: Options of `search` except `offset`; `size` is the number of papers read at a time, 100 if not
+                given, and `window` the number of ranked ones by leg, 10,000 if not given.
+
+        Yields:
+            The hits, the best first.
+
+        Raises:
+            InputError: If an option can't be used so, or the model is not the index's.
+            UnavailableError: If the engine does not answer, or the model is missing.
+        """
+        from search_plugin import reading
+        from search_plugin.contract.trace import Clock
+
+        clock = Clock()
+        state = reading_of(self, query, {"size": 100, **options}, clock)
+        for page in reading.pages(state, clock):
+            yield from page
+
     def similar(self, paper: str | Paper | Hit, **options: Unpack[PageOptions]) -> Page:
         """Find papers like one in the index, by its vector; no model is needed.
 
@@ -178,7 +206,7 @@ class OpenIndex:
         require(
             topics is None or 1 <= topics <= _TOPICS, f"A map can't have {topics} topics", "give <topics> from 1 to 50"
         )
-        window = max(options.get("window") or 0, (options.get("offset") or 0) + size)
+        window = max(options.get("window") or DEFAULTS["window"], (options.get("offset") or 0) + size)
         asked: PageOptions = {**options, "size": size, "window": window}
         return map_of(self.index, self.search(query, **asked), topics, projection)
 
@@ -407,3 +435,48 @@ class OpenIndex:
             "own fields": tuple(f"{field.name} ({field.kind})" for field in schema.added),
         }
         return titled(index.name, facts)
+
+
+def reading_like(opened: OpenIndex, paper_id: str, options: PageOptions, clock: Clock) -> SearchState:
+    """Return what a reading of all papers like one asks.
+
+    Args:
+        opened: The index.
+        paper_id: Id or another identifier of the paper.
+        options: As of `OpenIndex.similar`.
+        clock: Measures the steps.
+
+    Returns:
+        The search before its first stage.
+    """
+    from search_plugin import reading
+    from search_plugin.request import make_request
+    from search_plugin.search import asked_like
+
+    given, fields = _by_vector(reading.of_all(options)), opened.index.schema.fields
+    return asked_like(opened.index, paper_id, make_request(paper_id, tuned=opened.tuned, fields=fields, **given), clock)
+
+
+def reading_of(
+    opened: OpenIndex, query: str, options: PageOptions, clock: Clock, *, ranked: bool = False
+) -> SearchState:
+    """Return what a reading of all results of a search asks (`search_plugin.reading`).
+
+    Args:
+        opened: The index.
+        query: As of `OpenIndex.search`.
+        options: As of `OpenIndex.iterate`.
+        clock: Measures the steps.
+        ranked: Whether its papers are ranked already.
+
+    Returns:
+        The search before its first stage.
+    """
+    from search_plugin import reading
+    from search_plugin.request import make_request
+    from search_plugin.search import asked
+
+    schema = opened.index.schema
+    given: PageOptions = {"synonyms": opened.synonyms, **reading.of_all(options)}
+    request = make_request(query, tuned=opened.tuned, fields=schema.fields, language=schema.language, **given)
+    return asked(opened.index, request, functools.partial(opened.load, opened.index), clock, ranked=ranked)

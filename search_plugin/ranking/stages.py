@@ -51,9 +51,6 @@ def get_reranker(name: str) -> Reranker:
     return RERANKERS[name]
 
 
-FACET_SIZE = 10
-"""Values of each facet that a page shows."""
-
 Stage = Callable[[SearchState], SearchState]
 """Takes a search one step further; with nothing to do, it returns the state as it was."""
 
@@ -156,7 +153,7 @@ def render(state: SearchState) -> SearchState:
     counting = None
     if fields:
         ranked = [hit.id for hit in state.ranking]
-        counting = Counting(state.plan, ranked, list(dict.fromkeys(fields.values())), FACET_SIZE)
+        counting = Counting(state.plan, ranked, list(dict.fromkeys(fields.values())), request.facet_size)
     read, facets = state.index.fetch([hit.id for hit in page if hit.id not in state.papers], counting)
     if facets:
         counted = facets.counted if state.plan.legs or state.plan.order else "the papers found"
@@ -166,7 +163,7 @@ def render(state: SearchState) -> SearchState:
     language = state.index.schema.language
     hits: list[Hit] = []
     held: dict[str, frozenset[str]] = {}
-    for rank, hit in enumerate(page, request.offset + 1):
+    for rank, hit in enumerate(page, state.before + request.offset + 1):
         paper = papers.get(hit.id)
         if paper is None:  # deleted since the legs ran
             continue
@@ -186,7 +183,7 @@ def render(state: SearchState) -> SearchState:
     return replace(state, papers=papers, hits=tuple(hits), held=held, facets=facets)
 
 
-STAGES: Mapping[str, Stage] = {
+RANKING: Mapping[str, Stage] = {
     "retrieve": retrieve,
     "fuse": fuse,
     "rerank": rerank,
@@ -195,7 +192,11 @@ STAGES: Mapping[str, Stage] = {
     "known": put_named_first,
     "collapse": collapse,
     "sort": sort,
-    "render": render,
-    "warn": warn,
 }
+"""The stages that order the papers found."""
+
+SHOWING: Mapping[str, Stage] = {"render": render, "warn": warn}
+"""The stages that make a page of the papers ordered."""
+
+STAGES: Mapping[str, Stage] = {**RANKING, **SHOWING}
 """Stages by the name under which a page reports their time."""

@@ -28,6 +28,7 @@ from ses.service.negotiation import JSON, AnswerFormat, chosen_format
 if TYPE_CHECKING:
     from search_plugin.contract.schema import Field
     from search_plugin.pages.page import Page
+    from ses.service.cursors import ReadPage
     from ses.service.service import Service
 
 _PAPER = tuple(one.name for one in attributes_of(Paper))
@@ -148,6 +149,30 @@ def page_answer(
     return unless_kept(request, etag_of(request, service.revision(asked.index), chosen.name), answer)
 
 
+def read_answer(request: Request, service: Service, asked: Any, read: ReadPage, *, file: str) -> Response:
+    """Return a page of all results, with the cursor of the next one.
+
+    Args:
+        request: The request.
+        service: The service.
+        asked: Its parameters, of which `cursor` is one.
+        read: The page, and the next cursor.
+        file: Name under which a browser saves it, without its ending.
+
+    Returns:
+        The response.
+    """
+    chosen = _chosen(request, service, asked)
+    headers = {"Server-Timing": server_timing(read.page.milliseconds), "Vary": "Accept", "Cache-Control": "no-store"}
+    if read.next_cursor:
+        headers["Link"] = _link(request, "next", cursor=read.next_cursor)
+    if chosen is not JSON:
+        return _file(read.page.format(chosen.name), chosen, file, headers)
+    content = page_content(read.page, fields=asked.fields, explain=asked.explain)
+    following = {"next_cursor": read.next_cursor} if read.next_cursor else {}
+    return json_response({**content, **following}, headers=headers)
+
+
 def paper_answer(request: Request, service: Service, asked: Any, name: str) -> Response:
     """Return a paper by its id or another identifier, and others that share the identifier; or 304.
 
@@ -222,6 +247,6 @@ def _links(request: Request, page: Page, asked: Any) -> Iterator[str]:
         yield _link(request, "prev", offset=max(0, offset - size), size=min(size, offset))
 
 
-def _link(request: Request, relation: str, **other: int) -> str:
+def _link(request: Request, relation: str, **other: int | str) -> str:
     kept = [(name, value) for name, value in request.query_params.multi_items() if name not in other]
     return f'<?{urlencode([*kept, *other.items()])}>; rel="{relation}"'

@@ -11,6 +11,7 @@ from importlib.metadata import version
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
+from anyio.to_thread import current_default_thread_limiter
 from fastapi import FastAPI
 
 from ses.service.compression import Compression
@@ -30,6 +31,7 @@ ROUTERS = (
     "ses.service.routes.tags:router",
     "ses.service.routes.feeds:router",
     "ses.service.routes.health:router",
+    "ses.service.routes.metrics:router",
     "ses.service.web.search:router",
     "ses.service.web.paper:router",
     "ses.service.web.export:router",
@@ -42,11 +44,13 @@ LAYERS = (
     "ses.service.headers:SecurityHeaders",
     "ses.service.proxies:Proxies",
     "ses.service.logs:RequestLog",
+    "ses.service.metrics:Counted",
     "ses.service.proxies:Hosts",
     "ses.service.headers:other_origins",
     "ses.service.limiting:BodyLimits",
     "ses.service.access:Authentication",
     "ses.service.limiting:RateLimits",
+    "ses.service.admission:Admission",
 )
 """The layers around the routes, from the outermost: each takes the application inside it and the service."""
 
@@ -58,6 +62,8 @@ def make_app(service: Service) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        current_default_thread_limiter().total_tokens = service.settings.concurrency
+        service.warm()
         yield
         service.close()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
 from corpora.errors import ErrorKind, SesError, as_argument, written
+from corpora.outgoing import plain
 from ses.service.methods import allowed
 
 if TYPE_CHECKING:
@@ -64,9 +66,9 @@ def problem(
     Returns:
         The response.
     """
-    content = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": detail}
+    content = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": plain(detail)}
     if hint:
-        content["hint"] = hint
+        content["hint"] = plain(hint)
     if request_id:
         content["request"] = request_id
     retry = {"Retry-After": str(RETRY_SECONDS)} if status == HTTPStatus.SERVICE_UNAVAILABLE else {}
@@ -162,7 +164,7 @@ def sentence_of(error: Mapping[str, Any]) -> str:
 
 def shown_value(value: object) -> str:
     """Return a value of a client for a sentence, cut if it is long."""
-    text = repr(value) if isinstance(value, str) else orjson.dumps(value, default=str).decode()
+    text = repr(value) if isinstance(value, str) else json.dumps(value, default=str)
     return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"
 
 

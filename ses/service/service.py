@@ -1,15 +1,44 @@
-"""What all requests share: the library, and its open indexes."""
+"""What all requests share: the library, its open indexes, and what was found before."""
 
 from __future__ import annotations
 
-from threading import Lock
-from typing import TYPE_CHECKING, Any
+import dataclasses
+from collections.abc import Callable
+from threading import Event, Lock, Thread
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import orjson
+
+from corpora.errors import SesError, UnavailableError
+from ses.service.batching import batched
+from ses.service.cache import Cache
+from ses.service.following import Followed, Held
+from ses.service.metrics import Metrics
+from ses.service.query_vectors import Remembering
 
 if TYPE_CHECKING:
+    import numpy as np
+
+    from encoders.text_encoder import TextEncoder
+    from search_plugin.contract.engine import Index
     from search_plugin.pages.page import Page
     from ses.library import Library
     from ses.opened import OpenIndex
     from ses.service.settings import ServiceSettings
+
+PAGE_SECONDS = 60.0
+"""How long a page is kept. A copy of a cluster's shard may be behind the one that gave the revision."""
+
+_VECTOR_BYTES = 16 << 20
+"""Bytes of remembered vectors: about 10,000 of 384 numbers."""
+
+_HIT_BYTES = 6_000
+"""Bytes of a hit without its texts: the objects of a paper, its authors and its legs."""
+
+_MOST_NAMES = 1_000
+"""Names of indexes that are followed at once."""
+
+R = TypeVar("R")
 
 
 class Service:
@@ -22,33 +51,144 @@ class Service:
 
     def __init__(self, library: Library, settings: ServiceSettings) -> None:
         self.library, self.settings = library, settings
-        self._opened: dict[str, OpenIndex] = {}
-        self._lock = Lock()
+        self.metrics = Metrics()
+        self._followed: dict[str, Followed] = {}
+        self._encoders: dict[str, TextEncoder] = {}
+        self._lock, self._loading = Lock(), Lock()
+        self._pages: Cache[Page] = Cache(
+            settings.page_cache, page_bytes, seconds=PAGE_SECONDS, counted=self.metrics.counts_cache("pages")
+        )
+        self._vectors: Cache[np.ndarray] = Cache(
+            _VECTOR_BYTES, lambda one: 500 + one.nbytes, counted=self.metrics.counts_cache("vectors")
+        )
+        self._warmth: SesError | None = UnavailableError("The service has just started, and loads the model; wait.")
+        self._closed = Event()
 
     def opened(self, name: str = "") -> OpenIndex:
-        """Return an index by its name, the default index if that is empty; `NotFoundError` if there is none."""
-        with self._lock:
-            if name not in self._opened:
-                self._opened[name] = self.library[name] if name else self.library.default()
-            return self._opened[name]
+        """Return an index by its name, the default index if that is empty.
+
+        It is the version that is published, at most `fresh_seconds` late. Raises `NotFoundError` if there is none, and
+        `UnavailableError` if the engine does not answer.
+        """
+        return self._follow(name).current().opened
 
     def revision(self, name: str = "") -> str:
         """Return a text that changes whenever what searches of an index find may have changed."""
-        return str(self.opened(name).index.generation)
+        held = self._follow(name).current()
+        return f"{held.opened.name}-{held.revision}"
+
+    def ask(self, name: str, question: Callable[[OpenIndex], R]) -> R:
+        """Return the answer of an index to a question; if the index was replaced meanwhile, it is asked again.
+
+        Args:
+            name: Name of the index, empty for the default one.
+            question: What to ask; any method that reads.
+
+        Returns:
+            The answer.
+
+        Raises:
+            NotFoundError: If there is no such index.
+            UnavailableError: If the engine does not answer.
+        """
+        return self._ask(name, lambda held: question(held.opened))
 
     def search(self, index: str, query: str, options: dict[str, Any]) -> Page:
         """Search an index; arguments and errors as of `OpenIndex.search`."""
-        return self.opened(index).search(query, **options)
+        return self._page(index, ("search", query, options), lambda opened: opened.search(query, **options))
 
     def similar(self, index: str, paper: str, options: dict[str, Any]) -> Page:
         """Find papers like one in an index; arguments and errors as of `OpenIndex.similar`."""
-        return self.opened(index).similar(paper, **options)
+        return self._page(index, ("similar", paper, options), lambda opened: opened.similar(paper, **options))
 
     def similar_text(self, index: str, text: str, options: dict[str, Any]) -> Page:
         """Find papers like a manuscript; arguments and errors as of `OpenIndex.similar_text`."""
-        return self.opened(index).similar_text(text, **options)
+        return self._page(index, ("similar_text", text, options), lambda opened: opened.similar_text(text, **options))
+
+    def warm(self) -> None:
+        """Open the default index, load its model and search once, in a thread; try again until it works."""
+        Thread(target=self._warm, name="ses-warm", daemon=True).start()
+
+    def ready(self) -> str:
+        """Return the name of the default index, which can be searched at once.
+
+        Raises:
+            NotFoundError: If there is no index yet.
+            UnavailableError: If the model is being loaded, or the engine does not answer.
+        """
+        if self._warmth:
+            raise self._warmth
+        return self.opened().name
 
     def close(self) -> None:
         """Release the library."""
-        self._opened.clear()
+        self._closed.set()
+        self._followed.clear()
+        self._encoders.clear()
         self.library.close()
+
+    def _warm(self) -> None:
+        while not self._closed.is_set():
+            try:
+                # Not through the cache: a reader's first search should be no slower than the next one.
+                self.ask("", lambda opened: opened.search("warm start", mode="hybrid", size=1))
+            except SesError as error:
+                self._warmth = error
+            else:
+                self._warmth = None
+                return
+            self._closed.wait(self.settings.fresh_seconds)
+
+    def _page(self, index: str, asked: tuple[str, str, dict[str, Any]], find: Callable[[OpenIndex], Page]) -> Page:
+        """Return a page that was found before in the same revision, or find it."""
+        key = orjson.dumps(asked, option=orjson.OPT_SORT_KEYS)
+
+        def found(held: Held) -> Page:
+            return self._pages.get((held.opened.name, held.revision, key), lambda: self._timed(find(held.opened)))
+
+        return self._ask(index, found)
+
+    def _timed(self, page: Page) -> Page:
+        self.metrics.observe_stages(page.milliseconds)
+        return page
+
+    def _ask(self, name: str, question: Callable[[Held], R]) -> R:
+        followed = self._follow(name)
+        held = followed.current()
+        try:
+            return question(held)
+        except UnavailableError:
+            # Files of a version that was replaced twice are gone; so is one that was dropped and made again.
+            published = followed.current(now=True)
+            if published is held:
+                raise
+            return question(published)
+
+    def _follow(self, name: str) -> Followed:
+        with self._lock:
+            if name not in self._followed:
+                if len(self._followed) >= _MOST_NAMES:
+                    self._followed.clear()  # names that nobody has, since an engine holds fewer
+                self._followed[name] = Followed(
+                    lambda: self._open(name), self.settings.fresh_seconds, self.metrics.show_index
+                )
+            return self._followed[name]
+
+    def _open(self, name: str) -> OpenIndex:
+        found = self.library[name] if name else self.library.default()
+        return dataclasses.replace(found, open=lambda: found.index, load=lambda index: self._load(found, index))
+
+    def _load(self, found: OpenIndex, index: Index) -> TextEncoder:
+        with self._loading:  # or two threads would load it
+            encoder = found.load(index)
+            fingerprint = encoder.card.fingerprint
+            if fingerprint not in self._encoders:
+                self._encoders[fingerprint] = Remembering(batched(self.metrics.counting(encoder)), self._vectors)
+            return self._encoders[fingerprint]
+
+
+def page_bytes(page: Page) -> int:
+    """Return about how much memory a page takes (bytes); rather too much."""
+    texts = sum(len(hit.paper.title) + len(hit.paper.abstract) + len(hit.paper.references) * 90 for hit in page.hits)
+    facets = sum(map(len, page.facets.counts.values())) if page.facets else 0
+    return _HIT_BYTES * (1 + len(page.hits)) + 4 * texts + 200 * facets

@@ -14,11 +14,27 @@ from corpora.errors import InputError
 from ses.checked import nearest
 from ses.service.keys import Keys
 from ses.service.web.colours import colour
-from ses.setting_kinds import checked_value, choice, existing_file, matching, networks, rate, some_of, switch, whole
+from ses.setting_kinds import (
+    checked_value,
+    choice,
+    existing_file,
+    matching,
+    networks,
+    rate,
+    seconds,
+    some_of,
+    switch,
+    whole,
+)
 from ses.settings import SERVE
 from ses.settings_files import read_settings_files
 
 _PREFIX = "SES_SERVE_"
+
+
+def cores() -> int:
+    """Return how many cores this process may use, which can be fewer than the machine has."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _site(value: Any) -> SiteSettings:
@@ -99,12 +115,26 @@ class ServiceSettings:
     """Requests that a key may send, such as `1200/minute`, to each worker; `off` for any number."""
     rate_per_address: Annotated[tuple[int, int] | None, rate] = (600, 60)
     """Requests that an address without a key may send, such as `600/minute`, to each worker; `off` for any number."""
-    max_body: Annotated[int, whole(1, 1 << 40)] = 8_388_608
+    max_body: Annotated[int, whole(1, 1 << 40)] = 2 << 20
     """Largest body of a request (bytes)."""
     log_addresses: Annotated[str, choice("short", "whole", "off")] = "short"
     """How the log names clients: by network (`short`), by address (`whole`), or not at all (`off`)."""
     log_queries: Annotated[bool, switch] = False
     """Whether the log holds what readers search for."""
+    workers: Annotated[int, whole(1, 256)] = 1
+    """Processes that answer requests."""
+    concurrency: Annotated[int, whole(1, 1_000)] = field(default_factory=lambda: 2 * cores())
+    """Requests that a worker answers at the same time; twice the cores if not given."""
+    waiting: Annotated[int, whole(0, 100_000)] = 200
+    """Requests that may wait in a worker; more are refused with status 503."""
+    request_seconds: Annotated[float, seconds(zero=False)] = 30.0
+    """How long a request may take; then it is answered with status 503."""
+    shutdown_seconds: Annotated[float, seconds(zero=True)] = 20.0
+    """How long requests may still take when the service stops."""
+    fresh_seconds: Annotated[float, seconds(zero=True)] = 1.0
+    """How late the service may see that another program has changed or replaced an index."""
+    page_cache: Annotated[int, whole(0, 1 << 40)] = 64 << 20
+    """Bytes of memory for the pages that were found last, in each worker; 0 to keep none."""
     public_url: str = ""
     """Address of the site for its readers, such as `https://library.example/ses`; that of each request if empty."""
     site: Annotated[SiteSettings, _site] = field(default_factory=SiteSettings)

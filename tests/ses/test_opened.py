@@ -170,3 +170,15 @@ def test_values_of_python_are_written_into_fields(library):
 def test_feeds_by_name(library):
     feed = library.feeds.create("air", index="papers", liked="p00003")
     assert (library.feeds["air"], list(library.feeds)) == (feed, ["air"])
+
+
+def test_all_hits_of_a_search_are_iterated(library):
+    index = library["papers"]
+    found = list(index.iterate("virus lung", mode="lexical", window=3, size=3))
+    best = index.search("virus lung", mode="lexical", size=30)
+    assert [hit.id for hit in found[:3]] == [hit.id for hit in best[:3]]
+    assert {hit.id for hit in found} == {hit.id for hit in best}
+    assert [hit.rank for hit in found] == list(range(1, len(found) + 1))
+    assert [hit.id for hit in index.iterate(sort="title")] == [hit.id for hit in index.search(sort="title", size=30)]
+    with pytest.raises(ses.InputError, match="leave offset out"):
+        next(index.iterate("virus", offset=3))

@@ -15,7 +15,7 @@ from typing import Any
 from search_plugin.engines.cluster.dialect import as_json
 
 _INDEXES = 1_000
-"""Indexes behind one alias that are told apart."""
+"""Most indexes behind one alias whose papers count."""
 
 
 def body(shards: int) -> bytes:

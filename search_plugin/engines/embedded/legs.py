@@ -113,7 +113,7 @@ def listing(snapshot: Snapshot, where: Filter | None, order: Sort, size: int, af
         rows, values = rows[kept], values[kept]
     numbered = ((value, snapshot.id_of(row), row) for value, row in zip(values.tolist(), rows.tolist(), strict=True))
     first = sorted(numbered)[:size]
-    return Listing([id_ for _, id_, _ in first], matches, _position(snapshot, order, *first[-1]) if first else None)
+    return Listing([id_ for _, id_, _ in first], matches, [_position(snapshot, order, *one) for one in first])
 
 
 def _sort_values(snapshot: Snapshot, rows: np.ndarray, order: Sort, after: Position | None) -> tuple[np.ndarray, float]:

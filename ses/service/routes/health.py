@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from http import HTTPStatus
 
+from anyio import CapacityLimiter
+from anyio.to_thread import run_sync
+from fastapi import APIRouter, Request, Response
+
+from corpora.errors import SesError, as_argument, written
 from ses.service.answers import json_response
 from ses.service.parameters import ServiceOf
+from ses.service.problems import problem
 
 router = APIRouter(tags=["operation"])
 
+_READY = "ready_limiter"
+
 
 @router.get("/healthz", summary="Whether the process lives")
-def healthz() -> Response:
-    """Answer without asking the engine."""
+async def healthz() -> Response:
+    """Answer without asking the engine, and without waiting for a thread."""
     return json_response({"status": "ok"})
 
 
 @router.get("/readyz", summary="Whether requests can be answered")
-def readyz(service: ServiceOf) -> Response:
+async def readyz(request: Request, service: ServiceOf) -> Response:
     """Answer 200 if the default index can be searched, and 503 with the reason otherwise."""
-    opened = service.opened()
-    return json_response({"status": "ready", "index": opened.name})
+    # A thread of its own, because searches may keep all others busy.
+    state = request.app.state
+    if not hasattr(state, _READY):
+        setattr(state, _READY, CapacityLimiter(1))
+    try:
+        name = await run_sync(service.ready, limiter=getattr(state, _READY))
+    except SesError as error:
+        return problem(HTTPStatus.SERVICE_UNAVAILABLE, error.message(), hint=written(error.hint, as_argument))
+    return json_response({"status": "ready", "index": name})

@@ -39,7 +39,7 @@ _SHAPES = (
 )
 """Outlines of the marks of topics, as paths about their middle: colours are not all that tells topics apart."""
 
-_LINE, _LETTER = 19, 7.6
+_LINE, _LETTER = 19, 8.6
 """Height of a line of a label, and mean width of its letters."""
 
 _LONGEST_LABEL = 42
@@ -120,7 +120,7 @@ def show_map(request: Request, service: ServiceOf, asked: Annotated[MapParameter
         width=WIDTH,
         height=HEIGHT,
         asked=asked,
-        given=[(name, one) for name, one in _pairs(given) if name not in ("query", "topic", "size", "projection")],
+        given=[(name, one) for name, one in _pairs(given) if name not in ("topic", "size", "topics")],
         as_json=address(given),
         as_search=address(search),
         everything=address({**given, "topic": []}),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.testclient import TestClient
 
 from ses.service.app import LAYERS
+from ses.service.metrics import Metrics
 from ses.service.problems import add_handlers
 from ses.service.settings import ServiceSettings
 
@@ -29,7 +30,7 @@ def layered(app: FastAPI, settings: ServiceSettings, data_dir: Path, **options: 
     Returns:
         The client; faults are answers.
     """
-    service = SimpleNamespace(settings=settings, library=SimpleNamespace(data_dir=data_dir))
+    service = SimpleNamespace(settings=settings, library=SimpleNamespace(data_dir=data_dir), metrics=Metrics())
     for name in reversed(LAYERS):
         app.add_middleware(resolve_name(name), service=service)
     add_handlers(app)

@@ -222,7 +222,7 @@ def test_a_body_of_another_type_is_refused(client):
     [
         ("size=", ""),
         ("query=virus&mode=&sort=&facets=&window=", ""),
-        ("size=3&size=4", "The parameter size is given 2 times; give it once."),
+        ("size=3&size=3", "The parameter size is given several times; give it once."),
         ("size=1.5", "size can't be '1.5'; give a whole number."),
         (f"size={'9' * 5000}", f"size can't be '{'9' * 79}…; give a smaller number."),
         ("title_boost=x", "title_boost can't be 'x'; give a number."),

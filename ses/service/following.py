@@ -1,0 +1,105 @@
+"""An index by its name, as it is published now: by this process or by another one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from threading import Lock
+from typing import TYPE_CHECKING, NamedTuple
+
+from corpora.errors import SesError, UnavailableError
+
+if TYPE_CHECKING:
+    from ses.opened import OpenIndex
+
+AWAY_SECONDS = 2.0
+"""How long a failure of the engine is remembered: requests in this time are answered at once."""
+
+
+class Held(NamedTuple):
+    """An open index, and the revision that it had when it was last looked at."""
+
+    opened: OpenIndex
+    revision: str
+
+
+class Followed:
+    """Holds an index open, and opens it again when another version is published; threads may share it.
+
+    One thread at a time looks. The others wait for it, except while the engine is known to be away: then they get the
+    error at once.
+
+    Args:
+        open_index: Opens the version that is published now.
+        fresh_seconds: How long it is not looked at again.
+        changed: Receives what is held, whenever that is another version or revision.
+        clock: Returns seconds that never go back.
+    """
+
+    def __init__(
+        self,
+        open_index: Callable[[], OpenIndex],
+        fresh_seconds: float,
+        changed: Callable[[Held], object] = lambda _: None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._open, self._fresh, self._changed, self._clock = open_index, fresh_seconds, changed, clock
+        self._last: Held | SesError | None = None
+        self._until = 0.0  # when it is looked at again
+        self._looking: Future[Held] | None = None
+        self._lock = Lock()
+
+    def current(self, *, now: bool = False) -> Held:
+        """Return the index.
+
+        Args:
+            now: Whether to look even if it was looked at a moment ago.
+
+        Returns:
+            The published version, at most `fresh_seconds` late.
+
+        Raises:
+            NotFoundError: If there is no such index.
+            UnavailableError: If the engine does not answer, or did not a moment ago.
+        """
+        with self._lock:
+            last, looking = self._last, self._looking
+            recent = self._clock() < self._until
+            if recent and isinstance(last, Held) and not now:
+                return last
+            if isinstance(last, SesError) and (recent or looking):
+                raise last
+            first = looking is None
+            if looking is None:
+                looking = self._looking = Future()
+        return self._look(looking) if first else looking.result()
+
+    def _look(self, looking: Future[Held]) -> Held:
+        try:
+            found = self._published()
+        except BaseException as error:
+            with self._lock:
+                if isinstance(error, SesError):
+                    # What is missing may be made at any moment; an engine that is away costs time at each look.
+                    away = isinstance(error, UnavailableError)
+                    self._last, self._until = error, self._clock() + (AWAY_SECONDS if away else self._fresh)
+                self._looking = None
+            looking.set_exception(error)
+            raise
+        with self._lock:
+            last, self._last, self._until = self._last, found, self._clock() + self._fresh
+            self._looking = None
+        looking.set_result(found)
+        if found is not last:
+            self._changed(found)
+        return found
+
+    def _published(self) -> Held:
+        opened = self._open()
+        found, held = Held(opened, opened.index.revision()), self._last
+        return held if isinstance(held, Held) and _facts(held) == _facts(found) else found
+
+
+def _facts(held: Held) -> object:
+    return held.opened.name, held.revision, held.opened.index.schema
