@@ -121,6 +121,8 @@ class ServiceSettings:
     """How the log names clients: by network (`short`), by address (`whole`), or not at all (`off`)."""
     log_queries: Annotated[bool, switch] = False
     """Whether the log holds what readers search for."""
+    telemetry: Annotated[bool, switch] = False
+    """Whether traces are sent by OpenTelemetry; the variables `OTEL_*` say where. Needs the extra telemetry."""
     workers: Annotated[int, whole(1, 256)] = 1
     """Processes that answer requests."""
     concurrency: Annotated[int, whole(1, 1_000)] = field(default_factory=lambda: 2 * cores())
