@@ -88,7 +88,7 @@ LANES = {
         _installed("importlinter", "ipykernel", "jedi", "mutmut", "nbclient", "zensical"), "pip install 'ses[dev]'"
     ),
     "serve": Lane(
-        _installed("babel", "fastapi", "httpx", "jinja2", "limits", "prometheus_client", "uvicorn"),
+        _installed("babel", "fastapi", "httpx", "jinja2", "prometheus_client", "uvicorn"),
         "pip install 'ses[serve,client]'",
     ),
     "tensorboard": Lane(_installed("torch", "tensorboard"), "pip install 'ses[train,tensorboard]'"),

@@ -55,6 +55,7 @@ LAYERS = (
     "ses.service.headers:SecurityHeaders",
     "ses.service.proxies:Proxies",
     "ses.service.logs:RequestLog",
+    "ses.service.tracing:traced",
     "ses.service.metrics:Counted",
     "ses.service.proxies:Hosts",
     "ses.service.headers:other_origins",

@@ -186,7 +186,19 @@ class BodyLimits:
                 raise self._too_large()
             return message
 
-        await self.app(scope, receive_some, send)
+        begun = False
+
+        async def send_noted(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self.app(scope, receive_some, send_noted)
+        except HTTPException as error:  # of a body that a layer has read
+            if begun:
+                raise
+            await problem(error.status_code, error.detail, headers=error.headers)(scope, receive, send)
 
     def _too_large(self) -> HTTPException:
         sentence = f"The body is larger than {self._most:,} bytes; send less at once."

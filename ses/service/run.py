@@ -10,17 +10,28 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from corpora.errors import NotFoundError, SesError
+from ses.service.connections import GuardedProtocol
 from ses.service.listening import address_of, listen
+from ses.service.logs import CONFIGURATION
 from ses.service.workers import left_threads, supervise
 
 if TYPE_CHECKING:
     from ses.library import Library
     from ses.service.settings import ServiceSettings
+
+OPTIONS: Mapping[str, Any] = {
+    "http": GuardedProtocol,
+    "log_config": CONFIGURATION,
+    "access_log": False,  # `RequestLog` writes it
+    "proxy_headers": False,  # `Proxies` reads them
+    "server_header": False,
+}
+"""What uvicorn leaves to the layers of ses."""
 
 Announce = Callable[[str, SesError | None], None]
 
@@ -63,8 +74,6 @@ def _serve(library: Library, settings: ServiceSettings, listening: socket.socket
     import uvicorn
 
     from ses.service.app import make_app
-    from ses.service.connections import GuardedProtocol
-    from ses.service.logs import CONFIGURATION
     from ses.service.service import Service
 
     address = address_of(listening, settings.root_path)
@@ -73,12 +82,7 @@ def _serve(library: Library, settings: ServiceSettings, listening: socket.socket
         make_app(Service(library, settings, functools.partial(announce, address))),
         root_path=settings.root_path,
         timeout_graceful_shutdown=math.ceil(settings.shutdown_seconds),
-        # The rest is for the layers of ses: the access log, what proxies say, and the name of the server.
-        http=GuardedProtocol,
-        log_config=CONFIGURATION,
-        access_log=False,
-        proxy_headers=False,
-        server_header=False,
+        **OPTIONS,
     )
     with _signals_end_the_server():
         uvicorn.Server(config).run([listening])

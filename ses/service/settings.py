@@ -129,12 +129,14 @@ class ServiceSettings:
     """Requests that a key may send, such as `1200/minute`, to each worker; `off` for any number."""
     rate_per_address: Annotated[tuple[int, int] | None, rate] = (600, 60)
     """Requests that an address without a key may send, such as `600/minute`, to each worker; `off` for any number."""
-    max_body: Annotated[int, whole(1, 1 << 40)] = 8_388_608
+    max_body: Annotated[int, whole(1, 1 << 40)] = 2 << 20
     """Largest body of a request (bytes)."""
     log_addresses: Annotated[str, choice("short", "whole", "off")] = "short"
     """How the log names clients: by network (`short`), by address (`whole`), or not at all (`off`)."""
     log_queries: Annotated[bool, switch] = False
     """Whether the log holds what readers search for."""
+    telemetry: Annotated[bool, switch] = False
+    """Whether traces are sent by OpenTelemetry; the variables `OTEL_*` say where. Needs the extra telemetry."""
     public_url: str = ""
     """Address of the site for its readers, such as `https://library.example/ses`; that of each request if empty."""
     site: Annotated[SiteSettings, _site] = field(default_factory=SiteSettings)

@@ -5,7 +5,7 @@ from urllib.parse import unquote
 import pytest
 from lxml import etree, html
 
-from tests.ses.service.web.conftest import HARM, HOSTILE
+from tests.ses.service.web.papers.conftest import HARM, HOSTILE
 
 pytestmark = pytest.mark.serve
 

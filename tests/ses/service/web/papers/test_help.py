@@ -6,7 +6,7 @@ from lxml import html
 from search_plugin.contract.schema import PAPER_FIELDS
 from search_plugin.filters.parse import parse_filter
 from ses.service.web.help import OPERATORS
-from tests.ses.service.web.conftest import HARM
+from tests.ses.service.web.papers.conftest import HARM
 
 pytestmark = pytest.mark.serve
 
