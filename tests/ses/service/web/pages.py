@@ -8,5 +8,12 @@ PAGES = {
     "hostile": "/?query=%3Cscript%3Ealert(1)%3C/script%3E+masks&mode=lexical",
     "nothing": "/?query=xyzzy&mode=lexical&only=venue:%3Ci%3E",
     "wrong filter": "/?query=virus&filter=yaer=2000",
+    "map": "/map?query=virus&size=40",
+    "feeds": "/feeds",
+    "feed to build": "/feeds/new?query=virus&id=p00001&not=p00002&title=Mine",
+    "help": "/help",
+    "tags": "/tags",
+    "saved": "/saved",
+    "history": "/history",
     "unknown index": "/?query=virus&index=zz",
 }

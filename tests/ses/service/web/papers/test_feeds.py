@@ -14,6 +14,22 @@ HERE = {"Origin": "https://library.example"}
 SITE = "https://library.example/ses"
 
 
+@pytest.fixture(scope="module")
+def writer(library):
+    """A client of a service on which everybody may write."""
+    from starlette.testclient import TestClient
+
+    from ses.library import Library
+    from ses.service.app import make_app
+    from ses.service.service import Service
+    from ses.service.settings import ServiceSettings
+
+    settings = ServiceSettings(public_url=SITE, anonymous=("search", "write"))
+    app = make_app(Service(Library(library._settings), settings))
+    with TestClient(app, raise_server_exceptions=False, follow_redirects=False) as opened:
+        yield opened
+
+
 def page_of(reply):
     assert reply.status_code == 200, reply.text
     return html.fromstring(reply.text)
@@ -74,21 +90,21 @@ def test_readers_who_ask_again_get_the_same_feed(client):
     assert values["entries"][0]["near"][0]["id"] == "p00001"
 
 
-def test_a_feed_is_saved_shown_and_deleted(client, library):
+def test_a_feed_is_saved_shown_and_deleted(writer, library):
     form = {"name": "air", "id": ["p00001", "p00002"], "not": ["p00003"], "title": "Air", "filter": "year>=2000"}
-    saved = client.post("/feeds", data=form, headers=HERE)
+    saved = writer.post("/feeds", data=form, headers=HERE)
     assert (saved.status_code, saved.headers["location"]) == (303, "/feeds/air")
     feed = library.feeds["air"]
     assert (feed.liked, feed.disliked, feed.title) == (("p00001", "p00002"), ("p00003",), "Air")
-    page = page_of(client.get("/feeds/air"))
+    page = page_of(writer.get("/feeds/air"))
     assert ids_of(page, "entries") == [entry.paper.id for entry in library.feeds.show("air")]
     assert "/v1/feeds/air.atom" in page.xpath("//a/@href")
-    assert [one["name"] for one in client.get("/feeds.json").json()["feeds"]] == ["air"]
-    assert client.get("/feeds/air.json").json()["liked"] == ["p00001", "p00002"]
-    assert "/feeds/air" in page_of(client.get("/feeds")).xpath("//a/@href")
-    assert client.post("/feeds/air/delete", headers=HERE).status_code == 303
+    assert [one["name"] for one in writer.get("/feeds.json").json()["feeds"]] == ["air"]
+    assert writer.get("/feeds/air.json").json()["liked"] == ["p00001", "p00002"]
+    assert "/feeds/air" in page_of(writer.get("/feeds")).xpath("//a/@href")
+    assert writer.post("/feeds/air/delete", headers=HERE).status_code == 303
     assert "air" not in library.feeds.names()
-    assert client.get("/feeds/air").status_code == 404
+    assert writer.get("/feeds/air").status_code == 404
 
 
 @pytest.mark.parametrize(
@@ -104,17 +120,17 @@ def test_a_feed_is_saved_shown_and_deleted(client, library):
         {"Sec-Fetch-Site": "none"},
     ],
 )
-def test_forms_of_other_sites_change_nothing(client, library, headers):
+def test_forms_of_other_sites_change_nothing(writer, library, headers):
     for place in ("/feeds", "/feeds/air/delete"):
-        reply = client.post(place, data={"name": "air", "id": ["p00001"]}, headers=headers)
+        reply = writer.post(place, data={"name": "air", "id": ["p00001"]}, headers=headers)
         assert reply.status_code == 403
         assert "not sent by a page of this site" in reply.json()["detail"]
     assert "air" not in library.feeds.names()
 
 
-def test_fetch_metadata_of_this_site_is_enough(client, library):
+def test_fetch_metadata_of_this_site_is_enough(writer, library):
     data = {"name": "same", "id": ["p00001"]}
-    assert client.post("/feeds", data=data, headers={"Sec-Fetch-Site": "same-origin"}).status_code == 303
+    assert writer.post("/feeds", data=data, headers={"Sec-Fetch-Site": "same-origin"}).status_code == 303
     library.feeds.delete("same")
 
 
@@ -144,17 +160,25 @@ def test_a_wrong_request_is_a_problem(client, place, asked, status, detail):
         ({"name": "x", "id": "zz"}, "zz"),
     ],
 )
-def test_a_wrong_form_is_refused(client, library, form, detail):
-    reply = client.post("/feeds", data=form, headers=HERE)
+def test_a_wrong_form_is_refused(writer, library, form, detail):
+    reply = writer.post("/feeds", data=form, headers=HERE)
     assert reply.status_code in (400, 404)
     assert detail in reply.json()["detail"]
     assert not library.feeds.names()
 
 
-def test_a_form_of_another_type_is_refused(client):
-    reply = client.post("/feeds", json={"name": "x"}, headers=HERE)
+def test_a_form_of_another_type_is_refused(writer):
+    reply = writer.post("/feeds", json={"name": "x"}, headers=HERE)
     assert reply.status_code == 400
     assert "takes a form only" in reply.json()["detail"]
+
+
+def test_who_may_not_write_saves_nothing_and_sees_no_form(client, writer, library):
+    assert client.post("/feeds", data={"name": "air", "id": "p00001"}, headers=HERE).status_code == 401
+    assert client.post("/feeds/air/delete", headers=HERE).status_code == 401
+    assert not library.feeds.names()
+    forms = [page_of(one.get("/feeds/new?id=p00001")).xpath("//form[@method='post']") for one in (client, writer)]
+    assert [len(one) for one in forms] == [0, 1]
 
 
 def test_a_filter_that_cannot_be_read_keeps_the_papers(client):

@@ -1,0 +1,101 @@
+"""The map, feeds, saved searches and history in a browser."""
+
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from tests.ses.service.web.test_browser import browser, visit
+
+__all__ = ["browser", "visit"]
+
+pytestmark = [pytest.mark.serve, pytest.mark.browser, pytest.mark.slow]
+
+
+def test_the_map_is_zoomed_and_walked_by_keys(visit):
+    page = visit("/map?query=virus&size=30")
+    drawing = page.locator(".map-drawing")
+    whole = drawing.get_attribute("viewBox")
+    drawing.focus()
+    for key in ("+", "+", "+"):
+        page.keyboard.press(key)
+    page.wait_for_function("Number(document.querySelector('.map-drawing').dataset.zoom) > 2.5")
+    assert page.locator("[data-titles] text").count() > 0
+    before = drawing.get_attribute("viewBox")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function(f"document.querySelector('.map-drawing').getAttribute('viewBox') !== '{before}'")
+    page.keyboard.press("0")
+    page.wait_for_function(f"document.querySelector('.map-drawing').getAttribute('viewBox') === '{whole}'")
+    page.keyboard.press("Tab")
+    first = page.evaluate("document.activeElement.getAttribute('href')")
+    assert page.locator(".map-card strong").text_content() == page.locator("tbody a").first.text_content()
+    moved = []
+    for key in ("ArrowRight", "ArrowLeft", "ArrowUp", "ArrowDown"):
+        page.keyboard.press(key)
+        moved.append(page.evaluate("document.activeElement.getAttribute('href')"))
+    assert set(moved) - {first}
+    assert page.locator(".map-point[tabindex='0']").count() == 1
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.activeElement.classList.contains('map-drawing')")
+
+
+def test_a_topic_is_chosen_without_a_new_page(visit):
+    page = visit("/map?query=virus&size=30")
+    page.evaluate("window.same = true")
+    page.locator(".map-legend a[data-topic='2']").click()
+    rows = page.locator("tbody tr:visible")
+    assert rows.count() == int(page.locator(".map-count").nth(1).text_content())
+    assert page.locator(".map-point:not(.map-dim)").count() == rows.count()
+    assert parse_qs(urlsplit(page.url).query)["topic"] == ["2"]
+    assert page.evaluate("window.same")
+    page.locator("[data-topic='all']").click()
+    assert page.locator("tbody tr:visible").count() == 30
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_feed_is_built(visit, scripts):
+    page = visit("/feeds/new", java_script_enabled=scripts)
+    page.fill("#feed-query", "virus")
+    page.press("#feed-query", "Enter")
+    page.click("[data-found] li:nth-child(1) >> text=More like this")
+    page.click("[data-found] li:nth-child(2) >> text=Less like this")
+    assert page.locator("[data-liked] li").count() == 1
+    assert page.locator("[data-disliked] li").count() == 1
+    assert page.locator("[data-entries] li").count() == 10
+    asked = parse_qs(urlsplit(page.input_value("#feed-atom")).query)
+    assert len(asked["id"]) == len(asked["not"]) == 1
+
+
+def test_the_history_is_kept_cleared_and_switched_off(visit, address):
+    page = visit("/?query=virus")
+    page.goto(f"{address}/?query=lung&only=venue:Nature")
+    page.goto(f"{address}/history")
+    links = page.locator("[data-kept] a")
+    assert links.all_text_contents() == ["lung · venue:Nature", "virus"]
+    assert links.nth(1).get_attribute("href") == "/?query=virus"
+    page.click("[data-clear-history]")
+    assert links.count() == 0
+    page.uncheck("[data-on]")
+    page.goto(f"{address}/?query=virus")
+    page.goto(f"{address}/history")
+    assert links.count() == 0
+    assert not page.is_checked("[data-on]")
+    assert page.context.cookies() == []
+
+
+def test_saved_searches_are_renamed_followed_and_deleted(visit, address):
+    page = visit("/saved")
+    search = "?query=virus&only=venue%3Aa%22b&year_from=2000"
+    page.evaluate("(search) => localStorage.setItem('ses::saved', JSON.stringify([{name: '<b>', search}]))", search)
+    page.reload()
+    assert page.locator("[data-open]").text_content() == "<b>"
+    feed = urlsplit(page.locator("[data-follow]").get_attribute("href"))
+    assert feed.path == "/search.atom"
+    assert parse_qs(feed.query) == {"query": ["virus"], "filter": ['venue in ("a\\"b")', "year >= 2000"]}
+    assert page.request.get(f"{address}{feed.path}?{feed.query}").status == 200
+    page.fill("[data-name]", "Mine")
+    page.keyboard.press("Tab")
+    page.reload()
+    assert page.locator("[data-open]").text_content() == "Mine"
+    page.click("[data-delete]")
+    page.reload()
+    assert page.locator("[data-kept] li").count() == 0
