@@ -47,7 +47,7 @@ _NEAR = 10
 _CITING = 20
 
 
-class PaperParameters(Parameters):
+class PaperPageParameters(Parameters):
     """The parameters of the page of a paper."""
 
     lang: str = Field("", description="Language of the page; the one that the browser prefers if empty.")
@@ -136,7 +136,7 @@ def _forecasts(paper: Paper, names: list[str]) -> list[ShownForecast]:
 
 
 @router.get("/papers/{name:path}")
-def paper(request: Request, service: ServiceOf, name: str, asked: Annotated[PaperParameters, Query()]) -> Response:
+def paper(request: Request, service: ServiceOf, name: str, asked: Annotated[PaperPageParameters, Query()]) -> Response:
     """Show a paper by any of its identifiers; an ending such as `.json` or `.bib` chooses another form."""
     opened = service.opened(asked.index)
     name, form, found = _find(opened, name)

@@ -102,7 +102,9 @@ def test_nothing_of_a_corpus_runs(tab, place):
     assert tab.evaluate("window.taken") is None
     assert tab.wrong == []
     assert tab.locator("img[src='x'], [onerror], iframe, object, embed").count() == 0
-    hrefs = tab.eval_on_selector_all("a[href]", "all => all.map(one => one.protocol)")
+    hrefs = tab.eval_on_selector_all(
+        "a[href]", "all => all.map(one => new URL(one.getAttribute('href'), location).protocol)"
+    )
     assert set(hrefs) <= {"http:", "https:"}
     for script in tab.eval_on_selector_all("script:not([src])", "all => all.map(one => one.textContent)"):
         json.loads(script)
@@ -139,6 +141,20 @@ def test_a_selection_survives_paging_and_is_exported_in_its_order(tab):
     tab.get_by_role("button", name="Clear the selection").click()
     assert not boxes.nth(0).is_checked()
     assert tab.locator("[data-picked]").text_content() == ""
+    assert tab.wrong == []
+
+
+def test_hits_are_selected_and_exported_too(tab):
+    tab.goto("/?query=virus&mode=lexical&size=5")
+    tab.locator("[data-pick]").nth(1).check()
+    assert tab.locator("[data-picked]").text_content() == "1 selected"
+    wanted = tab.locator("[data-pick]").nth(1).get_attribute("value")
+    tab.locator("#export-format").select_option("jsonl")
+    with tab.expect_download() as download:
+        tab.get_by_role("button", name="Export", exact=True).click()
+    assert json.loads(download.value.path().read_text(encoding="utf-8"))["id"] == wanted
+    atom = tab.locator("link[type='application/atom+xml']").get_attribute("href")
+    assert tab.request.get(atom).text().count("<entry>") == 5
     assert tab.wrong == []
 
 
