@@ -1,5 +1,6 @@
 """Answers over HTTP: formats, what a hit holds, validators, links, methods, problems."""
 
+import asyncio
 import csv
 import gzip
 import io
@@ -7,6 +8,8 @@ import json
 from xml.etree import ElementTree
 
 import pytest
+
+from ses.service.methods import EveryMethod
 
 pytestmark = pytest.mark.serve
 
@@ -66,6 +69,27 @@ def test_json_is_sent_unless_the_client_wants_none(client, accept, status):
         assert reply.headers["content-type"] == "application/json"
 
 
+def test_the_most_specific_part_of_accept_counts(client):
+    accepted = "*/*;q=0.5, application/*;q=0.9, application/json;q=0, text/csv;q=0.7"
+    assert get(client, "/v1/search", accepted, size=1).headers["content-type"] == "application/jsonl"
+
+
+def test_head_sends_no_body(client):
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    async def layer_below(scope, receive, send):
+        assert scope["method"] == "GET"
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"4")]})
+        await send({"type": "http.response.body", "body": b"text"})
+
+    asyncio.run(EveryMethod(layer_below)({"type": "http", "method": "HEAD"}, None, send))
+    assert sent[0]["headers"] == [(b"content-length", b"4")]
+    assert sent[1]["body"] == b""
+
+
 def test_a_hit_holds_what_was_chosen(client, library):
     asked = {"query": "virus", "mode": "lexical", "size": 2}
     page = library["papers"].search(**asked)
@@ -119,7 +143,6 @@ def test_a_client_that_has_the_answer_gets_304(client):
 
 
 def test_links_lead_through_all_hits_and_back(client, library):
-    asked = {"filter": "year>=2000", "size": 7, "fields": "id"}
     expected = [hit.id for hit in library["papers"].search(filter="year>=2000", size=100)]
     found, place, back = [], "/v1/search?filter=year%3E%3D2000&size=7&fields=id", []
     while place:
@@ -132,10 +155,10 @@ def test_links_lead_through_all_hits_and_back(client, library):
     assert back[0] is None
     second = client.get(f"/v1/search{back[1]}").json()["hits"]
     assert [hit["paper"]["id"] for hit in second] == expected[:7]
+    assert "link" not in get(client, "/v1/search", filter="year>=2000", size=len(expected)).headers
     # The window of a search ends it, also where its last page is shorter.
     last = get(client, "/v1/search", query="virus", mode="vector", window=10, size=6).links["next"]["url"]
     assert len(client.get(f"/v1/search{last}").json()["hits"]) == 4
-    assert asked["size"] == 7
 
 
 def test_every_method_is_answered(client):
