@@ -111,6 +111,10 @@ LANES = {
         lambda: chromium() is not None and find_spec("playwright") is not None,
         "install Chromium (apt-get install chromium), or set SES_TEST_CHROMIUM to where it is",
     ),
+    "zotero": Lane(
+        lambda: bool(os.environ.get("SES_TEST_ZOTERO")) and shutil.which("node") is not None,
+        "install node, and set SES_TEST_ZOTERO to a folder of Zotero's translation-server with its modules",
+    ),
     **{name: Lane(_given(variable), f"set {variable} to the server's URL") for name, variable in SERVERS.items()},
     **{
         name: Lane(_given(variable, *SECRETS), f"set {variable} to the server's URL, and {', '.join(SECRETS)}")

@@ -35,6 +35,9 @@ ROUTERS = (
     "ses.service.web.search:router",
     "ses.service.web.paper:router",
     "ses.service.web.export:router",
+    "ses.service.web.unapi:router",
+    "ses.service.web.discovery:router",
+    "ses.service.web.similar:router",
     "ses.service.web.map:router",
     "ses.service.web.static_files:router",
 )

@@ -18,6 +18,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from corpora.errors import SesError
 from encoders.models.formats import Format
 from encoders.text_encoder import EncodingProgress, TextEncoder, ignore
+from ses.service.metrics_folder import FOLDER
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
     from encoders.models.card import ModelCard
     from ses.service.following import Held
     from ses.service.service import Service
-
-FOLDER = "PROMETHEUS_MULTIPROC_DIR"
-"""Variable of the environment with the folder of several workers; read when prometheus-client is imported."""
 
 _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS")
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)

@@ -1,12 +1,23 @@
-"""Run the service under uvicorn."""
+"""Run the service under uvicorn, in one process or in several."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import copy
+import logging
+import math
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from corpora.errors import NotFoundError, SesError
 from ses.service.connections import GuardedProtocol
+from ses.service.listening import address_of, listen
 from ses.service.logs import CONFIGURATION
+from ses.service.workers import left_threads, supervise
 
 if TYPE_CHECKING:
     from ses.library import Library
@@ -20,21 +31,81 @@ OPTIONS: Mapping[str, Any] = {
     "proxy_headers": False,  # `Proxies` reads them
     "server_header": False,
 }
-"""What uvicorn leaves to the layers of ses."""
+"""What uvicorn leaves to ses: connections, the log, what proxies say, and the name of the server."""
 
 
-def run(library: Library, settings: ServiceSettings) -> None:
-    """Serve a library until the process is asked to stop."""
+def run(library: Library, settings: ServiceSettings, announce: Callable[[str], None]) -> None:
+    """Serve a library until the process is asked to stop, by SIGTERM or Ctrl-C.
+
+    Args:
+        library: The library; several workers open it again.
+        settings: Settings of the service.
+        announce: Receives a sentence that says where the page is, when it can be searched, or why not yet.
+
+    Raises:
+        InputError: If there is no such address, or the default index does not exist.
+        UnavailableError: If another program uses the port, or the engine does not answer.
+    """
+    _check_default(library)
+    with listen(settings) as listening:
+        if settings.workers == 1:
+            _serve(library, settings, listening, announce)
+            return
+
+        def work(number: int) -> None:
+            # A connection to a cluster can't be shared by two processes: a copy connects by itself.
+            _serve(copy.copy(library), settings, listening, _nothing if number else announce)
+
+        supervise(work, settings.workers, settings.shutdown_seconds)
+
+
+def _check_default(library: Library) -> None:
+    """Raise `InputError` if there are indexes, but not the default one; the first one may be made at any time."""
+    try:
+        library.default()
+    except NotFoundError:
+        if library.indexes():
+            raise
+
+
+def _serve(
+    library: Library, settings: ServiceSettings, listening: socket.socket, announce: Callable[[str], None]
+) -> None:
     import uvicorn
 
     from ses.service.app import make_app
     from ses.service.service import Service
 
-    app = make_app(Service(library, settings))
-    uvicorn.run(
-        app,
-        host=settings.host,
-        port=settings.port,
+    address = address_of(listening, settings.root_path)
+
+    def say(error: SesError | None) -> None:
+        announce(f"{error}\nThe page is at {address} and waits for it." if error else f"The page is at {address}")
+
+    config = uvicorn.Config(
+        make_app(Service(library, settings, say)),
         root_path=settings.root_path,
+        timeout_graceful_shutdown=math.ceil(settings.shutdown_seconds),
         **OPTIONS,
     )
+    with _signals_end_the_server():
+        uvicorn.Server(config).run([listening])
+    if left_threads():
+        logging.getLogger("ses.service").warning("Requests that took too long were cut off.")
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        os._exit(0)  # Python would wait for the threads
+
+
+@contextmanager
+def _signals_end_the_server() -> Iterator[None]:
+    """Let signals end the server only: uvicorn sends them once more when it has stopped, to whoever had them before."""
+    before = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _nothing(_: str) -> None:
+    """Say nothing."""

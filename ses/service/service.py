@@ -7,8 +7,6 @@ from collections.abc import Callable
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import orjson
-
 from corpora.errors import SesError, UnavailableError
 from ses.service.batching import batched
 from ses.service.cache import Cache
@@ -41,16 +39,26 @@ _MOST_NAMES = 1_000
 R = TypeVar("R")
 
 
+class _WarmingError(UnavailableError):
+    """The service has just started."""
+
+
 class Service:
     """Answers requests over the indexes of a library; threads may share it.
 
     Args:
         library: The library.
         settings: Settings of the service.
+        warmed: Receives None when the default index can be searched at once, and before that, once, why not.
     """
 
-    def __init__(self, library: Library, settings: ServiceSettings) -> None:
-        self.library, self.settings = library, settings
+    def __init__(
+        self,
+        library: Library,
+        settings: ServiceSettings,
+        warmed: Callable[[SesError | None], object] = lambda _: None,
+    ) -> None:
+        self.library, self.settings, self._warmed = library, settings, warmed
         self.metrics = Metrics()
         self._followed: dict[str, Followed] = {}
         self._encoders: dict[str, TextEncoder] = {}
@@ -61,7 +69,7 @@ class Service:
         self._vectors: Cache[np.ndarray] = Cache(
             _VECTOR_BYTES, lambda one: 500 + one.nbytes, counted=self.metrics.counts_cache("vectors")
         )
-        self._warmth: SesError | None = UnavailableError("The service has just started, and loads the model; wait.")
+        self._warmth: SesError | None = _WarmingError("The service has just started, and loads the model; wait.")
         self._closed = Event()
 
     def opened(self, name: str = "") -> OpenIndex:
@@ -133,15 +141,18 @@ class Service:
                 # Not through the cache: a reader's first search should be no slower than the next one.
                 self.ask("", lambda opened: opened.search("warm start", mode="hybrid", size=1))
             except SesError as error:
+                if type(self._warmth) is not type(error):
+                    self._warmed(error)
                 self._warmth = error
             else:
                 self._warmth = None
+                self._warmed(None)
                 return
             self._closed.wait(self.settings.fresh_seconds)
 
     def _page(self, index: str, asked: tuple[str, str, dict[str, Any]], find: Callable[[OpenIndex], Page]) -> Page:
         """Return a page that was found before in the same revision, or find it."""
-        key = orjson.dumps(asked, option=orjson.OPT_SORT_KEYS)
+        key = repr((*asked[:2], sorted(asked[2].items())))
 
         def found(held: Held) -> Page:
             return self._pages.get((held.opened.name, held.revision, key), lambda: self._timed(find(held.opened)))

@@ -103,6 +103,20 @@ class ServiceSettings:
     """Port to listen on; 0 for any that is free."""
     root_path: str = ""
     """Path under which a proxy serves ses, such as `/ses`."""
+    workers: Annotated[int, whole(1, 256)] = 1
+    """Processes that answer requests."""
+    concurrency: Annotated[int, whole(1, 1_000)] = field(default_factory=lambda: 2 * cores())
+    """Requests that a worker answers at the same time; twice the cores if not given."""
+    waiting: Annotated[int, whole(0, 100_000)] = 200
+    """Requests that may wait in a worker; more are refused with status 503."""
+    request_seconds: Annotated[float, seconds(zero=False)] = 30.0
+    """How long a request may take; then it is answered with status 503."""
+    shutdown_seconds: Annotated[float, seconds(zero=True)] = 20.0
+    """How long requests may still take when the service stops."""
+    fresh_seconds: Annotated[float, seconds(zero=True)] = 1.0
+    """How late the service may see that another program has changed or replaced an index."""
+    page_cache: Annotated[int, whole(0, 1 << 40)] = 64 << 20
+    """Bytes of memory for the pages that were found last, in each worker; 0 to keep none."""
     anonymous: Annotated[tuple[str, ...], some_of("search", "encode")] = ("search", "encode")
     """What clients without a key may do: `search`, `encode`, both, or nothing."""
     hosts: Annotated[tuple[str, ...], matching(r"(\*\.)?[a-z0-9._-]+|\[[0-9a-f:.]+\]", "library.example")] = ()
@@ -123,20 +137,6 @@ class ServiceSettings:
     """Whether the log holds what readers search for."""
     telemetry: Annotated[bool, switch] = False
     """Whether traces are sent by OpenTelemetry; the variables `OTEL_*` say where. Needs the extra telemetry."""
-    workers: Annotated[int, whole(1, 256)] = 1
-    """Processes that answer requests."""
-    concurrency: Annotated[int, whole(1, 1_000)] = field(default_factory=lambda: 2 * cores())
-    """Requests that a worker answers at the same time; twice the cores if not given."""
-    waiting: Annotated[int, whole(0, 100_000)] = 200
-    """Requests that may wait in a worker; more are refused with status 503."""
-    request_seconds: Annotated[float, seconds(zero=False)] = 30.0
-    """How long a request may take; then it is answered with status 503."""
-    shutdown_seconds: Annotated[float, seconds(zero=True)] = 20.0
-    """How long requests may still take when the service stops."""
-    fresh_seconds: Annotated[float, seconds(zero=True)] = 1.0
-    """How late the service may see that another program has changed or replaced an index."""
-    page_cache: Annotated[int, whole(0, 1 << 40)] = 64 << 20
-    """Bytes of memory for the pages that were found last, in each worker; 0 to keep none."""
     public_url: str = ""
     """Address of the site for its readers, such as `https://library.example/ses`; that of each request if empty."""
     site: Annotated[SiteSettings, _site] = field(default_factory=SiteSettings)

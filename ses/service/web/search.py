@@ -79,12 +79,16 @@ class Facet:
 
 @dataclass(frozen=True, slots=True)
 class Paging:
-    """Where a page is among all: its first and last hit, the numbers of pages, and the addresses of its neighbours."""
+    """Where a page is among all: its first and last hit, the numbers of pages, and the addresses of its neighbours.
+
+    `reachable` is how many hits there are on all pages together.
+    """
 
     first: int
     last: int
     number: int
     count: int
+    reachable: int
     previous: Address | None
     next: Address | None
 
@@ -134,6 +138,7 @@ def _results(
         counts[name] = alone.facets.counts[name] if alone.facets else ()
     return {
         "page": page,
+        "matches": max(page.candidates, page.facets.matches if page.facets else 0),
         "facets": [
             facet
             for name in fields
@@ -212,7 +217,7 @@ def _paging(page: Page, size: int, offset: int, here: Address) -> Paging:
     before = here.having(offset=max(0, offset - size) or "") if offset else None
     after = here.having(offset=offset + size) if offset + size < reachable else None
     count = max(1, -(-reachable // size))
-    return Paging(offset + 1, offset + len(page), offset // size + 1, count, before, after)
+    return Paging(offset + 1, offset + len(page), offset // size + 1, count, reachable, before, after)
 
 
 def _is_full(page: Page) -> bool:

@@ -14,10 +14,13 @@ from ses.terminal.results import say, tell
 @click.group(invoke_without_command=True)
 @click.option("--host", metavar="ADDRESS", help="Address to listen on [default: 127.0.0.1].")
 @click.option("--port", type=int, metavar="N", help="Port to listen on; 0 for any that is free [default: 8765].")
+@click.option("--workers", type=int, metavar="N", help="Processes that answer requests [default: 1].")
 @model_options
 @engine_option
 @click.pass_context
-def serve(context: click.RichContext, /, host: str | None, port: int | None, **options: Any) -> None:
+def serve(
+    context: click.RichContext, /, host: str | None, port: int | None, workers: int | None, **options: Any
+) -> None:
     """Serve the indexes of an engine over HTTP.
 
     There is a web page for readers, and an API for programs. Further settings are in the table [serve] of ses.toml, and
@@ -31,11 +34,11 @@ def serve(context: click.RichContext, /, host: str | None, port: int | None, **o
         from ses.service.run import run
     from ses.service.settings import load_service_settings, warnings_of
 
-    settings = load_service_settings(host=host, port=port)
+    settings = load_service_settings(host=host, port=port, workers=workers)
     library = open_library(options)
     for sentence in warnings_of(settings, keys_of(library.data_dir)):
         tell(f"Warning: {sentence}", err=True)
-    run(library, settings)
+    run(library, settings, click.echo)
 
 
 @serve.group()

@@ -1,7 +1,5 @@
 """The map of results: the drawing, its table, and the same as values."""
 
-import re
-
 import pytest
 from lxml import etree, html
 
@@ -74,10 +72,10 @@ def test_what_papers_hold_is_escaped(client):
     reply = client.get("/map", params={"query": '<script>alert(2)</script>" masks', "mode": "lexical"})
     assert reply.status_code == 200
     assert "<script>alert" not in reply.text
-    assert not re.search(r"\son\w+=|style=", reply.text)
     page = page_of(reply)
-    assert page.xpath("//tbody//a")[0].text == "Masks & <script>alert(1)</script>"
-    assert page.find_class("map-point")[0].get("href") == "/papers/%3Cb%3E"
+    assert not page.xpath("//@*[starts-with(name(), 'on') or name() = 'style']")
+    assert "Masks & <script>alert(1)</script>" in [link.text for link in page.xpath("//tbody//a")]
+    assert "/papers/%3Cb%3E" in [point.get("href") for point in page.find_class("map-point")]
     drawing = page.find_class("map-drawing")[0]
     assert etree.fromstring(etree.tostring(drawing)) is not None
 
