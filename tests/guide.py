@@ -60,15 +60,15 @@ def comment(page: str, name: str) -> str:
     return next((found["value"] for found in _COMMENT.finditer(_text(page)) if found["name"] == name), "")
 
 
-def settings_table() -> str:
-    """Return the settings as a table, with the text that follows each in the sources."""
-    tree = ast.parse((ROOT / "ses" / "settings.py").read_text(encoding="utf-8"))
-    (body,) = [node.body for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Settings"]
+def settings_table(module: str = "ses/settings.py", kind: str = "Settings", prefix: str = "SES_") -> str:
+    """Return the settings of a class as a table, with the text that follows each in the sources."""
+    tree = ast.parse((ROOT / module).read_text(encoding="utf-8"))
+    (body,) = [node.body for node in tree.body if isinstance(node, ast.ClassDef) and node.name == kind]
     rows = ["| in `ses.toml` | in the environment | meaning |", "| --- | --- | --- |"]
     for setting, text in pairwise(body):
         match setting, text:
             case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(meaning))):
-                rows.append(f"| `{name}` | `SES_{name.upper()}` | {' '.join(meaning.split())} |")
+                rows.append(f"| `{name}` | `{prefix}{name.upper()}` | {' '.join(meaning.split())} |")
     return "\n".join([*rows, ""])
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ses.service.service import Service
 
-Address = IPv4Address | IPv6Address
+IpAddress = IPv4Address | IPv6Address
 
 _PREFIX = re.compile(r"(/[A-Za-z0-9._~-]+)+")
 _HOST = re.compile(r"([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?")
@@ -97,13 +97,13 @@ class Hosts:
         return any(name == one or (one[:2] == "*." and name.endswith(one[1:])) for one in self.settings.hosts)
 
 
-def address_of(scope: Scope) -> Address | None:
+def address_of(scope: Scope) -> IpAddress | None:
     """Return the address of a request's client; None where it has none, as over a Unix socket."""
     client = scope.get("client")
     return _parsed(client[0]) if client else None
 
 
-def _parsed(given: str) -> Address | None:
+def _parsed(given: str) -> IpAddress | None:
     try:
         address = ip_address(given)
     except ValueError:
@@ -111,5 +111,5 @@ def _parsed(given: str) -> Address | None:
     return getattr(address, "ipv4_mapped", None) or address
 
 
-def _within(address: Address, networks: Sequence[IPv4Network | IPv6Network]) -> bool:
+def _within(address: IpAddress, networks: Sequence[IPv4Network | IPv6Network]) -> bool:
     return any(address in network for network in networks)

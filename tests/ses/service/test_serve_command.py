@@ -7,8 +7,9 @@ import json
 import pytest
 
 from ses.service.keys import keys_of
-from ses.service.settings import load_service_settings, warnings_of
+from ses.service.settings import NAMES, load_service_settings, warnings_of
 from tests.commands import call
+from tests.guide import ROOT, settings_table
 
 pytestmark = pytest.mark.serve
 
@@ -97,3 +98,10 @@ def test_settings_may_be_texts_of_the_environment(monkeypatch):
     assert [str(one) for one in settings.proxies] == ["10.0.0.0/8", "2001:db8::1/128"]
     assert settings.rate_per_key is None
     assert settings.hosts == ("library.example",)
+
+
+def test_the_page_of_the_service_lists_all_settings():
+    page = (ROOT / "docs" / "serving.md").read_text(encoding="utf-8")
+    table = settings_table("ses/service/settings.py", "ServiceSettings", "SES_SERVE_")
+    assert table in page.partition("<!-- service settings -->\n")[2]
+    assert [row.split("`")[1] for row in table.splitlines()[2:]] == list(NAMES)
