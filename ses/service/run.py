@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from ses.library import Library
     from ses.service.settings import ServiceSettings
 
+_LEAVING_SECONDS = 1.0
+"""How long threads that have nothing more to do may take to end."""
+
 Announce = Callable[[str, SesError | None], None]
 
 OPTIONS: Mapping[str, Any] = {
@@ -82,7 +85,7 @@ def _serve(library: Library, settings: ServiceSettings, listening: socket.socket
     )
     with _signals_end_the_server():
         uvicorn.Server(config).run([listening])
-    if left_threads():
+    if left_threads(_LEAVING_SECONDS):
         logging.getLogger("ses.service").warning("Requests that took too long were cut off.")
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
