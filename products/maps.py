@@ -78,7 +78,11 @@ class PaperMap:
 
 
 def topics_of_papers(
-    ids: Sequence[str], vectors: np.ndarray, titles: Sequence[str], stop_words: Collection[str], count: int | None = None
+    ids: Sequence[str],
+    vectors: np.ndarray,
+    titles: Sequence[str],
+    stop_words: Collection[str] = (),
+    count: int | None = None,
 ) -> tuple[tuple[LabelledTopic, ...], np.ndarray]:
     """Cluster a few hundred papers by k-means over their vectors, and label each cluster with terms of the titles.
 
@@ -242,7 +246,8 @@ def map_of(index: Index, page: Page, count: int | None, projection: Projection) 
     vectors = index.vectors([hit.id for hit in page], SEARCHED)
     hits = [hit for hit in page if hit.id in vectors]
     rows = np.stack([vectors[hit.id] for hit in hits]) if hits else np.zeros((0, 1), np.float32)
-    stop_words = get_language(index.schema.language).stop_words
+    # All the papers are about the words of the query, so these tell no topic from another.
+    stop_words = get_language(index.schema.language).stop_words | set(re.findall(WORD, page.query.lower()))
     topics, topic_of = topics_of_papers([hit.id for hit in hits], rows, [hit.title for hit in hits], stop_words, count)
     places = places_of(rows, projection)
     points = (

@@ -27,6 +27,7 @@ Mode = Literal["lexical", "vector", "hybrid"]
 
 MAX_QUERY = 10_000
 MAX_WINDOW = 10_000
+MAX_FACET_SIZE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,7 @@ class PageOptions(TypedDict, total=False):
         Option("Condition for every hit, such as 'year>=2020 and not journal=Nature'", "EXPR"),
     ]
     facets: Annotated[str | Sequence[str], Option("Field to count the matches by", "FIELD")]
+    facet_size: Annotated[int, Option("Values to show of each of these fields, the most frequent first")]
     sort: Annotated[
         str | Sort,
         Option(
@@ -133,6 +135,7 @@ class PageOptions(TypedDict, total=False):
 class SearchRequest:
     """A search as the user requested it: the query, and the options of `PageOptions` as checked values.
 
+    `facet_size` values of each facet are counted, if anything was typed only those that contain `facet_typed`.
     `words` are searched, encoded and highlighted, the query itself if None; without words, papers are listed. `notes`
     say how the query was understood, one sentence each. Raises `InputError` for a query that is too long, and for a
     number out of bounds.
@@ -144,6 +147,7 @@ class SearchRequest:
     weights: Mapping[str, float] = field(default_factory=dict)
     filter: Filter | None = None
     facets: tuple[str, ...] = ()
+    facet_size: int = 10
     size: int = 10
     offset: int = 0
     window: int = 100
@@ -158,6 +162,7 @@ class SearchRequest:
     boost: Boost | None = None
     verbatim: bool = False
     synonyms: Synonyms = field(default_factory=dict)
+    facet_typed: str = ""
 
     @property
     def searched(self) -> str:
@@ -178,6 +183,8 @@ class SearchRequest:
                 f"A window of {self.window:,} is too large to rank again; choose up to {MAX_WINDOW // 2:,}."
             )
         check_boost(self.title_boost)
+        if not 1 <= self.facet_size <= MAX_FACET_SIZE:
+            raise InputError(f"{self.facet_size:,} values of a field can't be counted; choose 1 to {MAX_FACET_SIZE:,}.")
 
 
 def make_request(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -15,11 +15,11 @@ from search_plugin.filters.resolve import resolve
 from search_plugin.fusion.fusions import fusion_of
 from search_plugin.pages.page import Page
 from search_plugin.ranking.planning import SEARCHED, make_plan, plan_of, text_vector
-from search_plugin.ranking.stages import STAGES, get_reranker
+from search_plugin.ranking.stages import STAGES, Stage, get_reranker
 from search_plugin.ranking.state import SearchState
 from search_plugin.request import MAX_QUERY, SearchRequest
 from search_plugin.understanding.foreign import foreign_language, foreign_note
-from search_plugin.understanding.meaning import Meaning, find, look_up
+from search_plugin.understanding.meaning import Meaning, QueryChange, find, look_up
 from search_plugin.understanding.preferences.recognise import recognise
 from search_plugin.understanding.spelling import correct, look_up_words, with_changes
 
@@ -46,25 +46,54 @@ def search(index: Index, request: SearchRequest, encoder: EncoderSource | None =
         InputError: If the encoder's model is not the index's, or a field or fusion is unknown.
         UnavailableError: If the engine does not answer.
     """
-    _check(index, request)
     clock = Clock()
+    return _page(asked(index, request, encoder, clock), clock)
+
+
+def asked(
+    index: Index, request: SearchRequest, encoder: EncoderSource | None, clock: Clock, *, ranked: bool = False
+) -> SearchState:
+    """Return what a search asks, before it asks the engine for papers; arguments and errors as of `search`.
+
+    If its papers are `ranked` already, no model is needed, and its plan has no vectors.
+    """
+    _check(index, request)
     with clock.step("read"):
         request = _resolved(index, request)
         meaning = look_up(index, request.searched, request.filter)
+        if request.words is not None:
+            meaning = replace(meaning, changes=(QueryChange("operators", request.query, (), "literal"),))
         if meaning.topic and not request.verbatim:
-            meaning = recognise(index, meaning, request.filter)
+            meaning = _recognised(index, meaning, request.filter)
         request, meaning = _understood(index, request, meaning)
-    loaded = _loaded(encoder) if meaning.topic and request.mode != "lexical" else None
+    loaded = _loaded(encoder) if meaning.topic and request.mode != "lexical" and not ranked else None
     with clock.step("encode"):
         if meaning.topic or not request.searched:
             topic = request if meaning.topic == request.searched else replace(request, words=meaning.topic)
-            plan = make_plan(index, topic, loaded)
+            plan = plan_of(index, topic) if ranked else make_plan(index, topic, loaded)
         elif meaning.preferences and not meaning.papers:
             request = _listing(request, meaning)
             plan = plan_of(index, request)
         else:
             plan = replace(plan_of(index, replace(request, verbatim=True)), words="")
-    return _page(SearchState(index, request, plan, notes=(*request.notes, *meaning.notes), meaning=meaning), clock)
+    return SearchState(index, request, plan, notes=(*request.notes, *meaning.notes), meaning=meaning)
+
+
+def _recognised(index: Index, meaning: Meaning, where: Filter | None) -> Meaning:
+    """Return a meaning with what the query names beside its topic, and with that as a change of the query."""
+    found = recognise(index, meaning, where)
+    if found == meaning:
+        return meaning
+    names = tuple(preference.description for preference in found.preferences)
+    return replace(found, changes=(*found.changes, QueryChange("preferred", "", names)))
+
+
+def _changes(state: SearchState) -> tuple[QueryChange, ...]:
+    """Return how a search went beyond the words of its query as they were typed."""
+    spelled = (
+        QueryChange("expanded", one.typed, tuple(other.text for other in one.others)) for one in state.plan.notions
+    )
+    return (*state.meaning.changes, *spelled)
 
 
 def _resolved(index: Index, request: SearchRequest) -> SearchRequest:
@@ -93,7 +122,13 @@ def _understood(index: Index, request: SearchRequest, meaning: Meaning) -> tuple
         return request, meaning
     words = with_changes(request.searched, corrected.changes)
     return replace(request, words=words), replace(
-        meaning, topic=corrected.words, notes=(*meaning.notes, *corrected.notes)
+        meaning,
+        topic=corrected.words,
+        notes=(*meaning.notes, *corrected.notes),
+        changes=(
+            *meaning.changes,
+            *(QueryChange("corrected", word, (better,)) for word, better in corrected.changes.items()),
+        ),
     )
 
 
@@ -112,6 +147,11 @@ def similar(index: Index, paper_id: str, request: SearchRequest | None = None) -
         NotFoundError: If the paper is not in the index.
     """
     clock = Clock()
+    return _page(asked_like(index, paper_id, request, clock), clock)
+
+
+def asked_like(index: Index, paper_id: str, request: SearchRequest | None, clock: Clock) -> SearchState:
+    """Return what a search for papers like one asks; arguments and errors as of `similar`."""
     fields = () if request and request.mode == "lexical" else (SEARCHED,)
     with clock.step("read"):
         document = index.documents([paper_id], fields).get(paper_id)
@@ -128,7 +168,7 @@ def similar(index: Index, paper_id: str, request: SearchRequest | None = None) -
     others: Filter = Not(Compare("id", "=", paper_id))
     request = replace(request, filter=all_of(request.filter, others))
     vectors = tuple(VectorClause(field, document.vectors[field]) for field in fields)
-    return _page(SearchState(index, request, plan_of(index, request, vectors), notes=request.notes), clock)
+    return SearchState(index, request, plan_of(index, request, vectors), notes=request.notes)
 
 
 def similar_text(index: Index, title: str, abstract: str, request: SearchRequest, encoder: EncoderSource) -> Page:
@@ -175,10 +215,20 @@ def _check(index: Index, request: SearchRequest) -> None:
 
 
 def _page(state: SearchState, clock: Clock) -> Page:
-    index, request, plan = state.index, state.request, state.plan
-    for name, stage in STAGES.items():
+    return page_of(run_stages(state, STAGES, clock), clock)
+
+
+def run_stages(state: SearchState, stages: Mapping[str, Stage], clock: Clock) -> SearchState:
+    """Return a search after some stages, whose times go to the clock."""
+    for name, stage in stages.items():
         with clock.step(name):
             state = stage(state)
+    return state
+
+
+def page_of(state: SearchState, clock: Clock) -> Page:
+    """Return the page of a search after its last stage."""
+    index, request, plan = state.index, state.request, state.plan
     found = {leg: len(hits) for leg, hits in state.legs.items()}
     return Page(
         index=index.name,
@@ -197,4 +247,5 @@ def _page(state: SearchState, clock: Clock) -> Page:
         notes=state.notes,
         size=request.size,
         sort=str(plan.order or request.sort or ""),
+        changes=_changes(state),
     )

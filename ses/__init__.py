@@ -47,7 +47,7 @@ _HOMES = {
     "OpenIndex": "ses.opened",
     "Paper": "corpora.paper",
     "load_model": "ses.loaded_model",
-    "open": "ses.library",
+    "open": "ses.opening",
     "train": "ses.training",
 }
 

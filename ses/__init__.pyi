@@ -15,8 +15,8 @@ from ses.evaluation.measuring import experiment as experiment
 from ses.evaluation.measuring import measure as measure
 from ses.evaluation.result import Evaluation as Evaluation
 from ses.library import Library as Library
-from ses.library import open as open
 from ses.loaded_model import LoadedModel as LoadedModel
 from ses.loaded_model import load_model as load_model
 from ses.opened import OpenIndex as OpenIndex
+from ses.opening import open as open
 from ses.training import train as train

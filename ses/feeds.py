@@ -61,21 +61,25 @@ class Feeds(KeptOverIndexes["Feed"]):
             NotFoundError: If the index does not hold a paper.
             InputError: If the name is taken, a paper is given as both, or the filter or query can't be read.
         """
-        from products.feeds.feed import Feed, add_seeds
-        from search_plugin.filters.parse import parse_filters
-        from search_plugin.request import make_request
-
-        opened = self.opened(index)
-        fields = opened.index.schema.fields
-        if filter:
-            parse_filters([filter], fields)
-        feed = Feed(opened.name, self.engine, query=query, filter=filter, title=title)
-        if query:
-            make_request(query, fields=fields, language=opened.index.schema.language)
-        if liked or disliked:
-            feed = add_seeds(feed, _ids(opened, liked), _ids(opened, disliked))
+        feed = self._made(index, liked, disliked, query, filter, title)
         self.kept.create(name, feed)
         return feed
+
+    def preview(
+        self,
+        *,
+        index: str = "",
+        liked: Sequence[str] = (),
+        disliked: Sequence[str] = (),
+        query: str = "",
+        filter: str = "",  # noqa: A002
+        since: str = "",
+        date_field: str = DATE_FIELD,
+        size: int = SIZE,
+    ) -> list[FeedEntry]:
+        """Rank the papers of a feed that is not saved; arguments as of `create` and `show`, and their errors."""
+        feed = self._made(index, liked, disliked, query, filter, "")
+        return self._ranked(feed, since=since, date_field=date_field, size=size)
 
     def add(self, name: str, *, liked: Sequence[str] = (), disliked: Sequence[str] = ()) -> Feed:
         """Add papers to a feed; errors as of `create`."""
@@ -113,10 +117,36 @@ class Feeds(KeptOverIndexes["Feed"]):
             NotFoundError: If there is no such feed, or the index does not hold one of its papers any more.
             InputError: If it has no papers and no query, or an argument can't be used.
         """
+        return self._ranked(self.kept.load(name), since=since, date_field=date_field, size=size)
+
+    def _made(
+        self,
+        index: str,
+        liked: Sequence[str],
+        disliked: Sequence[str],
+        query: str,
+        filter: str,  # noqa: A002
+        title: str,
+    ) -> Feed:
+        """Return a feed whose parts are checked; it is not saved."""
+        from products.feeds.feed import Feed, add_seeds
+        from search_plugin.filters.parse import parse_filters
+        from search_plugin.request import make_request
+
+        opened = self.opened(index)
+        fields = opened.index.schema.fields
+        if filter:
+            parse_filters([filter], fields)
+        feed = Feed(opened.name, self.engine, query=query, filter=filter, title=title)
+        if query:
+            make_request(query, fields=fields, language=opened.index.schema.language)
+        return add_seeds(feed, _ids(opened, liked), _ids(opened, disliked)) if liked or disliked else feed
+
+    def _ranked(self, feed: Feed, *, since: str, date_field: str, size: int) -> list[FeedEntry]:
+        """Return the entries of a feed; arguments and errors as of `show`."""
         from products.feeds.feed import FeedEntry, recommend
         from products.feeds.feed import since as arrived
 
-        feed = self.kept.load(name)
         opened = self._index_of(feed)
         require(1 <= size <= 500, f"A feed can't show {size} papers", "choose a <size> from 1 to 500")
         new = arrived(opened.index, date_field, since) if since else None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from corpora.errors import InputError, NotFoundError, SesError, StoppedError, require
 from search_plugin.contract.engine import EVALUATION
-from ses.checked import checked, checked_methods
+from ses.checked import checked_methods
 
 if TYPE_CHECKING:
     from corpora.progress import Progress
@@ -35,33 +35,6 @@ if TYPE_CHECKING:
     from ses.screening import Screening
     from ses.settings import Settings
     from ses.tags import Tags
-
-
-@checked
-def open(engine: str | Path | None = None, **settings: Any) -> Library:  # noqa: A001 - read as `ses.open()`
-    """Open the library of an engine.
-
-    Args:
-        engine: URL of a cluster, `embedded:DIR`, or a folder; if None, that of the settings, else one in the data
-            folder.
-        **settings: Such as `model`, `runtime`, `data_dir` or `engine_api_key`; they override `SES_*` and `ses.toml`.
-
-    Returns:
-        The library.
-
-    Raises:
-        InputError: If a setting is wrong.
-        UnavailableError: If the engine does not answer, or its folder can't be used.
-
-    Example:
-        >>> with ses.open(Path("library")) as library:
-        ...     library.indexes()
-        []
-    """
-    from ses.settings import load_settings
-
-    url = f"embedded:{engine}" if isinstance(engine, Path) else engine
-    return Library(load_settings(engine=url, **settings))
 
 
 @checked_methods
@@ -102,6 +75,11 @@ class Library:
         self._connected = connect(settings.engine_url, settings.connection)
         self._settings, self._secrets = settings, ()
         return self._connected
+
+    @property
+    def data_dir(self) -> Path:
+        """Folder of what is kept beside the indexes: taggers, feeds, keys of the service."""
+        return self._settings.data_dir
 
     def close(self) -> None:
         """Release the models and the engine; a library in a `with` block is closed at its end.

@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack, cast
 
 from corpora.errors import NotFoundError, SesError, require
-from search_plugin.request import PageOptions
+from search_plugin.request import DEFAULTS, PageOptions
 from ses.checked import checked_methods
 
 if TYPE_CHECKING:
@@ -21,10 +21,14 @@ if TYPE_CHECKING:
     from products.suggestions import Suggestion
     from products.topics import Projection
     from search_plugin.contract.engine import Index
+    from search_plugin.contract.legs import Facets
+    from search_plugin.contract.trace import Clock
     from search_plugin.fusion.search_settings import SearchSettings
     from search_plugin.pages.hit import Hit
     from search_plugin.pages.page import Page
-    from search_plugin.request import Mode
+    from search_plugin.ranking.state import SearchState
+    from search_plugin.request import Mode, SearchRequest
+    from search_plugin.understanding.completion import Completions
     from search_plugin.understanding.expansion.expand import Synonyms
     from ses.evaluation.result import Evaluation
 
@@ -97,13 +101,42 @@ class OpenIndex:
             InputError: If an option can't be used so, or the model is not the index's.
             UnavailableError: If the engine does not answer, or the model is missing.
         """
-        from search_plugin.request import make_request
         from search_plugin.search import search
+
+        return search(self.index, self._request(query, options), self._encoder)
+
+    def _request(self, query: str, options: PageOptions) -> SearchRequest:
+        from search_plugin.request import make_request
 
         schema = self.index.schema
         given: PageOptions = {"synonyms": self.synonyms, **options}
-        request = make_request(query, tuned=self.tuned, fields=schema.fields, language=schema.language, **given)
-        return search(self.index, request, self._encoder)
+        return make_request(query, tuned=self.tuned, fields=schema.fields, language=schema.language, **given)
+
+    def iterate(self, query: str = "", **options: Unpack[PageOptions]) -> Iterator[Hit]:
+        """Yield all hits of a search, any number of them, also while the index is updated.
+
+        No paper comes twice, and none that stays in the index is left out. The ranked ones come first; after them, by
+        id, come the other papers that hold a word of the query.
+
+        Args:
+            query: As of `search`.
+            **options: Options of `search` except `offset`; `size` is the number of papers read at a time, 100 if not
+                given, and `window` the number of ranked ones by leg, 10,000 if not given.
+
+        Yields:
+            The hits, the best first.
+
+        Raises:
+            InputError: If an option can't be used so, or the model is not the index's.
+            UnavailableError: If the engine does not answer, or the model is missing.
+        """
+        from search_plugin import reading
+        from search_plugin.contract.trace import Clock
+
+        clock = Clock()
+        state = reading_of(self, query, {"size": 100, **options}, clock)
+        for page in reading.pages(state, clock):
+            yield from page
 
     def similar(self, paper: str | Paper | Hit, **options: Unpack[PageOptions]) -> Page:
         """Find papers like one in the index, by its vector; no model is needed.
@@ -147,6 +180,64 @@ class OpenIndex:
         request = make_request(title[:_LONGEST_QUERY], tuned=self.tuned, fields=self.index.schema.fields, **asked)
         return similar_text(self.index, title, abstract, request, self._encoder)
 
+    def complete(self, text: str, *, size: int = 5) -> Completions:
+        """Suggest titles, authors, subjects and venues for what somebody has typed so far.
+
+        A value or title is suggested if every word that was typed begins one of its words, in any order, without case
+        and accents. The most frequent values come first. Of titles, the newest 50 are compared, and those that begin
+        with the whole text come first; one letter alone suggests none.
+
+        Args:
+            text: What was typed. Nothing is suggested without a letter or digit, or for more than 200 characters.
+            size: Suggestions of each kind, from 1 to 100.
+
+        Returns:
+            The suggestions, by kind.
+
+        Raises:
+            InputError: If the size is out of bounds.
+            UnavailableError: If the engine does not answer.
+        """
+        from search_plugin.understanding.completion import complete
+
+        return complete(self.index, text, size)
+
+    def facet(
+        self,
+        field: str,
+        query: str = "",
+        *,
+        value: str = "",
+        size: int = 20,
+        filter: str | Sequence[str] = (),  # noqa: A002 - the option's name
+        mode: Mode = "hybrid",
+        window: int = 100,
+    ) -> Facets:
+        """Count the values of one field, as the facets of a search do, or only those that contain a text.
+
+        Args:
+            field: The field or its alias.
+            query: The query of the search; without words, all papers that match the filter are counted.
+            value: A text that the values contain: each of its words begins a word of the value.
+            size: Values, from 1 to 1,000.
+            filter: Filters of the search.
+            mode: Mode of the search.
+            window: Papers that each leg of the search finds.
+
+        Returns:
+            The most frequent values with their counts: in `counts`, under the field as it was named.
+
+        Raises:
+            InputError: If the values of the field can't be counted, or an option can't be used so.
+            UnavailableError: If the engine does not answer, or the model is missing.
+        """
+        from search_plugin.search import search
+
+        asked: PageOptions = {"facets": [field], "facet_size": size, "size": 0}
+        request = self._request(query, {**asked, "filter": filter, "mode": mode, "window": window})
+        page = search(self.index, replace(request, facet_typed=value), self._encoder)
+        return cast("Facets", page.facets)
+
     def map(
         self,
         query: str = "",
@@ -178,7 +269,7 @@ class OpenIndex:
         require(
             topics is None or 1 <= topics <= _TOPICS, f"A map can't have {topics} topics", "give <topics> from 1 to 50"
         )
-        window = max(options.get("window") or 0, (options.get("offset") or 0) + size)
+        window = max(options.get("window") or DEFAULTS["window"], (options.get("offset") or 0) + size)
         asked: PageOptions = {**options, "size": size, "window": window}
         return map_of(self.index, self.search(query, **asked), topics, projection)
 
@@ -360,11 +451,14 @@ class OpenIndex:
         if isinstance(paper, str):
             return paper
         paper = paper.paper if isinstance(paper, Hit) else paper
-        held = self.index.papers([paper.id]).get(paper.id)
+        held = self._held(paper.id)
         if held is None or held.title != paper.title:
             there = "has no paper" if held is None else "has another paper with the id"
             raise NotFoundError(f"The index {self.name} {there} {paper.id!r}", "find papers like its text instead")
         return paper.id
+
+    def _held(self, paper_id: str) -> Paper | None:
+        return self.index.papers([paper_id]).get(paper_id)
 
     def __getitem__(self, name: str) -> Paper:
         return self.find(name)[0]
@@ -407,3 +501,48 @@ class OpenIndex:
             "own fields": tuple(f"{field.name} ({field.kind})" for field in schema.added),
         }
         return titled(index.name, facts)
+
+
+def reading_like(opened: OpenIndex, paper_id: str, options: PageOptions, clock: Clock) -> SearchState:
+    """Return what a reading of all papers like one asks.
+
+    Args:
+        opened: The index.
+        paper_id: Id or another identifier of the paper.
+        options: As of `OpenIndex.similar`.
+        clock: Measures the steps.
+
+    Returns:
+        The search before its first stage.
+    """
+    from search_plugin import reading
+    from search_plugin.request import make_request
+    from search_plugin.search import asked_like
+
+    given, fields = _by_vector(reading.of_all(options)), opened.index.schema.fields
+    return asked_like(opened.index, paper_id, make_request(paper_id, tuned=opened.tuned, fields=fields, **given), clock)
+
+
+def reading_of(
+    opened: OpenIndex, query: str, options: PageOptions, clock: Clock, *, ranked: bool = False
+) -> SearchState:
+    """Return what a reading of all results of a search asks (`search_plugin.reading`).
+
+    Args:
+        opened: The index.
+        query: As of `OpenIndex.search`.
+        options: As of `OpenIndex.iterate`.
+        clock: Measures the steps.
+        ranked: Whether its papers are ranked already.
+
+    Returns:
+        The search before its first stage.
+    """
+    from search_plugin import reading
+    from search_plugin.request import make_request
+    from search_plugin.search import asked
+
+    schema = opened.index.schema
+    given: PageOptions = {"synonyms": opened.synonyms, **reading.of_all(options)}
+    request = make_request(query, tuned=opened.tuned, fields=schema.fields, language=schema.language, **given)
+    return asked(opened.index, request, functools.partial(opened.load, opened.index), clock, ranked=ranked)

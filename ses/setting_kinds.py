@@ -7,12 +7,16 @@ one without a reader is a text.
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import fields
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any, get_type_hints
 
 from corpora.errors import InputError
+
+_SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400}
 
 ValueReader = Callable[[Any], Any]
 """Returns the value of a setting, or raises `ValueError` or `TypeError`; a message of it says what to give."""
@@ -100,6 +104,48 @@ def texts(value: Any) -> tuple[str, ...]:
     if not isinstance(listed, list | tuple) or not all(isinstance(one, str) for one in listed):
         raise TypeError("give a list of texts")
     return tuple(one.strip() for one in listed if one.strip())
+
+
+def networks(value: Any) -> tuple[IPv4Network | IPv6Network, ...]:
+    """Read a list of networks and addresses, such as `10.0.0.0/8`."""
+    try:
+        return tuple(ip_network(one) for one in texts(value))
+    except ValueError as error:
+        raise ValueError("give networks such as 10.0.0.0/8, and addresses") from error
+
+
+def some_of(*allowed: str) -> ValueReader:
+    """Return a reader of a list of some words."""
+
+    def read(value: Any) -> tuple[str, ...]:
+        listed = texts(value)
+        if not set(listed) <= set(allowed):
+            raise ValueError(f"give some of {', '.join(allowed)}")
+        return listed
+
+    return read
+
+
+def matching(pattern: str, example: str) -> ValueReader:
+    """Return a reader of a list of texts of a form, in small letters."""
+
+    def read(value: Any) -> tuple[str, ...]:
+        listed = tuple(one.lower() for one in texts(value))
+        if not all(re.fullmatch(pattern, one) for one in listed):
+            raise ValueError(f"give texts such as {example}")
+        return listed
+
+    return read
+
+
+def rate(value: Any) -> tuple[int, int] | None:
+    """Read a rate such as `600/minute` as a number and its seconds, and `off` as None."""
+    if value == "off":
+        return None
+    found = re.fullmatch(r"([1-9]\d{0,8})/(second|minute|hour|day)", text(value))
+    if not found:
+        raise ValueError("give a rate such as 600/minute, by second, minute, hour or day, or off")
+    return int(found[1]), _SECONDS[found[2]]
 
 
 def checked_value(kind: type, name: str, given: Any, hint: str) -> Any:

@@ -88,7 +88,7 @@ LANES = {
         _installed("importlinter", "ipykernel", "jedi", "mutmut", "nbclient", "zensical"), "pip install 'ses[dev]'"
     ),
     "serve": Lane(
-        _installed("babel", "fastapi", "httpx", "jinja2", "limits", "prometheus_client", "uvicorn"),
+        _installed("babel", "fastapi", "httpx", "jinja2", "prometheus_client", "uvicorn"),
         "pip install 'ses[serve,client]'",
     ),
     "tensorboard": Lane(_installed("torch", "tensorboard"), "pip install 'ses[train,tensorboard]'"),
@@ -110,6 +110,10 @@ LANES = {
     "browser": Lane(
         lambda: chromium() is not None and find_spec("playwright") is not None,
         "install Chromium (apt-get install chromium), or set SES_TEST_CHROMIUM to where it is",
+    ),
+    "zotero": Lane(
+        lambda: bool(os.environ.get("SES_TEST_ZOTERO")) and shutil.which("node") is not None,
+        "install node, and set SES_TEST_ZOTERO to a folder of Zotero's translation-server with its modules",
     ),
     **{name: Lane(_given(variable), f"set {variable} to the server's URL") for name, variable in SERVERS.items()},
     **{

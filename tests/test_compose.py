@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
 import tomllib
@@ -15,6 +16,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from ses.service.settings import NAMES, ServiceSettings
 from ses.settings import SETTINGS
 
 ROOT = Path(__file__).parents[1]
@@ -96,19 +98,20 @@ def test_the_heap_is_at_most_half_of_the_memory(name, variables):
 
 
 def test_ports_are_open_to_this_machine_only_and_differ(compose):
-    ports = [port for service in compose["services"].values() for port in service.get("ports", ())]
-    assert len(ports) == len(set(ports)) == len(SERVERS)
-    for port in ports:
+    ports = [(name, port) for name, service in compose["services"].items() for port in service.get("ports", ())]
+    assert len(ports) == len(dict(ports)) == len(SERVERS) + 1
+    assert len({port for _, port in ports}) == len(ports)
+    for name, port in ports:
         address, published, target = port.split(":")
         assert address == "127.0.0.1"
         assert published.isdigit()
-        assert target == "9200"
+        assert int(target) == (9200 if name in SERVERS else ServiceSettings().port)
     assert all("network_mode" not in service for service in compose["services"].values())
 
 
 def test_opensearch_alone_starts_unasked(compose):
     profiles = {name: service.get("profiles") for name, service in compose["services"].items()}
-    assert profiles == {"opensearch": None, "elasticsearch": ["elasticsearch"], "ses": ["tools"]}
+    assert profiles == {"opensearch": None, "elasticsearch": ["elasticsearch"], "ses": ["tools"], "serve": ["serve"]}
 
 
 def test_no_service_may_gain_rights(compose):
@@ -128,9 +131,29 @@ def test_ses_waits_for_the_server_it_is_given(compose):
         assert name.removeprefix("SES_").lower() in SETTINGS
 
 
+def test_the_service_is_read_only_and_checked_by_whether_it_is_ready(compose, instructions):
+    served, tool = compose["services"]["serve"], compose["services"]["ses"]
+    assert served["image"] == tool["image"]
+    assert served["read_only"] is True
+    assert served["tmpfs"] == ["/tmp"]  # noqa: S108 - of the container
+    assert served["depends_on"] == tool["depends_on"]
+    assert served["command"] == ["serve"]
+    for name in served["environment"].keys() - tool["environment"].keys():
+        assert name.removeprefix("SES_SERVE_").lower() in NAMES
+    assert served["environment"]["SES_SERVE_HOST"] == "0.0.0.0"  # noqa: S104 - the port is published on 127.0.0.1
+    command, flag, program = served["healthcheck"]["test"][1:]
+    assert (command, flag) == ("python", "-c")
+    (address,) = re.findall(r"urlopen\('([^']+)'", program)
+    assert urlsplit(address).path == "/readyz"
+    assert urlsplit(address).port == ServiceSettings().port
+    ast.parse(program)
+    assert size(served["mem_limit"]) > 0
+    assert not any(isinstance(mount, dict) for mount in served["volumes"])
+
+
 def test_what_is_to_last_is_in_named_volumes(compose, instructions):
     mounts = [mount for service in compose["services"].values() for mount in service["volumes"]]
-    named = dict(mount.split(":") for mount in mounts if isinstance(mount, str))
+    named = dict(mount.split(":") for mount in dict.fromkeys(mount for mount in mounts if isinstance(mount, str)))
     assert named.keys() == compose["volumes"].keys()
     settings = dict(word.split("=", 1) for name, words in instructions if name == "ENV" for word in words)
     assert {settings["SES_DATA_DIR"], settings["SES_CACHE_DIR"]} == {named["data"], named["cache"]}
@@ -153,7 +176,7 @@ def test_the_image_runs_ses_as_nobody_in_particular(instructions):
 
 
 PINNED = re.compile(r"^([\w.-]+)==([^\s;]+)", re.MULTILINE)
-EXTRAS = ("opensearch", "elasticsearch", "pubmed")
+EXTRAS = ("opensearch", "elasticsearch", "pubmed", "serve", "telemetry")
 
 
 def locked(name):

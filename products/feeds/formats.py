@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from html import escape
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote
 from xml.etree import ElementTree
@@ -64,18 +65,41 @@ _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 
 def _atom(name: str, title: str, entries: Sequence[FeedEntry], moment: datetime, address: str = "") -> str:
+    # A document names its own address (RFC 4287, section 4.1.1).
+    links = {"self": address} if address else {}
+    return atom_document(f"urn:ses:feed:{quote(name, safe='')}", title, entries, moment, links=links)
+
+
+def atom_document(
+    id_: str,
+    title: str,
+    entries: Sequence[FeedEntry],
+    moment: datetime,
+    *,
+    links: Mapping[str, str] = MappingProxyType({}),
+    pages: Mapping[str, str] = MappingProxyType({}),
+) -> str:
     """Return an Atom document, with the entries in the order given.
 
-    The name is part of the feed's id. Atom requires a moment for each entry, and papers have only years, so each has
-    the `moment`, which needs a time zone. The document names its own `address` (RFC 4287, section 4.1.1), if known.
+    Args:
+        id_: The feed's id, an IRI that never changes.
+        title: What readers see.
+        entries: The papers.
+        moment: When the feed changed, with a time zone; Atom requires it for each entry too, and papers have only
+            years.
+        links: Addresses of the feed by relation, such as `self`.
+        pages: Addresses of papers by their id; a paper without one is linked to where it can be read.
+
+    Returns:
+        The document, with its last line ended.
     """
     updated = moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     root = ElementTree.Element("feed", xmlns=_NAMESPACE)
-    _add(root, "id", f"urn:ses:feed:{quote(name, safe='')}")
+    _add(root, "id", id_)
     _add(root, "title", title)
     _add(root, "updated", updated)
-    if address:
-        _add(root, "link", rel="self", href=address, type="application/atom+xml")
+    for rel, place in links.items():
+        _add(root, "link", rel=rel, href=place, type="application/atom+xml" if rel == "self" else "text/html")
     _add(root, "generator", "ses")
     _add(_add(root, "author"), "name", "ses")
     for entry in entries:
@@ -85,7 +109,7 @@ def _atom(name: str, title: str, entries: Sequence[FeedEntry], moment: datetime,
         _add(item, "updated", updated)
         for author in paper.authors:
             _add(_add(item, "author"), "name", author)
-        if link := link_of(paper):
+        if link := pages.get(paper.id) or link_of(paper):
             _add(item, "link", rel="alternate", href=link)
         if paper.abstract:
             _add(item, "summary", paper.abstract)

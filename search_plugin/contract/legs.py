@@ -81,12 +81,12 @@ class Listing:
     Attributes:
         ids: Their ids.
         matches: How many papers match the filter.
-        last: Position of the last of them; None if there are none.
+        positions: Where each of them stands.
     """
 
     ids: Sequence[str]
     matches: int
-    last: Position | None = None
+    positions: Sequence[Position] = ()
 
 
 @dataclass(frozen=True, slots=True)

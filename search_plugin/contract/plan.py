@@ -100,9 +100,11 @@ class Counting:
         found: Ids of the papers that the legs found.
         fields: The fields to count by.
         size: Number of values of each field.
+        include: Values of the fields, which are of keywords, that are counted; all if there are none.
     """
 
     plan: Plan
     found: Sequence[str]
     fields: Sequence[str]
     size: int
+    include: tuple[str, ...] = ()

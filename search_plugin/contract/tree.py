@@ -70,6 +70,20 @@ class Exists:
 
 
 @dataclass(frozen=True, slots=True)
+class Begun:
+    """The title holds a word that may begin like this, as somebody is typing it.
+
+    Words are compared by their terms, which may be shorter than the words: a term begins with `start`, or `start`
+    begins with the term (of three letters or more), or has it. So papers may be found whose word begins otherwise.
+
+    Attributes:
+        start: Letters and digits in lower case without accents, at least one.
+    """
+
+    start: str
+
+
+@dataclass(frozen=True, slots=True)
 class And:
     """All of two or more parts hold."""
 
@@ -114,7 +128,7 @@ def unresolved(like: Alike) -> TypeError:
 Test = Compare | OneOf | Exists
 """The leaves of the tree that ask one thing of the values of one field."""
 
-Filter = Test | Says | Alike | And | Or | Not
+Filter = Test | Says | Begun | Alike | And | Or | Not
 
 
 def all_of(*parts: Filter | None) -> Filter | None:

@@ -19,6 +19,7 @@ from search_plugin.contract.tree import (
     RELATIONS,
     Alike,
     And,
+    Begun,
     Compare,
     Exists,
     Filter,
@@ -31,7 +32,7 @@ from search_plugin.contract.tree import (
 )
 from search_plugin.words.languages import DEFAULT_LANGUAGE
 from search_plugin.words.names import family_keys, same_author, stored_readings
-from search_plugin.words.terms import stand_together, terms_of
+from search_plugin.words.terms import shorter_terms, stand_together, term_of, terms_of
 
 ANYTHING = "([ -~]|[^ -~])*"
 
@@ -65,6 +66,9 @@ def matches(
             asked = terms_of(words, language)
             texts = (paper.title,) if field == "title" else (paper.title, paper.abstract)
             return any(stand_together(asked, terms_of(text, language)) for text in texts)
+        case Begun(start):
+            known = {*shorter_terms(start), term_of(start, language)}
+            return any(term.startswith(start) or term in known for term in terms_of(paper.title, language) if term)
         case Not(part):
             return not matches(part, paper, fields, language)
         case And(parts):

@@ -12,6 +12,7 @@ from corpora.outgoing import as_html
 from corpora.paper import Paper
 from search_plugin.contract.legs import Facets
 from search_plugin.pages.hit import Hit, hits_html
+from search_plugin.understanding.meaning import QueryChange
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,6 +45,7 @@ class Page:
         notes: What the user should know about how the query was understood, one sentence each.
         size: Hits asked for.
         sort: The order of the hits, such as `-year`; empty for the best first.
+        changes: How the search went beyond the words as typed, each with the option that undoes it.
 
     Example:
         >>> page = library["mine"].search("virus", mode="lexical", facets="venue")
@@ -67,6 +69,7 @@ class Page:
     notes: tuple[str, ...] = ()
     size: int = 10
     sort: str = ""
+    changes: tuple[QueryChange, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the page as plain values, ready for JSON."""

@@ -9,10 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from corpora.errors import InputError
-from search_plugin.contract.legs import Fused
+from search_plugin.contract.legs import Facets, Fused
 from search_plugin.contract.ordering import sorted_ids
 from search_plugin.contract.plan import Counting
 from search_plugin.contract.tree import OneOf, all_of
+from search_plugin.filters.containing import Typed, count_containing
 from search_plugin.fusion.boosting import boosted_ids
 from search_plugin.fusion.fusions import fusion_of
 from search_plugin.pages.highlights import find, highlight
@@ -50,9 +51,6 @@ def get_reranker(name: str) -> Reranker:
         raise InputError(f"There is no reranker {name!r}; choose one of {', '.join(RERANKERS)}.")
     return RERANKERS[name]
 
-
-FACET_SIZE = 10
-"""Values of each facet that a page shows."""
 
 Stage = Callable[[SearchState], SearchState]
 """Takes a search one step further; with nothing to do, it returns the state as it was."""
@@ -156,8 +154,13 @@ def render(state: SearchState) -> SearchState:
     counting = None
     if fields:
         ranked = [hit.id for hit in state.ranking]
-        counting = Counting(state.plan, ranked, list(dict.fromkeys(fields.values())), FACET_SIZE)
-    read, facets = state.index.fetch([hit.id for hit in page if hit.id not in state.papers], counting)
+        counting = Counting(state.plan, ranked, list(dict.fromkeys(fields.values())), request.facet_size)
+    missing = [hit.id for hit in page if hit.id not in state.papers]
+    if counting and request.facet_typed:
+        facets: Facets | None = count_containing(state.index, counting, Typed(request.facet_typed))
+        read, _ = state.index.fetch(missing)
+    else:
+        read, facets = state.index.fetch(missing, counting)
     if facets:
         counted = facets.counted if state.plan.legs or state.plan.order else "the papers found"
         facets = replace(facets, counted=counted, counts={name: facets.counts[field] for name, field in fields.items()})
@@ -166,7 +169,7 @@ def render(state: SearchState) -> SearchState:
     language = state.index.schema.language
     hits: list[Hit] = []
     held: dict[str, frozenset[str]] = {}
-    for rank, hit in enumerate(page, request.offset + 1):
+    for rank, hit in enumerate(page, state.before + request.offset + 1):
         paper = papers.get(hit.id)
         if paper is None:  # deleted since the legs ran
             continue
@@ -186,7 +189,7 @@ def render(state: SearchState) -> SearchState:
     return replace(state, papers=papers, hits=tuple(hits), held=held, facets=facets)
 
 
-STAGES: Mapping[str, Stage] = {
+RANKING: Mapping[str, Stage] = {
     "retrieve": retrieve,
     "fuse": fuse,
     "rerank": rerank,
@@ -195,7 +198,11 @@ STAGES: Mapping[str, Stage] = {
     "known": put_named_first,
     "collapse": collapse,
     "sort": sort,
-    "render": render,
-    "warn": warn,
 }
+"""The stages that order the papers found."""
+
+SHOWING: Mapping[str, Stage] = {"render": render, "warn": warn}
+"""The stages that make a page of the papers ordered."""
+
+STAGES: Mapping[str, Stage] = {**RANKING, **SHOWING}
 """Stages by the name under which a page reports their time."""

@@ -27,6 +27,7 @@ class SearchState:
         values: Value of the field to collapse by, by id.
         ranking: All papers found, best first.
         shown: The papers that can be paged through.
+        before: Papers that the user read before those shown.
         total: How many papers a listing has; None for a search with words.
         hidden: Number of papers, by id, that are not shown because they share this one's value.
         papers: The papers read so far, by id; a stage adds those that it reads, so that none is read twice.
@@ -45,6 +46,7 @@ class SearchState:
     values: Mapping[str, object] = field(default_factory=dict)
     ranking: Sequence[Fused] = ()
     shown: Sequence[Fused] = ()
+    before: int = 0
     total: int | None = None
     hidden: Mapping[str, int] = field(default_factory=dict)
     papers: Mapping[str, Paper] = field(default_factory=dict)

@@ -98,7 +98,7 @@ def warn(state: SearchState) -> SearchState:
             hit if hit.known_by else replace(hit, weak=floor.strength(*signals(hit, state)) < floor.least)
             for hit in hits
         )
-        if hits and not state.request.offset and all(hit.weak for hit in hits):
+        if hits and not state.before + state.request.offset and all(hit.weak for hit in hits):
             notes.append(NOTHING_MATCHES)
     return replace(state, hits=hits, notes=tuple(notes))
 

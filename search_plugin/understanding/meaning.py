@@ -30,6 +30,25 @@ class Preference:
 
 
 @dataclass(frozen=True, slots=True)
+class QueryChange:
+    """A way in which a search went beyond the words of its query, or took them for more than words.
+
+    Attributes:
+        kind: `corrected` for a misspelled word, `expanded` for other spellings that were searched too, `preferred` for
+            something named in the query whose papers come first, `operators` for a query with phrases, fields or
+            operators.
+        typed: The part of the query; empty if it is not known.
+        taken: What was searched instead, or also; for `preferred`, a description such as `by Toth, E.`.
+        undo: The option that undoes it: `verbatim` or `literal`.
+    """
+
+    kind: Literal["corrected", "expanded", "preferred", "operators"]
+    typed: str
+    taken: tuple[str, ...]
+    undo: Literal["verbatim", "literal"] = "verbatim"
+
+
+@dataclass(frozen=True, slots=True)
 class Meaning:
     """What a query means.
 
@@ -39,6 +58,7 @@ class Meaning:
         known_by: What names each of them, by id.
         preferences: Preferences for the papers to rank before all others, the most specific one first.
         notes: Sentences for the user.
+        changes: How this goes beyond the words as typed.
     """
 
     topic: str
@@ -46,6 +66,7 @@ class Meaning:
     known_by: Mapping[str, str] = field(default_factory=dict)
     preferences: tuple[Preference, ...] = ()
     notes: tuple[str, ...] = ()
+    changes: tuple[QueryChange, ...] = ()
 
 
 def described(preferences: Sequence[Preference]) -> str:

@@ -51,6 +51,11 @@ def terms_of(text: str, language: str = DEFAULT_LANGUAGE) -> list[str]:
     return terms
 
 
+def shorter_terms(start: str) -> list[str]:
+    """Return the shorter terms, of three letters or more, that a word may have that begins like this."""
+    return [start[:length] for length in range(3, min(len(start), LONGEST_WORD))]
+
+
 def distinct_words(text: str) -> set[str]:
     """Return the different words of a text, in small letters without accents."""
     if text.isascii():

@@ -6,6 +6,8 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from starlette.exceptions import HTTPException
+
 from ses.service.problems import problem
 
 if TYPE_CHECKING:
@@ -66,7 +68,11 @@ class Admission:
             await problem(503, text)(scope, receive, send)
 
     async def _run(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
-        body = await _read(scope, receive)
+        try:
+            body = await _read(scope, receive)
+        except HTTPException as error:  # of the layer that limits bodies
+            await problem(error.status_code, error.detail, headers=error.headers)(scope, receive, answer.send)
+            return
         await self._turns.acquire()
         answer.at_beginning = self._turns.release
         try:

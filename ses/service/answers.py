@@ -1,7 +1,7 @@
 """Pages of hits and papers as HTTP responses.
 
-A page of the web page and its twin for programs show the same `Page`: the route of the twin is the same function as
-the route of the API, registered under the page's address with `.json` (`twins` in `ses.service.routes.search`).
+Each page of the web page has a twin for programs under its address with `.json`. It takes the page's parameters and
+those of `Shown`, and answers by `page_answer`, `paper_answer` or `json_response`; see `ses.service.web.twin`.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from ses.service.negotiation import JSON, AnswerFormat, chosen_format
 if TYPE_CHECKING:
     from search_plugin.contract.schema import Field
     from search_plugin.pages.page import Page
+    from ses.service.cursors import ReadPage
     from ses.service.service import Service
 
 _PAPER = tuple(one.name for one in attributes_of(Paper))
@@ -107,10 +108,11 @@ def check_fields(names: Sequence[str], known: Sequence[Field]) -> None:
     """Raise `InputError` for a name that no hit of an index holds; `known` are the index's fields."""
     allowed = dict.fromkeys([*_PAPER, *_OF_HITS, "rank", *(one.name for one in known)])
     for name in names:
+        near = nearest(name, allowed)
         require(
             name in allowed,
-            f"A hit holds no field {name[:80]!r}{nearest(name, allowed)}",
-            f"choose <fields> from {', '.join(allowed)}",
+            f"A hit holds no field {name[:80]!r}{near}{'.' if near else ''}",
+            "" if near else f"choose <fields> from {', '.join(allowed)}",
         )
 
 
@@ -146,6 +148,30 @@ def page_answer(
     if request.method != "GET":
         return answer()
     return unless_kept(request, etag_of(request, service.revision(asked.index), chosen.name), answer)
+
+
+def read_answer(request: Request, service: Service, asked: Any, read: ReadPage, *, file: str) -> Response:
+    """Return a page of all results, with the cursor of the next one.
+
+    Args:
+        request: The request.
+        service: The service.
+        asked: Its parameters, of which `cursor` is one.
+        read: The page, and the next cursor.
+        file: Name under which a browser saves it, without its ending.
+
+    Returns:
+        The response.
+    """
+    chosen = _chosen(request, service, asked)
+    headers = {"Server-Timing": server_timing(read.page.milliseconds), "Vary": "Accept", "Cache-Control": "no-store"}
+    if read.next_cursor:
+        headers["Link"] = _link(request, "next", cursor=read.next_cursor)
+    if chosen is not JSON:
+        return _file(read.page.format(chosen.name), chosen, file, headers)
+    content = page_content(read.page, fields=asked.fields, explain=asked.explain)
+    following = {"next_cursor": read.next_cursor} if read.next_cursor else {}
+    return json_response({**content, **following}, headers=headers)
 
 
 def paper_answer(request: Request, service: Service, asked: Any, name: str) -> Response:
@@ -222,6 +248,6 @@ def _links(request: Request, page: Page, asked: Any) -> Iterator[str]:
         yield _link(request, "prev", offset=max(0, offset - size), size=min(size, offset))
 
 
-def _link(request: Request, relation: str, **other: int) -> str:
+def _link(request: Request, relation: str, **other: int | str) -> str:
     kept = [(name, value) for name, value in request.query_params.multi_items() if name not in other]
     return f'<?{urlencode([*kept, *other.items()])}>; rel="{relation}"'

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 ROUTERS = (
     "ses.service.routes.search:router",
-    "ses.service.routes.search:twins",
+    "ses.service.routes.suggest:router",
+    "ses.service.routes.facets:router",
     "ses.service.routes.similar:router",
     "ses.service.routes.papers:router",
     "ses.service.routes.indexes:router",
@@ -33,15 +34,34 @@ ROUTERS = (
     "ses.service.routes.health:router",
     "ses.service.routes.metrics:router",
     "ses.service.web.search:router",
+    "ses.service.web.twin:router",
     "ses.service.web.paper:router",
     "ses.service.web.export:router",
+    "ses.service.web.unapi:router",
+    "ses.service.web.discovery:router",
+    "ses.service.web.similar:router",
     "ses.service.web.map:router",
+    "ses.service.web.help:router",
+    "ses.service.web.saved:router",
+    "ses.service.web.history:router",
+    "ses.service.web.feeds:router",
+    "ses.service.web.feeds:writing",
+    "ses.service.web.docs:router",
     "ses.service.web.static_files:router",
 )
 """The groups of routes."""
 
 LAYERS = (
+    "ses.service.headers:SecurityHeaders",
+    "ses.service.proxies:Proxies",
+    "ses.service.logs:RequestLog",
+    "ses.service.tracing:traced",
     "ses.service.metrics:Counted",
+    "ses.service.proxies:Hosts",
+    "ses.service.headers:other_origins",
+    "ses.service.limiting:BodyLimits",
+    "ses.service.access:Authentication",
+    "ses.service.limiting:RateLimits",
     "ses.service.admission:Admission",
 )
 """The layers around the routes, from the outermost: each takes the application inside it and the service."""
@@ -71,11 +91,10 @@ def make_app(service: Service) -> FastAPI:
     app.state.service = service
     for name in ROUTERS:
         app.include_router(resolve_name(name))
-    for name in reversed(LAYERS):
+    app.add_middleware(EveryMethod)
+    app.add_middleware(Compression)
+    for name in reversed(LAYERS):  # the last one added is the first to see a request
         app.add_middleware(resolve_name(name), service=service)
     add_handlers(app)
     describe(app)
-    # The last one added is the first to see a request.
-    app.add_middleware(Compression)
-    app.add_middleware(EveryMethod)
     return app

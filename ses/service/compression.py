@@ -9,7 +9,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from ses.service.negotiation import quality
 
 _LEVEL = 4
-"""Of 9: a page of hits takes a third of the time of level 9, and is 3 % larger."""
+"""Of 9: ten hits take three quarters of the time of level 9 (0.1 ms), and are 2 % larger."""
 _SMALLEST = 1_000
 """In bytes; a smaller body is one packet anyway."""
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
 from fastapi import Depends, Request
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model, model_validator
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, create_model, model_validator
 
 from corpora.errors import InputError
 from search_plugin.request import MAX_WINDOW, Option, search_options
@@ -99,8 +99,6 @@ _BOUNDS: Mapping[str, Mapping[str, int]] = {
 """For the description alone: the library checks them."""
 _NAMES = ("facets",)
 """Options that are lists of names."""
-SEVERAL = frozenset(("filter", "weights", "fields", *_NAMES))
-"""Parameters that can be repeated."""
 
 
 def _field(option: Option) -> tuple[Any, Any]:
@@ -146,7 +144,19 @@ SearchParameters = create_model(
 )
 
 
-class SearchAsked(SearchParameters, Shown):  # type: ignore[misc, valid-type]  # made by create_model
+class Read(BaseModel):
+    """How far all results of a search were read."""
+
+    cursor: str = Field(
+        "",
+        description="`*` begins to read all results of a search, also more than a window holds and while the index is "
+        "updated. Then the `next_cursor` of each answer, with the same other parameters, until an answer has none. "
+        "Only `size` and `facets` may change. `offset` can't be combined with it.",
+        examples=["*"],
+    )
+
+
+class SearchAsked(SearchParameters, Shown, Read):  # type: ignore[misc, valid-type]  # made by create_model
     """A search, and what to show of its hits."""
 
 
@@ -154,26 +164,63 @@ class SimilarAsked(SimilarParameters, Shown):  # type: ignore[misc, valid-type] 
     """A search for papers like one, and what to show of its hits."""
 
 
+class SimilarRead(SimilarAsked, Read):
+    """A search for papers like one of the index, and what to show of its hits."""
+
+
 class PaperParameters(Parameters, Shown):
     """The parameters of a paper."""
 
 
-def given_once(request: Request) -> None:
-    """Refuse a parameter that a client gave several times where only one value counts; a dependency of routes.
+def asks(model: type[NoParameters]) -> Any:
+    """Return a dependency of routes: it reads the parameters of a request's query.
+
+    FastAPI reads a model of twenty parameters too (`Query`), but in 0.3 ms, and it takes the last of several values
+    without a word. `parameters_of` describes them.
 
     Args:
-        request: The request.
+        model: The model of the parameters.
 
-    Raises:
-        InputError: If there is one.
+    Returns:
+        The dependency, to be annotated.
     """
-    counts = Counter(name for name, _ in request.query_params.multi_items())
-    for name, count in counts.items():
-        if count > 1 and name not in SEVERAL:
-            raise InputError(f"The parameter {name[:80]} is given {count} times", "give it once")
+    several = {name for name, field in model.model_fields.items() if get_origin(field.annotation) is list}
+
+    async def read(request: Request) -> NoParameters:
+        values: dict[str, Any] = {}
+        for name, value in request.query_params.multi_items():
+            if name in several:
+                values.setdefault(name, []).append(value)
+            elif name in values:
+                raise InputError(f"The parameter {name[:80]} is given several times", "give it once")
+            else:
+                values[name] = value
+        try:
+            return model.model_validate(values)
+        except ValidationError as error:
+            raise RequestValidationError([{**one, "loc": ("query", *one["loc"])} for one in error.errors()]) from error
+
+    return Depends(read)
 
 
-def service_of(request: Request) -> Service:
+def parameters_of(model: type[NoParameters]) -> dict[str, Any]:
+    """Return the description of the parameters that `asks` reads: the argument `openapi_extra` of a route."""
+    properties = model.model_json_schema()["properties"]
+    return {
+        "parameters": [
+            {
+                "name": name,
+                "in": "query",
+                "required": False,
+                "description": schema.get("description", ""),
+                "schema": schema,
+            }
+            for name, schema in properties.items()
+        ]
+    }
+
+
+async def service_of(request: Request) -> Service:
     """Return the service that answers a request."""
     found: Service = request.app.state.service
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import logging
+import json
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
 from corpora.errors import ErrorKind, SesError, as_argument, written
+from corpora.outgoing import plain
 from ses.service.methods import allowed
 
 if TYPE_CHECKING:
@@ -50,7 +51,9 @@ class RefusedError(HTTPException):
         self.hint = hint
 
 
-def problem(status: int, detail: str, *, hint: str = "", headers: Mapping[str, str] | None = None) -> Response:
+def problem(
+    status: int, detail: str, *, hint: str = "", headers: Mapping[str, str] | None = None, request_id: str = ""
+) -> Response:
     """Return a problem as `application/problem+json`.
 
     Args:
@@ -58,28 +61,37 @@ def problem(status: int, detail: str, *, hint: str = "", headers: Mapping[str, s
         detail: One sentence: what is wrong.
         hint: What to do about it.
         headers: Further headers.
+        request_id: The id by which the log names the request.
 
     Returns:
         The response.
     """
-    content = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": detail}
+    content = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": plain(detail)}
     if hint:
-        content["hint"] = hint
+        content["hint"] = plain(hint)
+    if request_id:
+        content["request"] = request_id
     retry = {"Retry-After": str(RETRY_SECONDS)} if status == HTTPStatus.SERVICE_UNAVAILABLE else {}
     return Response(orjson.dumps(content), status, {**retry, **(headers or {})}, media_type="application/problem+json")
 
 
-def problem_of(error: SesError) -> Response:
+def problem_of(error: SesError, request_id: str = "") -> Response:
     """Return an error of the library as a problem."""
-    return problem(STATUS[error.kind], error.message(), hint=written(error.hint, as_argument))
+    return problem(STATUS[error.kind], error.message(), hint=written(error.hint, as_argument), request_id=request_id)
+
+
+def fault(request_id: str) -> Response:
+    """Return a fault of ses as a problem; the log says more."""
+    sentence = "ses has a fault, which is in its log; please report it."
+    return problem(HTTPStatus.INTERNAL_SERVER_ERROR, sentence, request_id=request_id)
 
 
 def add_handlers(app: FastAPI) -> None:
-    """Answer every error of an application by a problem."""
+    """Answer every error of an application by a problem; `RequestLog` answers faults."""
 
     @app.exception_handler(SesError)
-    def _library(_: Request, error: SesError) -> Response:
-        return problem_of(error)
+    def _library(request: Request, error: SesError) -> Response:
+        return problem_of(error, _id(request))
 
     @app.exception_handler(RequestValidationError)
     def _parameters(request: Request, error: RequestValidationError) -> Response:
@@ -87,25 +99,27 @@ def add_handlers(app: FastAPI) -> None:
         sent = request.headers.get("content-type", "")
         if faults[0]["loc"] == ("body",) and sent.partition(";")[0].strip().lower() != "application/json":
             detail = "The body is not JSON; send it with Content-Type: application/json."
-            return problem(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, detail, headers={"Accept": "application/json"})
-        return problem(HTTPStatus.BAD_REQUEST, " ".join(dict.fromkeys(map(sentence_of, faults[:_MOST_FAULTS]))))
+            accept = {"Accept": "application/json"}
+            return problem(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, detail, headers=accept, request_id=_id(request))
+        sentences = " ".join(dict.fromkeys(map(sentence_of, faults[:_MOST_FAULTS])))
+        return problem(HTTPStatus.BAD_REQUEST, sentences, request_id=_id(request))
 
     @app.exception_handler(HTTPException)
     def _http(request: Request, error: HTTPException) -> Response:
         headers, path = dict(error.headers or {}), request.scope["path"]
         if error.status_code == HTTPStatus.NOT_FOUND:
-            return problem(error.status_code, f"There is nothing at {path[:_LONGEST_VALUE]}.", headers=headers)
-        if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-            methods = allowed(request.scope)
-            detail = f"{request.method} is not allowed at {path[:_LONGEST_VALUE]}; use {methods}."
-            return problem(error.status_code, detail, headers={**headers, "Allow": methods})
+            detail = f"There is nothing at {path[:_LONGEST_VALUE]}."
+        elif error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+            headers["Allow"] = allowed(request.scope)
+            detail = f"{request.method} is not allowed at {path[:_LONGEST_VALUE]}; use {headers['Allow']}."
+        else:
+            detail = str(error.detail)
         hint = error.hint if isinstance(error, RefusedError) else ""
-        return problem(error.status_code, str(error.detail), hint=hint, headers=headers)
+        return problem(error.status_code, detail, hint=hint, headers=headers, request_id=_id(request))
 
-    @app.exception_handler(Exception)
-    def _fault(_: Request, error: Exception) -> Response:
-        logging.getLogger("ses.service").error("A request failed.", exc_info=error)
-        return problem(HTTPStatus.INTERNAL_SERVER_ERROR, "ses has a fault, which is in its log; please report it.")
+
+def _id(request: Request) -> str:
+    return str(getattr(request.state, "request_id", ""))
 
 
 _EXPECTED: Mapping[str, str] = {
@@ -150,7 +164,7 @@ def sentence_of(error: Mapping[str, Any]) -> str:
 
 def shown_value(value: object) -> str:
     """Return a value of a client for a sentence, cut if it is long."""
-    text = repr(value) if isinstance(value, str) else orjson.dumps(value, default=str).decode()
+    text = repr(value) if isinstance(value, str) else json.dumps(value, default=str)
     return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"
 
 

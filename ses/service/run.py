@@ -15,7 +15,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import NotFoundError, SesError
+from ses.service.connections import GuardedProtocol
 from ses.service.listening import address_of, listen
+from ses.service.logs import CONFIGURATION
 from ses.service.workers import left_threads, supervise
 
 if TYPE_CHECKING:
@@ -28,8 +30,10 @@ _LEAVING_SECONDS = 1.0
 Announce = Callable[[str, SesError | None], None]
 
 OPTIONS: Mapping[str, Any] = {
-    "log_level": "warning",
-    "access_log": False,
+    "http": GuardedProtocol,
+    "log_config": CONFIGURATION,
+    "access_log": False,  # `RequestLog` writes it
+    "proxy_headers": False,  # `Proxies` reads them
     "server_header": False,
 }
 """What uvicorn leaves to the layers of ses."""

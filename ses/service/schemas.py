@@ -96,6 +96,7 @@ PageSchema = schema_of(
     required=tuple(one.name for one in attributes_of(Page) if one.name not in ("milliseconds", "requests")),
     hits=tuple[HitSchema, ...],  # type: ignore[valid-type]
     facets=schema_of(Facets) | None,
+    next_cursor=Annotated[str, Field(description="Where the next page begins; only with `cursor`, but on the last.")],
 )
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Callable
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any, TypeVar
-
-import orjson
 
 from corpora.errors import SesError, UnavailableError
 from ses.service.batching import batched
@@ -154,7 +153,7 @@ class Service:
 
     def _page(self, index: str, asked: tuple[str, str, dict[str, Any]], find: Callable[[OpenIndex], Page]) -> Page:
         """Return a page that was found before in the same revision, or find it."""
-        key = orjson.dumps(asked, option=orjson.OPT_SORT_KEYS)
+        key = json.dumps(asked, sort_keys=True).encode()  # orjson refuses numbers of more than 64 bits
 
         def found(held: Held) -> Page:
             return self._pages.get((held.opened.name, held.revision, key), lambda: self._timed(find(held.opened)))

@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
+from ipaddress import IPv4Network, IPv6Network, ip_address
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 from corpora.errors import InputError
 from ses.checked import nearest
+from ses.service.keys import Keys
 from ses.service.web.colours import colour
-from ses.setting_kinds import checked_value, existing_file, seconds, whole
+from ses.setting_kinds import (
+    checked_value,
+    choice,
+    existing_file,
+    matching,
+    networks,
+    rate,
+    seconds,
+    some_of,
+    switch,
+    whole,
+)
 from ses.settings import SERVE
 from ses.settings_files import read_settings_files
 
@@ -104,6 +117,26 @@ class ServiceSettings:
     """How late the service may see that another program has changed or replaced an index."""
     page_cache: Annotated[int, whole(0, 1 << 40)] = 64 << 20
     """Bytes of memory for the pages that were found last, in each worker; 0 to keep none."""
+    anonymous: Annotated[tuple[str, ...], some_of("search", "encode")] = ("search", "encode")
+    """What clients without a key may do: `search`, `encode`, both, or nothing."""
+    hosts: Annotated[tuple[str, ...], matching(r"(\*\.)?[a-z0-9._-]+|\[[0-9a-f:.]+\]", "library.example")] = ()
+    """Names of this site, such as `library.example` and `*.library.example`; any if empty."""
+    proxies: Annotated[tuple[IPv4Network | IPv6Network, ...], networks] = ()
+    """Addresses and networks of proxies whose `X-Forwarded-For`, `-Proto` and `-Prefix` are believed."""
+    origins: Annotated[tuple[str, ...], matching(r"\*|https?://[a-z0-9.\[\]:_-]+", "https://library.example")] = ()
+    """Other sites whose pages may read answers (CORS), such as `https://library.example`; `*` for all."""
+    rate_per_key: Annotated[tuple[int, int] | None, rate] = (1200, 60)
+    """Requests that a key may send, such as `1200/minute`, to each worker; `off` for any number."""
+    rate_per_address: Annotated[tuple[int, int] | None, rate] = (600, 60)
+    """Requests that an address without a key may send, such as `600/minute`, to each worker; `off` for any number."""
+    max_body: Annotated[int, whole(1, 1 << 40)] = 2 << 20
+    """Largest body of a request (bytes)."""
+    log_addresses: Annotated[str, choice("short", "whole", "off")] = "short"
+    """How the log names clients: by network (`short`), by address (`whole`), or not at all (`off`)."""
+    log_queries: Annotated[bool, switch] = False
+    """Whether the log holds what readers search for."""
+    telemetry: Annotated[bool, switch] = False
+    """Whether traces are sent by OpenTelemetry; the variables `OTEL_*` say where. Needs the extra telemetry."""
     public_url: str = ""
     """Address of the site for its readers, such as `https://library.example/ses`; that of each request if empty."""
     site: Annotated[SiteSettings, _site] = field(default_factory=SiteSettings)
@@ -141,6 +174,22 @@ def load_service_settings(**flags: Any) -> ServiceSettings:
                 raise InputError(f"There is no setting {name} of the service{nearest(name, NAMES)}", hint)
             values[name] = checked_value(ServiceSettings, name, value, hint)
     return ServiceSettings(**values)
+
+
+def warnings_of(settings: ServiceSettings, keys: Keys) -> Iterator[str]:
+    """Yield a sentence for each danger of the settings."""
+    if _is_public(settings.host) and settings.anonymous and not keys.all():
+        yield (
+            f"{settings.host} can be reached from other machines, and no API key exists, so everybody may "
+            f"{' and '.join(settings.anonymous)} (anonymous in the table [serve] of ses.toml says what is allowed)."
+        )
+
+
+def _is_public(host: str) -> bool:
+    try:
+        return not ip_address(host).is_loopback
+    except ValueError:
+        return host != "localhost"
 
 
 def _from_environment() -> Mapping[str, str]:

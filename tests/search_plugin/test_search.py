@@ -10,7 +10,7 @@ import pytest
 
 from corpora.errors import InputError
 from search_plugin.filters.parse import parse_filter
-from search_plugin.request import SearchRequest, clean_query, typed_query
+from search_plugin.request import SearchRequest, clean_query, make_request, typed_query
 from search_plugin.search import search, similar
 from tests.indexer.jobs import engine_in, make_job, run_job
 from tests.tiny import make_model, papers, write_jsonl
@@ -89,6 +89,37 @@ def test_facets_keep_the_name_the_user_gave(world):
     assert dict(words.counts["journal"]) == {venue: count for venue, count in venues.items() if venue} != {}
     with pytest.raises(InputError, match=r"There is no field 'colour'.*choose one of author, authors"):
         search(index, SearchRequest("virus", facets=("colour",)), encoder)
+
+
+def test_a_facet_shows_as_many_values_as_asked_for(world):
+    _, index, _ = world
+    counts = {size: search(index, SearchRequest("", facets=("year",), facet_size=size)).facets for size in (2, 10, 50)}
+    shown = {size: facets.counts["year"] for size, facets in counts.items()}
+    assert [len(one) for one in shown.values()] == [2, 10, len(dict(index.tally("year", 99)))]
+    assert shown[50][:10] == shown[10]
+    for wrong in (0, 1_001):
+        with pytest.raises(InputError, match="choose 1 to 1,000"):
+            SearchRequest("", facet_size=wrong)
+
+
+@pytest.mark.parametrize(
+    ("typed", "kinds"),
+    [
+        ("lung", []),
+        ("virus lung", ["expanded"]),
+        ("vaccinne lung", ["corrected"]),
+        ("lung 2020", ["preferred"]),
+        ("title:lung -galaxy", ["operators"]),
+    ],
+)
+def test_a_page_says_how_it_went_beyond_the_words_as_typed_and_how_to_undo_it(world, typed, kinds):
+    _, index, _ = world
+    given = {"mode": "lexical", "fields": index.schema.fields}
+    changes = search(index, make_request(typed, **given)).changes
+    assert [one.kind for one in changes] == kinds
+    for one in changes:
+        again = search(index, make_request(typed, **given, **{one.undo: True})).changes
+        assert one.kind not in [other.kind for other in again]
 
 
 def test_similar_leaves_the_paper_itself_out(world):

@@ -11,6 +11,7 @@ import pytest
 
 import ses
 from corpora.paper import Paper
+from tests.ses.remote.serving import served
 from tests.tiny import make_model, papers
 
 SECRET = "hush-hush"  # noqa: S105
@@ -26,8 +27,18 @@ def library(tmp_path_factory):
     return opened
 
 
-def test_an_index_is_a_mapping_from_ids_to_papers(library):
-    index = library["papers"]
+@pytest.fixture(scope="module", params=["here", pytest.param("over HTTP", marks=pytest.mark.serve)])
+def searched(request, library):
+    """The same library, in this process or over HTTP: for tests that only search and read."""
+    if request.param == "here":
+        yield library
+        return
+    with served(library) as address, ses.open(address, engine_patience=0) as remote:
+        yield remote
+
+
+def test_an_index_is_a_mapping_from_ids_to_papers(searched):
+    library, index = searched, searched["papers"]
     assert index["p00003"] == index.show("p00003")
     assert index["10.1000/1"].id == "<b>"
     assert "10.1000/1" in index
@@ -40,8 +51,8 @@ def test_an_index_is_a_mapping_from_ids_to_papers(library):
     assert "zz" not in index
 
 
-def test_a_paper_or_a_hit_stands_for_itself(library):
-    index = library["papers"]
+def test_a_paper_or_a_hit_stands_for_itself(searched):
+    index = searched["papers"]
     hit = index.search("virus", size=1)[0]
     expected = [one.id for one in index.similar(hit.id, size=5)]
     assert [one.id for one in index.similar(hit, size=5)] == expected
@@ -89,8 +100,8 @@ def search(index):
     return [hit.id for hit in index.search("virus lung", size=3)]
 
 
-def test_another_process_opens_a_pickled_index_by_itself(library):
-    index = library["papers"]
+def test_another_process_opens_a_pickled_index_by_itself(searched):
+    index = searched["papers"]
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         assert pool.map(search, [index]) == [search(index)]
     again = deepcopy(index)  # by the same state as a pickle
@@ -103,8 +114,8 @@ def found(index):
     return index.search("virus")
 
 
-def test_a_page_passes_from_one_process_to_another(library):
-    index = library["papers"]
+def test_a_page_passes_from_one_process_to_another(searched):
+    index = searched["papers"]
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         (page,) = pool.map(found, [index])
     assert page.hits == found(index).hits
@@ -170,3 +181,15 @@ def test_values_of_python_are_written_into_fields(library):
 def test_feeds_by_name(library):
     feed = library.feeds.create("air", index="papers", liked="p00003")
     assert (library.feeds["air"], list(library.feeds)) == (feed, ["air"])
+
+
+def test_all_hits_of_a_search_are_iterated(searched):
+    index = searched["papers"]
+    found = list(index.iterate("virus lung", mode="lexical", window=3, size=3))
+    best = index.search("virus lung", mode="lexical", size=30)
+    assert [hit.id for hit in found[:3]] == [hit.id for hit in best[:3]]
+    assert {hit.id for hit in found} == {hit.id for hit in best}
+    assert [hit.rank for hit in found] == list(range(1, len(found) + 1))
+    assert [hit.id for hit in index.iterate(sort="title")] == [hit.id for hit in index.search(sort="title", size=30)]
+    with pytest.raises(ses.InputError, match="leave offset out"):
+        next(index.iterate("virus", offset=3))

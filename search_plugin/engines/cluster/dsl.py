@@ -12,8 +12,22 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from corpora.errors import InputError
 from search_plugin.contract.schema import PAPER_FIELDS
-from search_plugin.contract.tree import Alike, And, Compare, Exists, Filter, Not, OneOf, Or, Says, Value, unresolved
+from search_plugin.contract.tree import (
+    Alike,
+    And,
+    Begun,
+    Compare,
+    Exists,
+    Filter,
+    Not,
+    OneOf,
+    Or,
+    Says,
+    Value,
+    unresolved,
+)
 from search_plugin.engines.cluster.dialect import TEXT, QueryBody, enclosed
+from search_plugin.words.terms import shorter_terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -138,6 +152,11 @@ def _render(where: Filter, known: FieldsByName) -> _Clause:
             return _Clause({"exists": {"field": field}}, 1, 1)
         case Says(field, words):
             return _Clause({"match_phrase": {TEXT if field == "text" else field: {"query": words}}}, 1, 1)
+        case Begun(start):
+            whole = {"match": {"title": {"query": start}}}
+            asked: list[QueryBody] = [whole, {"prefix": {"title": {"value": start}}}]
+            asked += [{"terms": {"title": terms}}] if (terms := shorter_terms(start)) else []
+            return _bool(should=[_Clause(one, 1, 1) for one in asked])
         case Alike():
             raise unresolved(where)
         case Or(parts):

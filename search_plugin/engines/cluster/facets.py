@@ -26,7 +26,7 @@ def facets_body(counting: Counting, schema: IndexSchema) -> dict[str, Any]:
         matching.append({"bool": {"must": [holds], "filter": [where]}} if where else holds)
     if plan.order:
         matching = [where or {"match_all": {}}]
-    counts = {name: _counted(schema.field(name), size) for name in counting.fields}
+    counts = {name: _counted(schema.field(name), size, counting.include) for name in counting.fields}
     return {
         "query": {"bool": {"filter": [{"bool": {"should": matching, "minimum_should_match": 1}}]}},
         "size": 0,
@@ -46,13 +46,14 @@ def read_tally(reply: Mapping[str, Any], field: Field, size: int) -> list[tuple[
     return [(_value(field, bucket), bucket["doc_count"]) for bucket in found if bucket["key"] != ""][:size]
 
 
-def _counted(field: Field, size: int) -> dict[str, Any]:
+def _counted(field: Field, size: int, include: Sequence[str] = ()) -> dict[str, Any]:
     order = [{"_count": "desc"}, {"_key": "asc"}]
     if field.kind == "date":
         years = {"field": field.name, "calendar_interval": "year", "format": "yyyy", "min_doc_count": 1}
         return {"date_histogram": {**years, "order": order}}
     # One extra, since an empty string from a list may be among them, and is not shown.
-    return {"terms": {"field": field.name, "size": size + 1, "shard_size": size + _SPARE, "order": order}}
+    terms = {"field": field.name, "size": size + 1, "shard_size": size + _SPARE, "order": order}
+    return {"terms": {**terms, **({"include": list(include)} if include else {})}}
 
 
 def read_facets(reply: Mapping[str, Any], counting: Counting, schema: IndexSchema) -> Facets:

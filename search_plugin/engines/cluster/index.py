@@ -193,8 +193,8 @@ class ClusterIndex:
         body = queries.listing_body(where, order, size, self.schema, after)
         found = self.ask_search(body, why="a listing")["hits"]
         hits = found["hits"]
-        last = Position(*hits[-1]["sort"]) if hits else None
-        return Listing([id_of(hit) for hit in hits], int(found["total"]["value"]), last)
+        positions = [Position(*hit["sort"]) for hit in hits]
+        return Listing([id_of(hit) for hit in hits], int(found["total"]["value"]), positions)
 
     def fetch(self, ids: Sequence[str], counting: Counting | None = None) -> tuple[Mapping[str, Paper], Facets | None]:
         """Return the papers that exist, and the requested facet counts, all in one request."""

@@ -24,6 +24,10 @@ SUPPORTED: dict[ProductName, tuple[tuple[int, int], ...]] = {
 """The lowest supported minor version of each supported major version."""
 
 
+class NoClusterError(UnavailableError):
+    """A server answers, and is neither OpenSearch nor Elasticsearch."""
+
+
 @dataclass(frozen=True, slots=True)
 class Product:
     """What a server is: its version as the server reports it, and major and minor as numbers."""
@@ -120,6 +124,8 @@ def _ask(host: str, connection: Connection) -> Product:
         body = orjson.loads(reply.data)
     except orjson.JSONDecodeError:
         body = reply.data[:200].decode(errors="replace")
+    if reply.headers.get("content-type", "").startswith("application/problem+json"):
+        raise NoClusterError(f"{host} is neither OpenSearch nor Elasticsearch", "check <engine>")
     if reply.status != 200:
         raise failure(host, reply.status, body)
     return _product(host, body)
@@ -130,7 +136,7 @@ def _product(host: str, body: object) -> Product:
     number = str(version.get("number", "")) if isinstance(version, dict) else ""
     parts = re.fullmatch(r"(\d{1,9})\.(\d{1,9})[\w.+-]{0,50}", number, re.ASCII)
     if not isinstance(version, dict) or not parts:
-        raise UnavailableError(f"{host} is neither OpenSearch nor Elasticsearch", "check <engine>")
+        raise NoClusterError(f"{host} is neither OpenSearch nor Elasticsearch", "check <engine>")
     kind: ProductName = "opensearch" if version.get("distribution") == "opensearch" else "elasticsearch"
     product = Product(kind, number, (int(parts[1]), int(parts[2])))
     if not any(product.version[0] == major and product.version[1] >= minor for major, minor in SUPPORTED[kind]):

@@ -239,7 +239,7 @@ def passing(
     import numpy as np
 
     match where:
-        case tree.Says():
+        case tree.Says() | tree.Begun():
             return saying(where)
         case tree.Not() | tree.And() | tree.Or() if _of_words(where):
             return saying(where)
@@ -268,7 +268,7 @@ def _mark(mask: np.ndarray, rows: np.ndarray) -> None:
 def _of_words(where: tree.Filter) -> bool:
     """Return whether a filter asks for words alone."""
     match where:
-        case tree.Says():
+        case tree.Says() | tree.Begun():
             return True
         case tree.Not(part):
             return _of_words(part)

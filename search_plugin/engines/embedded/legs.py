@@ -113,7 +113,7 @@ def listing(snapshot: Snapshot, where: Filter | None, order: Sort, size: int, af
         rows, values = rows[kept], values[kept]
     numbered = ((value, snapshot.id_of(row), row) for value, row in zip(values.tolist(), rows.tolist(), strict=True))
     first = sorted(numbered)[:size]
-    return Listing([id_ for _, id_, _ in first], matches, _position(snapshot, order, *first[-1]) if first else None)
+    return Listing([id_ for _, id_, _ in first], matches, [_position(snapshot, order, *one) for one in first])
 
 
 def _sort_values(snapshot: Snapshot, rows: np.ndarray, order: Sort, after: Position | None) -> tuple[np.ndarray, float]:
@@ -158,7 +158,7 @@ def count_facets(words: Words, searcher: Any, counting: Counting) -> Facets:
             matched = both(matched, to_tantivy(plan.filter, words))
         query = either([matched, query])
         description = "papers that hold a word of the query" + (f", and {description}" if plan.vectors else "")
-    matches, counts = counted(searcher, query, column_paths(counting.fields), counting.size)
+    matches, counts = counted(searcher, query, column_paths(counting.fields), counting.size, counting.include)
     return Facets(matches, description, {field: tuple(counts[field]) for field in counting.fields})
 
 
@@ -168,18 +168,20 @@ def column_paths(fields: Iterable[str]) -> dict[str, str]:
 
 
 def counted(
-    searcher: Any, query: Any, fields: Mapping[str, str], size: int
+    searcher: Any, query: Any, fields: Mapping[str, str], size: int, include: Sequence[str] = ()
 ) -> tuple[int, dict[str, list[tuple[Any, int]]]]:
     """Return how many papers a query finds, and the most frequent values of fields with their counts, ties by value.
 
-    `fields` gives tantivy's names of the fields, `size` how many values of each to return.
+    `fields` gives tantivy's names of the fields, `size` how many values of each to return, and `include` the only
+    values to count, if there are any.
     """
     # Often several values have the count of the last one: asking for more than are shown saves the second request.
     ask = dict.fromkeys(fields, 8 * size)
+    only = {"include": list(include)} if include else {}
     found: dict[str, list[tuple[Any, int]]] = {}
     while True:
         wanted = {
-            name: {"terms": {"field": fields[name], "size": most, "segment_size": 1 << 30}}
+            name: {"terms": {"field": fields[name], "size": most, "segment_size": 1 << 30, **only}}
             for name, most in ask.items()
         }
         reply = searcher.aggregate(query, {**wanted, "row": {"value_count": {"field": "row"}}})

@@ -6,8 +6,22 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from search_plugin.contract.tree import Alike, And, Compare, Exists, Filter, Not, OneOf, Or, Says, Value, unresolved
+from search_plugin.contract.tree import (
+    Alike,
+    And,
+    Begun,
+    Compare,
+    Exists,
+    Filter,
+    Not,
+    OneOf,
+    Or,
+    Says,
+    Value,
+    unresolved,
+)
 from search_plugin.engines.embedded.columns import COMPARED, compared_path, number_of
+from search_plugin.words.terms import shorter_terms
 
 if TYPE_CHECKING:
     from search_plugin.contract.plan import Notion, Plan
@@ -21,6 +35,16 @@ Positions = tuple[tuple[int, str], ...]
 def saying(words: Words, field: str, text: str) -> Any:
     """Return the query for papers in which the terms of a text stand side by side."""
     return side_by_side(words, field, positions(words, text), "basic")
+
+
+def beginning(words: Words, start: str) -> Any:
+    """Return the query for papers whose title holds a word that may begin like this, as of `Begun`."""
+    from tantivy import Query
+
+    known = [*shorter_terms(start), *words.analyze(start)]
+    terms = [Query.term_query(words.schema, "title", term, "basic") for term in dict.fromkeys(known)]
+    # Letters and digits alone are no syntax of an expression.
+    return either([Query.regex_query(words.schema, "title", f"{start}.*"), *terms])
 
 
 def positions(words: Words, text: str) -> Positions:
@@ -101,6 +125,8 @@ def to_tantivy(where: Filter, words: Words) -> Any:  # noqa: C901 - one case for
             return either([to_tantivy(part, words) for part in parts])
         case Says(field, said):
             return saying(words, field, said)
+        case Begun(start):
+            return beginning(words, start)
         case Alike():
             raise unresolved(where)
         case Exists("id"):

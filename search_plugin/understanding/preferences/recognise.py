@@ -39,7 +39,7 @@ _FIRST = re.compile(
     rf"(?:(?:an?|the|any|recent|latest)\s+)?(?P<type>{_TYPE})(?:\s+(?:{_ABOUT}))?\s+(?P<topic>(?P<beside>\S+).*)",
     re.IGNORECASE,
 )
-_LAST = re.compile(rf"(?P<topic>.*?(?P<beside>\S+)),?\s+(?P<type>{_TYPE})", re.IGNORECASE)
+_LAST = re.compile(rf"(?P<topic>(?:.*?\s)??(?P<beside>\S+)),?\s+(?P<type>{_TYPE})", re.IGNORECASE)
 _OTHER_NAMES = {
     "rct": "randomizedcontrolledtrial",
     "randomizedtrial": "randomizedcontrolledtrial",
@@ -73,8 +73,9 @@ def _compared(query: str, language: str) -> Preference | None:
 
     Without it, papers that say the rarer side alone would come before those that compare.
     """
-    found = _AGAINST.fullmatch(query.rstrip(" ?."))
-    if not found or len(query.split()) > MOST_COMPARED:
+    words = query.split()
+    found = _AGAINST.fullmatch(" ".join(words).rstrip(" ?.")) if len(words) <= MOST_COMPARED else None
+    if not found:
         return None
     sides = [[word for word in side.split() if any(terms_of(word, language))] for side in found.group("one", "other")]
     if not all(sides):
@@ -89,9 +90,11 @@ def preferred_type(index: Index, query: str) -> tuple[Preference, str] | None:
     The preference is for papers that have the type or say it in their title, since databases add types late. Returns
     None where no paper has the type, or it is a term with the word beside it ("peer review", "review process").
     """
-    words = query.rstrip(" ?.")
+    words = " ".join(query.split()).rstrip(" ?.")
+    if words.count(" ") >= MOST_TYPED:
+        return None
     found = _FIRST.fullmatch(words) or _LAST.fullmatch(words)
-    if not found or len(words.split()) > MOST_TYPED:
+    if not found:
         return None
     typed, beside = found["type"], found["beside"]
     wanted = _key(typed)

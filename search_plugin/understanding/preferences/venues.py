@@ -24,6 +24,9 @@ from search_plugin.words.terms import folded
 MOST_WORDS = 12
 """Words of a query in which a venue is looked for."""
 
+MOST_CHARACTERS = 400
+"""Characters of a query in which a venue is looked for."""
+
 LONGEST = 8
 """Words of a venue's name as typed."""
 
@@ -123,6 +126,8 @@ def read_venue(index: Index, query: str, whole: str) -> VenueRead | None:
     one of journals' names. `query` has no identifiers, and no year at its beginning or end. `whole` is the same with
     the year; one word alone can be a venue only beside it.
     """
+    if len(whole) > MOST_CHARACTERS:
+        return None
     words = _words_of(query)
     segments = [one for one in _segments(query) if len(one.words) > 1 or _is_dated(one.typed, whole)]
     if len(words) > MOST_WORDS or not segments:

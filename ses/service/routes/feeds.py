@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, Path, Request, Response
 from pydantic import Field
 
 from ses.service.access import needs
 from ses.service.answers import json_response
 from ses.service.conditional import etag_of, unless_kept
-from ses.service.parameters import NoParameters, ServiceOf, given_once
+from ses.service.parameters import NoParameters, ServiceOf, asks, parameters_of
 from ses.service.schemas import ATOM, listed
 
-router = APIRouter(prefix="/v1/feeds", tags=["feeds"], dependencies=[Depends(needs("search")), Depends(given_once)])
+router = APIRouter(prefix="/v1/feeds", tags=["feeds"], dependencies=[Depends(needs("search"))])
 
 
 class FeedParameters(NoParameters):
@@ -42,7 +42,7 @@ class FeedLine:
 
 
 @router.get("", summary="The feeds", responses=listed("feeds", FeedLine))
-def feeds(request: Request, service: ServiceOf, _: Annotated[NoParameters, Query()]) -> Response:
+def feeds(request: Request, service: ServiceOf, _: Annotated[NoParameters, asks(NoParameters)]) -> Response:
     """List the feeds over the indexes of this library."""
     held = service.library.feeds
     found = {name: held[name] for name in held}
@@ -54,12 +54,14 @@ def feeds(request: Request, service: ServiceOf, _: Annotated[NoParameters, Query
     return json_response({"feeds": shown})
 
 
-@router.get("/{name}.atom", summary="A feed for feed readers", responses=ATOM)
+@router.get(
+    "/{name}.atom", summary="A feed for feed readers", responses=ATOM, openapi_extra=parameters_of(FeedParameters)
+)
 def atom(
     request: Request,
     service: ServiceOf,
     name: Annotated[str, Path(description="Name of the feed.", examples=["air"])],
-    asked: Annotated[FeedParameters, Query()],
+    asked: Annotated[FeedParameters, asks(FeedParameters)],
 ) -> Response:
     """Rank the papers of a feed, as Atom (RFC 4287)."""
     feeds = service.library.feeds

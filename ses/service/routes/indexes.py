@@ -7,19 +7,19 @@ from datetime import datetime
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 
 from search_plugin.contract.schema import Field
 from ses.service.access import needs
 from ses.service.answers import json_response
 from ses.service.conditional import etag_of, unless_kept
-from ses.service.parameters import NoParameters, ServiceOf, given_once
+from ses.service.parameters import NoParameters, ServiceOf, asks
 from ses.service.schemas import listed
 
 if TYPE_CHECKING:
     from ses.index_facts import IndexFacts
 
-router = APIRouter(prefix="/v1", tags=["indexes"], dependencies=[Depends(needs("search")), Depends(given_once)])
+router = APIRouter(prefix="/v1", tags=["indexes"], dependencies=[Depends(needs("search"))])
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def entry_of(facts: IndexFacts) -> IndexEntry:
 
 
 @router.get("/indexes", summary="The indexes, and what they hold", responses=listed("indexes", IndexEntry))
-def indexes(request: Request, service: ServiceOf, _: Annotated[NoParameters, Query()]) -> Response:
+def indexes(request: Request, service: ServiceOf, _: Annotated[NoParameters, asks(NoParameters)]) -> Response:
     """List the indexes, the most recently published first: papers, model, language, fields."""
     library = service.library
     names = library.indexes()

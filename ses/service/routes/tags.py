@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import APIRouter, Depends, Response
 
 from ses.service.access import needs
 from ses.service.answers import json_response
-from ses.service.parameters import Parameters, ServiceOf, given_once
+from ses.service.parameters import Parameters, ServiceOf, asks, parameters_of
 from ses.service.schemas import listed
 
-router = APIRouter(prefix="/v1", tags=["indexes"], dependencies=[Depends(needs("search")), Depends(given_once)])
+router = APIRouter(prefix="/v1", tags=["indexes"], dependencies=[Depends(needs("search"))])
 
 _MOST_LABELS = 1_000
 
@@ -54,9 +54,12 @@ class TagField:
 
 
 @router.get(
-    "/tags", summary="Taggers, and the tags of an index", responses=listed("taggers", TaggerEntry, fields=TagField)
+    "/tags",
+    summary="Taggers, and the tags of an index",
+    responses=listed("taggers", TaggerEntry, fields=TagField),
+    openapi_extra=parameters_of(Parameters),
 )
-def tags(service: ServiceOf, asked: Annotated[Parameters, Query()]) -> Response:
+def tags(service: ServiceOf, asked: Annotated[Parameters, asks(Parameters)]) -> Response:
     """List the taggers of the library, and the fields of an index that hold tags, with their labels."""
     index, taggers = service.opened(asked.index).index, service.library.tags
     names = [field.name for field in index.schema.fields if field.origin == "tag"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query, Response
 from pydantic import Field, create_model
@@ -17,6 +17,7 @@ from ses.service.web.citation import ENDINGS, MEDIA_TYPES, json_value
 if TYPE_CHECKING:
     from corpora.paper import Paper
     from search_plugin.pages.hit import Hit
+    from ses.service.service import Service
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(needs("search"))])
 
@@ -29,6 +30,7 @@ ExportParameters = create_model(
     "ExportParameters",
     __base__=SearchParameters,
     id=(list[str], Field([], description="Papers to export; those of the search if none is named.")),
+    listed=(list[str], Field([], description="Papers of the page, which are exported if none of them is selected.")),
     format=(ExportFormat, Field("bibtex", description="Format of the file.")),
 )
 
@@ -52,21 +54,25 @@ def papers_as(papers: Sequence[Paper], form: str, headers: Mapping[str, str] | N
 @router.get("/export")
 def export(service: ServiceOf, asked: Annotated[ExportParameters, Query()]) -> Response:  # type: ignore[valid-type]
     """Return the selected papers in the order selected, or else the page of hits of a search, as a file."""
-    form: str = asked.format  # type: ignore[attr-defined]
+    return _exported(service, asked)
+
+
+def _exported(service: Service, asked: Any) -> Response:
+    form: str = asked.format
     name = f'attachment; filename="papers{ENDINGS[form]}"'
-    ids: list[str] = list(dict.fromkeys(asked.id))  # type: ignore[attr-defined]
+    ids: list[str] = list(dict.fromkeys(asked.id or asked.listed))
     if ids:
         require(
             len(ids) <= MOST_SELECTED, f"{len(ids):,} papers were selected", f"select at most {MOST_SELECTED} at once"
         )
-        opened = service.opened(asked.index)  # type: ignore[attr-defined]
+        opened = service.opened(asked.index)
         held = opened.index.papers(ids)
         if missing := [id_ for id_ in ids if id_ not in held]:
             raise NotFoundError(
                 f"The index {opened.name} holds no paper {missing[0]!r}", "take it out of the selection, then try again"
             )
         return papers_as([held[id_] for id_ in ids], form, {"Content-Disposition": name})
-    page = service.search(asked.index, asked.query, asked.options())  # type: ignore[attr-defined]
+    page = service.search(asked.index, asked.query, asked.options())
     if form == "json":
         return json_response(page_content(page), headers={"Content-Disposition": name})
     return Response(

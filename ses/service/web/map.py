@@ -13,8 +13,11 @@ from pydantic import Field
 from corpora.identifiers import link_of
 from ses.service.access import needs
 from ses.service.answers import json_response
-from ses.service.parameters import SearchParameters, ServiceOf
+from ses.service.parameters import ServiceOf
+from ses.service.web.addresses import address as paper_address
+from ses.service.web.narrowing import Narrowing, chosen
 from ses.service.web.render import html
+from ses.service.web.search import PageParameters
 
 if TYPE_CHECKING:
     from products.maps import MapPoint, PaperMap
@@ -39,14 +42,14 @@ _SHAPES = (
 )
 """Outlines of the marks of topics, as paths about their middle: colours are not all that tells topics apart."""
 
-_LINE, _LETTER = 19, 7.6
+_LINE, _LETTER = 19, 8.6
 """Height of a line of a label, and mean width of its letters."""
 
 _LONGEST_LABEL = 42
 
 
-class MapParameters(SearchParameters):  # type: ignore[misc]  # it is made from the options of a search
-    """The parameters of a map."""
+class MapParameters(PageParameters):
+    """The parameters of a map: those of the page of a search, so that any search can be shown as a map."""
 
     topics: int | None = Field(None, ge=1, le=50, description="Number of topics; chosen by ses if none is given.")
     projection: Literal["tsne", "pca"] = Field("tsne", description="How papers are placed.")
@@ -95,9 +98,11 @@ class TopicKey:
 
 
 def _map(service: Service, asked: MapParameters) -> PaperMap:
-    made: PaperMap = service.opened(asked.index).map(
-        asked.query, topics=asked.topics, projection=asked.projection, **asked.options()
-    )
+    opened = service.opened(asked.index)
+    narrowing = Narrowing(chosen(asked.only), asked.year_from, asked.year_to)
+    given = asked.options()
+    given["filter"] = [*(given.get("filter") or []), *narrowing.filters(opened.index.schema)]
+    made: PaperMap = opened.map(asked.query, topics=asked.topics, projection=asked.projection, **given)
     return made
 
 
@@ -105,25 +110,29 @@ def _map(service: Service, asked: MapParameters) -> PaperMap:
 def show_map(request: Request, service: ServiceOf, asked: Annotated[MapParameters, Query()]) -> Response:
     """Show the best papers of a query, placed by meaning."""
     made = _map(service, asked)
-    chosen = {one for one in asked.topic if 1 <= one <= len(made.topics)}
+    wanted = {one for one in asked.topic if 1 <= one <= len(made.topics)}
     given = asked.model_dump(exclude_unset=True)
-    marks = _marks(made, chosen)
-    search = {name: value for name, value in given.items() if name not in ("topics", "projection", "topic", "size")}
+    marks = _marks(made, wanted)
+    search = {
+        name: value for name, value in given.items() if name not in ("topics", "projection", "topic", "size", "offset")
+    }
     return html(
         request,
         "map.html",
         query=asked.query,
         map=made,
         marks=marks,
-        keys=_keys(made, marks, chosen, given),
-        chosen=chosen,
+        keys=_keys(made, marks, wanted, given),
+        chosen=wanted,
         width=WIDTH,
         height=HEIGHT,
         asked=asked,
-        given=[(name, one) for name, one in _pairs(given) if name not in ("query", "topic", "size", "projection")],
-        as_json=address(given),
+        given=[(name, one) for name, one in _pairs(given) if name not in ("topic", "size", "topics")],
+        as_json=address({name: value for name, value in given.items() if name != "lang"}),
         as_search=address(search),
         everything=address({**given, "topic": []}),
+        paper_address=paper_address,
+        index_name=asked.index,
         other=address({**given, "projection": "pca" if asked.projection == "tsne" else "tsne"}),
     )
 
@@ -166,7 +175,7 @@ def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _marks(made: PaperMap, chosen: set[int]) -> list[Mark]:
+def _marks(made: PaperMap, wanted: set[int]) -> list[Mark]:
     """Return the marks: the points are stretched over the drawing, each axis on its own."""
     if not made.points:
         return []
@@ -178,13 +187,13 @@ def _marks(made: PaperMap, chosen: set[int]) -> list[Mark]:
             one,
             round(_MARGIN + width * (one.x - left) / (right - left) if right > left else WIDTH / 2, 1),
             round(_MARGIN + height * (high - one.y) / (high - low) if high > low else HEIGHT / 2, 1),
-            not chosen or one.topic + 1 in chosen,
+            not wanted or one.topic + 1 in wanted,
         )
         for one in made.points
     ]
 
 
-def _keys(made: PaperMap, marks: Sequence[Mark], chosen: set[int], given: dict[str, Any]) -> list[TopicKey]:
+def _keys(made: PaperMap, marks: Sequence[Mark], wanted: set[int], given: dict[str, Any]) -> list[TopicKey]:
     keys = []
     boxes: list[tuple[float, float, float, float]] = []
     for number, topic in enumerate(made.topics, start=1):
@@ -199,9 +208,9 @@ def _keys(made: PaperMap, marks: Sequence[Mark], chosen: set[int], given: dict[s
                 shape=_SHAPES[(number - 1) % len(_SHAPES)],
                 # A second round has every colour with another shape.
                 colour=(number - 1 + (number - 1) // _COLOURS) % _COLOURS,
-                link=address({**given, "topic": sorted(chosen ^ {number})}),
-                shown=not chosen or number in chosen,
-                chosen=number in chosen,
+                link=address({**given, "topic": sorted(wanted ^ {number})}),
+                shown=not wanted or number in wanted,
+                chosen=number in wanted,
                 text=text,
                 x=x,
                 y=y,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
+from pydantic import Field
 from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse
 
@@ -43,6 +45,12 @@ router = APIRouter(include_in_schema=False, dependencies=[Depends(needs("search"
 
 _NEAR = 10
 _CITING = 20
+
+
+class PaperParameters(Parameters):
+    """The parameters of the page of a paper."""
+
+    lang: str = Field("", description="Language of the page; the one that the browser prefers if empty.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +136,11 @@ def _forecasts(paper: Paper, names: list[str]) -> list[ShownForecast]:
 
 
 @router.get("/papers/{name:path}")
-def paper(request: Request, service: ServiceOf, name: str, asked: Annotated[Parameters, Query()]) -> Response:
+def paper(request: Request, service: ServiceOf, name: str, asked: Annotated[PaperParameters, Query()]) -> Response:
     """Show a paper by any of its identifiers; an ending such as `.json` or `.bib` chooses another form."""
     opened = service.opened(asked.index)
     name, form, found = _find(opened, name)
-    ending = ENDINGS.get(form, "")
+    ending, linked = ENDINGS.get(form, ""), partial(address, lang=asked.lang)
     base = request.scope.get("root_path", "")
     if len(found) > 1:
         values = [json_value(one) for one in found]
@@ -140,10 +148,12 @@ def paper(request: Request, service: ServiceOf, name: str, asked: Annotated[Para
             return json_response({"papers": values})
         if form:
             return papers_as(found, form)
-        return html(request, "papers.html", name=name, papers=found, index=asked.index, address=address)
+        return html(
+            request, "papers.html", name=name, papers=found, index=asked.index, index_name=asked.index, address=linked
+        )
     (one,) = found
     if one.id != name:
-        place = address("/papers/", name=one.id, ending=ending, index=asked.index)
+        place = linked("/papers/", name=one.id, ending=ending, index=asked.index)
         return RedirectResponse(f"{base}{place}", 302)
     if form == "json":
         return json_response({"index": opened.name, **view_of(service, opened, one).to_dict()})
@@ -158,7 +168,8 @@ def paper(request: Request, service: ServiceOf, name: str, asked: Annotated[Para
         view=view_of(service, opened, one),
         paper=one,
         index=asked.index,
-        address=address,
+        index_name=asked.index,
+        address=linked,
         canonical=own,
         highwire=list(highwire(one, own)),
         json_ld=json_ld(one, own),

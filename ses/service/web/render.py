@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import Request, Response
 
+from ses.service.web.reasons import snippet_parts, why
 from ses.service.web.static_files import logo_of, static_file
 
 if TYPE_CHECKING:
@@ -92,7 +93,9 @@ def environment(language: str = SOURCE) -> Environment:
         extensions=["jinja2.ext.i18n"],
     )
     made.install_gettext_translations(translations(language), newstyle=True)  # type: ignore[attr-defined]  # of the extension
-    made.filters["number"] = functools.partial(format_decimal, locale=language.replace("-", "_"))
+    made.filters["parts"] = snippet_parts
+    made.filters["why"] = functools.partial(why, texts=translations(language))
+    made.filters["number"] = lambda value, form=None: format_decimal(value, form, locale=language.replace("-", "_"))
     made.filters["percent"] = functools.partial(format_percent, locale=language.replace("-", "_"))
     return made
 

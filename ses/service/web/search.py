@@ -1,20 +1,262 @@
-"""The page of a search: `/`."""
+"""The page of a search: `/`, the first page without parameters, and the hits with their facets."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
+from pydantic import Field
 
+from corpora.errors import SesError, as_argument, written
 from ses.service.access import needs
-from ses.service.parameters import SearchParameters, ServiceOf
-from ses.service.web.render import html
+from ses.service.parameters import SearchParameters, ServiceOf, asks
+from ses.service.problems import RETRY_SECONDS, STATUS
+from ses.service.web.address import Address
+from ses.service.web.histogram import histogram
+from ses.service.web.narrowing import YEAR, Narrowing, chosen
+from ses.service.web.render import html, texts_of
+
+if TYPE_CHECKING:
+    from gettext import NullTranslations
+
+    from search_plugin.contract.schema import IndexSchema
+    from search_plugin.pages.page import Page
+    from ses.opened import OpenIndex
+    from ses.service.service import Service
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(needs("search"))])
 
+SIZES = (10, 20, 50, 100)
+"""Hits on a page that a reader can choose."""
+
+SHOWN, COUNTED = 6, 200
+"""Values of a facet that are shown at once, and that are counted; years are the reason for so many."""
+
+MOST_FACETS = 12
+DEEP = 1_000
+"""A larger window of the legs, for readers who page to the end."""
+
+_EXAMPLES = 6
+_NO_FACETS = ("id", "identifiers", "references", "origins", YEAR)
+_LISTED_TO = 10_000
+
+
+class PageParameters(SearchParameters):  # type: ignore[misc]  # made by pydantic from the options
+    """The parameters of the page: those of a search, and what the page adds."""
+
+    only: list[str] = Field(default=[], max_length=200, description="Chosen values of facets, as field:value.")
+    year_from: int | None = Field(None, ge=-9999, le=9999, description="First year.")
+    year_to: int | None = Field(None, ge=-9999, le=9999, description="Last year.")
+    view: Literal["list", "compact"] = Field("list", description="How hits are shown.")
+    lang: str = Field("", description="Language of the page.")
+
+
+@dataclass(frozen=True, slots=True)
+class FacetValue:
+    """A value of a facet: its count, and whether it is chosen."""
+
+    value: str
+    count: int | None
+    chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Facet:
+    """A facet as the page shows it; `more` are the values that a reader has to ask for."""
+
+    name: str
+    label: str
+    values: Sequence[FacetValue]
+    more: Sequence[FacetValue]
+
+
+@dataclass(frozen=True, slots=True)
+class Paging:
+    """Where a page is among all: its first and last hit, the numbers of pages, and the addresses of its neighbours.
+
+    `reachable` is how many hits there are on all pages together.
+    """
+
+    first: int
+    last: int
+    number: int
+    count: int
+    reachable: int
+    previous: Address | None
+    next: Address | None
+
 
 @router.get("/")
-def search(request: Request, service: ServiceOf, asked: Annotated[SearchParameters, Query()]) -> Response:
-    """Show the box, and the hits of a query."""
-    page = service.search(asked.index, asked.query, asked.options()) if asked.model_fields_set else None
-    return html(request, "search.html", query=asked.query, page=page)
+def search(request: Request, service: ServiceOf, asked: Annotated[PageParameters, asks(PageParameters)]) -> Response:
+    """Show the box, and the hits of a query with what can be done with them."""
+    base = request.scope.get("root_path", "")
+    here = Address(f"{base}/", tuple(request.query_params.multi_items()))
+    shared = {"query": asked.query, "index_name": asked.index, "here": here, "asked": asked}
+    try:
+        opened = service.opened(asked.index)
+        schema = opened.index.schema
+        shared["indexes"] = service.library.indexes()
+        if not request.query_params.keys() - {"lang", "index"}:
+            return html(request, "home.html", **shared, examples=_examples(opened), papers=len(opened))
+        return html(request, "search.html", **shared, **_results(service, schema, asked, here, texts_of(request)))
+    except SesError as error:
+        return _failed(request, service, error, shared)
+
+
+def _results(
+    service: Service, schema: IndexSchema, asked: Any, here: Address, texts: NullTranslations
+) -> dict[str, Any]:
+    """Return what the page of hits shows."""
+    narrowing = Narrowing(chosen(asked.only), asked.year_from, asked.year_to)
+    fields = _facet_fields(schema)
+    given = asked.options()
+    size = given.setdefault("size", 10)
+    offset = given.get("offset", 0)
+    typed = [one for one in given.get("filter") or [] if one.strip()]
+    if asked.query and offset + size > given.get("window", 100):
+        given["window"] = offset + size
+
+    def found(names: Sequence[str], but: str = "", **options: Any) -> Page:
+        where = [*typed, *narrowing.filters(schema, but=but)]
+        counted = {"facets": list(names), "facet_size": COUNTED} if names else {}
+        return service.search(asked.index, asked.query, {**given, "filter": where, **counted, **options})
+
+    narrowed = [name for name in narrowing.values if name in fields]
+    years = narrowing.first is not None or narrowing.last is not None
+    page = found([*(name for name in fields if name not in narrowed), *([] if years else [YEAR])])
+    counts: dict[str, Sequence[tuple[Any, int]]] = dict(page.facets.counts) if page.facets else {}
+    # The other values of a field that is filtered by can be chosen too, so they are counted without that filter.
+    for name in [*narrowed, *([YEAR] if years else [])]:
+        alone = found([name], name, size=0, offset=0, boost="", sort="", rerank="", collapse="")
+        counts[name] = alone.facets.counts[name] if alone.facets else ()
+    base, api = here.path.removesuffix("/"), _given(here, asked, [*typed, *narrowing.filters(schema)])
+    return {
+        "page": page,
+        "matches": max(page.candidates, page.facets.matches if page.facets else 0),
+        "facets": [
+            facet
+            for name in fields
+            if (facet := _facet(name, counts.get(name, ()), narrowing.values.get(name, ()), texts)).values
+        ],
+        "histogram": histogram(counts.get(YEAR, ()), narrowing.first, narrowing.last),
+        "narrowing": narrowing,
+        "chips": _chips(narrowing, typed, here, texts),
+        "paging": _paging(page, size, offset, here),
+        "deeper": here.having(window=DEEP) if _is_full(page) else None,
+        "tag_fields": [field.name for field in schema.fields if field.origin == "tag"],
+        "sorts": _sorts(schema, asked.query, texts),
+        "sizes": SIZES,
+        "narrow": lambda name, value: here.adding("only", f"{name}:{value}"),
+        "export": Address(f"{base}/export", api),
+        "as_json": Address(f"{base}/v1/search", api),
+        "drawn": Address(f"{base}/map", tuple(pair for pair in api if pair[0] in ("query", "filter", "index"))),
+        "kinds": {change.kind for change in page.changes},
+        "undo": tuple(dict.fromkeys(change.undo for change in page.changes if change.kind != "expanded")),
+        "expanded": [change for change in page.changes if change.kind == "expanded"],
+    }
+
+
+def _facet_fields(schema: IndexSchema) -> list[str]:
+    kinds = ("keyword", "keywords", "boolean")
+    usual = ("types", "venue", "fields", "authors", "language", "retracted")
+    able = [
+        field.name for field in schema.fields if field.facet and field.kind in kinds and field.name not in _NO_FACETS
+    ]
+    return sorted(able, key=lambda name: usual.index(name) if name in usual else 2.5)[:MOST_FACETS]
+
+
+def _facet(name: str, counts: Sequence[tuple[Any, int]], wanted: Sequence[str], texts: NullTranslations) -> Facet:
+    held = {_text(value): count for value, count in counts}
+    values = [FacetValue(value, held.get(value), chosen=True) for value in wanted]
+    values += [FacetValue(value, count, chosen=False) for value, count in held.items() if value not in wanted]
+    return Facet(name, label_of(name, texts), values[:SHOWN], values[SHOWN : 4 * SHOWN])
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def label_of(name: str, texts: NullTranslations) -> str:
+    """Return the name of a field for readers; that of a field which not every paper has is its own."""
+    _ = texts.gettext
+    known: Mapping[str, str] = {
+        "types": _("Type"),
+        "venue": _("Venue"),
+        "fields": _("Subject"),
+        "authors": _("Author"),
+        "language": _("Language"),
+        "retracted": _("Retracted"),
+        YEAR: _("Year"),
+        "title": _("Title"),
+    }
+    return known.get(name, name.replace("_", " ").capitalize())
+
+
+def _chips(
+    narrowing: Narrowing, typed: Sequence[str], here: Address, texts: NullTranslations
+) -> list[tuple[str, str, Address]]:
+    """Return what restricts the hits: the name of the field, the value, and the address without it."""
+    chips = [
+        (label_of(name, texts), value, here.lacking("only", f"{name}:{value}"))
+        for name, values in narrowing.values.items()
+        for value in values
+    ]
+    if narrowing.first is not None or narrowing.last is not None:
+        first, last = ("" if year is None else str(year) for year in (narrowing.first, narrowing.last))
+        span = first if first == last else f"{first}\u2013{last}"
+        chips.append((label_of(YEAR, texts), span, here.lacking("year_from").lacking("year_to")))
+    return [*chips, *((texts.gettext("Filter"), one, here.lacking("filter", one)) for one in typed)]
+
+
+def _paging(page: Page, size: int, offset: int, here: Address) -> Paging:
+    reachable = min(page.candidates, _LISTED_TO if page.mode == "listing" else page.window)
+    size = max(size, 1)
+    before = here.having(offset=max(0, offset - size) or "") if offset else None
+    after = here.having(offset=offset + size) if offset + size < reachable else None
+    count = max(1, -(-reachable // size))
+    return Paging(offset + 1, offset + len(page), offset // size + 1, count, reachable, before, after)
+
+
+def _is_full(page: Page) -> bool:
+    """Return whether a larger window finds more papers."""
+    return page.window < DEEP and any(count >= page.window for count in page.found.values())
+
+
+def _sorts(schema: IndexSchema, query: str, texts: NullTranslations) -> list[tuple[str, str]]:
+    _ = texts.gettext
+    orders = [("", _("Best first") if query else _("Newest first"))]
+    orders += [("-year", _("Newest first"))] if query else []
+    orders += [(YEAR, _("Oldest first")), ("title", _("Title"))]
+    own = [field.name for field in schema.added if field.kind in ("number", "date")]
+    return [*orders, *((f"-{name}", label_of(name, texts)) for name in own)]
+
+
+def _given(here: Address, asked: Any, where: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Return the parameters of the same page for the API, in which the chosen values are filters."""
+    own = ("only", "year_from", "year_to", "view", "lang", "filter")
+    offset = (("offset", str(asked.offset)),) if asked.offset else ()
+    return (*here.other_than(*own), *offset, *(("filter", one) for one in where))
+
+
+def _examples(opened: OpenIndex) -> list[str]:
+    """Return what an index has most papers about, as queries to begin with."""
+    schema = opened.index.schema
+    names = [field.name for field in schema.fields if field.name == "fields" or field.origin == "tag"]
+    values = (str(value) for name in names for value, _ in opened.index.tally(name, _EXAMPLES))
+    return list(dict.fromkeys(values))[:_EXAMPLES]
+
+
+def _failed(request: Request, service: Service, error: SesError, shared: dict[str, Any]) -> Response:
+    status = STATUS[error.kind]
+    try:
+        indexes = service.library.indexes()
+    except SesError:  # the engine is away
+        indexes = []
+    hint = written(error.hint, as_argument)
+    found = {**shared, "indexes": indexes, "query": shared["query"][:300]}
+    reply = html(request, "failed.html", status=status, **found, code=status, message=error.message(), hint=hint)
+    if status == 503:
+        reply.headers["Retry-After"] = str(RETRY_SECONDS)
+    return reply

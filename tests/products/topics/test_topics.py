@@ -157,7 +157,7 @@ def test_t_sne_has_a_limit(monkeypatch):
 def test_a_label_has_three_terms_and_more_or_a_number_if_it_is_taken():
     used = set()
     given = [tuple("abcde"), tuple("abcde"), tuple("abcde"), tuple("abcde"), tuple("abcde"), ("a",), ("a",), (), (), ()]
-    assert [topics._label(terms, used) for terms in given] == [
+    assert [topics.label_of(terms, used) for terms in given] == [
         "a / b / c", "a / b / c / d", "a / b / c / d / e", "a / b / c (2)", "a / b / c (3)", "a", "a (2)",
         "no terms", "no terms (2)", "no terms (3)",
     ]  # fmt: skip

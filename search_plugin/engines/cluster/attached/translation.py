@@ -18,7 +18,7 @@ from search_plugin.engines.cluster.dialect import TEXT, QueryBody, enclosed
 
 _TEXTS = ("title", "abstract")
 _DAY = "yyyy-MM-dd"
-_LEAVES = ("term", "terms", "range", "exists", "match", "match_phrase", "fuzzy")
+_LEAVES = ("term", "terms", "range", "exists", "match", "match_phrase", "fuzzy", "prefix")
 _YEAR_ENDS = {"gte": "01-01", "lt": "01-01", "gt": "12-31", "lte": "12-31"}
 
 NOTHING: QueryBody = {"match_none": {}}

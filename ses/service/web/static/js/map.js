@@ -43,7 +43,7 @@
     const boxes = [], size = scale() * Math.min(1.6, view.zoom ** 0.2);
     const free = (box) => !boxes.some((one) => box.l < one.r && one.l < box.r && box.t < one.b && one.t < box.b);
     for (const label of labels) {
-      const { x, y } = place(label), half = (label.textContent.length * 7.6 * size) / 2;
+      const { x, y } = place(label), half = (label.textContent.length * 8.6 * size) / 2;
       const box = { l: x - half, r: x + half, t: y - 16 * size, b: y + 4 * size };
       const shown = free(box) && !label.classList.contains("map-dim");
       label.classList.toggle("map-hidden", !shown);

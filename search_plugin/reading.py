@@ -1,0 +1,228 @@
+"""Read all results of a search, page by page: no paper twice, and none that stays in the index left out.
+
+A listing is read by the position of its last paper. A ranking is made once, and read by the ids of its papers. After it
+come the other papers that hold a word of the query, by id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from corpora.errors import require
+from search_plugin.contract.legs import Fused, Join, Position, Scored
+from search_plugin.contract.ordering import BY_ID
+from search_plugin.contract.plan import LEXICAL, Plan, VectorClause
+from search_plugin.contract.trace import Clock
+from search_plugin.contract.tree import Filter, Or, Says, all_of
+from search_plugin.ranking.stages import RANKING, SHOWING
+from search_plugin.request import MAX_WINDOW
+from search_plugin.search import page_of, run_stages
+from search_plugin.words.terms import TOKEN, folded, terms_of
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from search_plugin.pages.page import Page
+    from search_plugin.ranking.state import SearchState
+    from search_plugin.request import PageOptions
+
+MOST_WORDS_OF_REST = 400
+"""Different words of a query by which the papers after a ranking are found: clusters limit the parts of a filter."""
+
+_CHUNK = 1_000
+"""Papers after a ranking that are looked up in one request; most of them may have been in the ranking."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bookmark:
+    """How far the results of a search were read.
+
+    Attributes:
+        read: Number of papers read.
+        after: The last paper of a listing, or of those that come after a ranking.
+    """
+
+    read: int = 0
+    after: Position | None = None
+
+
+START = Bookmark()
+
+
+@dataclass(frozen=True, slots=True)
+class FixedRanking:
+    """The papers of a ranking in their order, with all that a page says of them; plain values, which can be kept.
+
+    Attributes:
+        papers: Id and score of each paper, and its rank, raw score and contribution by leg; best first.
+        last: Score of the last paper of each leg.
+        found: How many papers each leg found.
+        hidden: Number of papers, by id, that are not shown because they share this one's value.
+        known_by: What the query named papers by, by id.
+        notes: Sentences for the user.
+        joined_by: Who joined the legs.
+        complete: Whether no further paper can match.
+    """
+
+    papers: Sequence[tuple[str, float, Mapping[str, tuple[int, float, float]]]]
+    last: Mapping[str, float]
+    found: Mapping[str, int]
+    hidden: Mapping[str, int]
+    known_by: Mapping[str, str]
+    notes: Sequence[str]
+    joined_by: Join
+    complete: bool
+
+
+def of_all(options: PageOptions) -> PageOptions:
+    """Return options for reading all results: with the largest window, unless the user gave one.
+
+    Raises `InputError` if they name an offset, or a page without hits.
+    """
+    size = options.get("size")
+    require(not options.get("offset"), "All results are read from the first one", "leave <offset> out")
+    require(size is None or size >= 1, f"{size} hits at a time can't be read", "give <size> of 1 or more")
+    window = options.get("window") or (MAX_WINDOW // 2 if options.get("rerank") else MAX_WINDOW)
+    return {**options, "window": window}
+
+
+def order_of(state: SearchState, clock: Clock) -> FixedRanking | None:
+    """Rank the papers of a search; None for a listing, whose engine keeps the order."""
+    if state.plan.order:
+        return None
+    done = run_stages(state, RANKING, clock)
+    lexical = done.legs.get(LEXICAL)
+    whole = lexical is not None and len(lexical) < state.request.window
+    return FixedRanking(
+        papers=[(hit.id, hit.score, _parts(hit)) for hit in done.shown],
+        last={leg: hits[-1].score for leg, hits in done.legs.items() if hits},
+        found={leg: len(hits) for leg, hits in done.legs.items()},
+        hidden=dict(done.hidden),
+        known_by=dict(done.meaning.known_by),
+        notes=list(done.notes),
+        joined_by=done.joined_by,
+        complete=not state.plan.words or whole or bool(state.plan.column),
+    )
+
+
+def _parts(hit: Fused) -> dict[str, tuple[int, float, float]]:
+    return {leg: parts[hit.id] for leg, parts in hit.given.items() if hit.id in parts}
+
+
+def read(state: SearchState, order: FixedRanking | None, place: Bookmark, clock: Clock) -> tuple[Page, Bookmark | None]:
+    """Return the next page of all results, and where the one after it begins.
+
+    Args:
+        state: The search as `search.asked` returns it; its request says how many hits a page has.
+        order: The papers in their order, as `order_of` returned them for the same search.
+        place: How far the results were read.
+        clock: Measures the steps.
+
+    Returns:
+        The page, and the next place; None at the end.
+    """
+    size = state.request.size
+    state = replace(state, before=place.read)
+    if order is None:
+        return _listed(state, place, clock)
+    known = replace(state.meaning, known_by=order.known_by)
+    # Only the last score of a leg is needed, to say which hits are weak.
+    legs = {leg: [Scored("", score)] for leg, score in order.last.items()}
+    vectors = tuple(VectorClause(leg, _no_vector()) for leg in order.found if leg != LEXICAL)
+    state = replace(
+        state,
+        plan=replace(state.plan, vectors=vectors),
+        meaning=known,
+        legs=legs,
+        hidden=order.hidden,
+        joined_by=order.joined_by,
+        notes=tuple(order.notes),
+    )
+    ranking = [
+        Fused(id_, score, {leg: {id_: (parts[0], parts[1], parts[2])} for leg, parts in given.items()})
+        for id_, score, given in order.papers[place.read : place.read + size]
+    ]
+    after, ended = place.after, order.complete
+    if len(ranking) < size and not order.complete:
+        rest, after, ended = _rest(state, order, place.after, size - len(ranking))
+        ranking += [Fused(id_, 0.0, {}) for id_ in rest]
+        state = replace(state, notes=(*state.notes, *_notes_of_rest(state.plan, order, state.index.schema.language)))
+    read_now = place.read + len(ranking)
+    if state.request.facets:
+        every = [Fused(id_, score, {}) for id_, score, _ in order.papers]
+        state = replace(state, ranking=every)
+    state = run_stages(replace(state, shown=ranking), SHOWING, clock)
+    page = replace(page_of(state, clock), found=dict(order.found), candidates=len(order.papers))
+    more = read_now < len(order.papers) or not ended
+    return page, Bookmark(read_now, after) if more else None
+
+
+def _listed(state: SearchState, place: Bookmark, clock: Clock) -> tuple[Page, Bookmark | None]:
+    request, plan = state.request, state.plan
+    assert plan.order is not None  # noqa: S101 - a listing has an order
+    with clock.step("retrieve"):
+        listing = state.index.listed(plan.filter, plan.order, request.size, place.after)
+    shown = [Fused(id_, 0.0, {}) for id_ in listing.ids]
+    state = run_stages(replace(state, ranking=shown, shown=shown, total=listing.matches), SHOWING, clock)
+    more = len(shown) == request.size
+    return page_of(state, clock), Bookmark(place.read + len(shown), listing.positions[-1]) if more else None
+
+
+def _rest(
+    state: SearchState, order: FixedRanking, after: Position | None, size: int
+) -> tuple[list[str], Position | None, bool]:
+    """Return the next papers with a word that are not in the ranking, the last one's position, and if that is all."""
+    ranked = {id_ for id_, _, _ in order.papers}
+    where = all_of(state.plan.filter, holding_a_word(state.plan, state.index.schema.language))
+    found: list[str] = []
+    while True:
+        listing = state.index.listed(where, BY_ID, max(size, _CHUNK), after)
+        for id_, position in zip(listing.ids, listing.positions, strict=True):
+            after = position
+            if id_ not in ranked:
+                found.append(id_)
+                if len(found) == size:
+                    return found, after, False
+        if len(listing.ids) < max(size, _CHUNK):
+            return found, after, True
+
+
+def holding_a_word(plan: Plan, language: str) -> Filter:
+    """Return the filter for papers that hold at least one of a plan's words, in any of their spellings."""
+    parts = [Says("text", words) for words in _words_of(plan, language)[:MOST_WORDS_OF_REST]]
+    return Or(tuple(parts)) if len(parts) > 1 else parts[0] if parts else Says("text", "")
+
+
+def _words_of(plan: Plan, language: str) -> list[str]:
+    """Return the different words of a plan, and the other spellings of its notions."""
+    typed = [plan.words if plan.plain is None else plan.plain, *(notion.typed for notion in plan.notions)]
+    words: dict[str, str] = {}
+    for token in (token for text in typed for token in TOKEN.finditer(text)):
+        # Text without spaces is searched by pairs of characters.
+        pairs = [token[1][at : at + 2] for at in range(max(1, len(token[1]) - 1))] if token[1] else [token[0]]
+        words |= {folded(one): one for one in pairs if any(terms_of(one, language))}
+    spelled = (other.text for notion in plan.notions for other in notion.others)
+    return [*words.values(), *dict.fromkeys(spelled)]
+
+
+def _notes_of_rest(plan: Plan, order: FixedRanking, language: str) -> Iterator[str]:
+    yield f"The first {len(order.papers):,} papers are ranked; the others hold a word of the query, ordered by id."
+    if (count := len(_words_of(plan, language))) > MOST_WORDS_OF_REST:
+        yield f"They were found by {MOST_WORDS_OF_REST} of the {count:,} different words of the query."
+
+
+def _no_vector() -> np.ndarray:
+    import numpy as np
+
+    return np.empty(0, np.float32)
+
+
+def pages(state: SearchState, clock: Clock) -> Iterator[Page]:
+    """Yield all results of a search, page by page."""
+    order = order_of(state, clock)
+    place: Bookmark | None = START
+    while place is not None:
+        page, place = read(state, order, place, clock)
+        yield page

@@ -1,0 +1,59 @@
+"""Open a library: that of an engine, or over HTTP that of a service."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from corpora.errors import UnavailableError
+from search_plugin.engines.cluster.product import NoClusterError
+from ses.checked import checked
+from ses.library import Library
+
+
+@checked
+def open(engine: str | Path | None = None, **settings: Any) -> Library:  # noqa: A001 - read as `ses.open()`
+    """Open the library of an engine.
+
+    Args:
+        engine: URL of a cluster or of a service (`ses serve`), `embedded:DIR`, or a folder; if None, that of the
+            settings, else one in the data folder.
+        **settings: Such as `model`, `runtime`, `data_dir` or `engine_api_key`; they override `SES_*` and `ses.toml`.
+
+    Returns:
+        The library.
+
+    Raises:
+        InputError: If a setting is wrong.
+        UnavailableError: If the engine does not answer, or its folder can't be used.
+
+    Example:
+        >>> with ses.open(Path("library")) as library:
+        ...     library.indexes()
+        []
+    """
+    from ses.settings import load_settings
+
+    url = f"embedded:{engine}" if isinstance(engine, Path) else engine
+    found = load_settings(engine=url, **settings)
+    if _has_path(found.engine):
+        from ses.remote.library import RemoteLibrary
+
+        return RemoteLibrary(found)
+    try:
+        return Library(found)
+    except NoClusterError:
+        from ses.remote.library import RemoteLibrary
+
+        try:
+            return RemoteLibrary(found)
+        except UnavailableError:
+            pass
+        raise
+
+
+def _has_path(url: str) -> bool:
+    """Return whether a URL is of a service: that of a cluster has no path."""
+    parts = urlsplit(url)
+    return parts.scheme in ("http", "https") and "," not in url and bool(parts.path.strip("/"))

@@ -1,0 +1,1 @@
+"""The client of a service (`ses serve`): a library and its indexes, searched over HTTP."""

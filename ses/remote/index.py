@@ -1,0 +1,185 @@
+"""An index of a service: searched and read over HTTP like an open index."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NoReturn, Unpack
+from urllib.parse import quote
+
+from corpora.errors import InputError, NotFoundError, require
+from corpora.paper import Paper
+from search_plugin.pages.hit import Hit
+from search_plugin.pages.page import Page
+from search_plugin.request import PageOptions, search_options
+from ses.checked import checked_methods
+from ses.opened import OpenIndex, title_and_abstract
+from ses.remote.parsing import read_as
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from search_plugin.contract.engine import Index
+    from ses.remote.client import ServiceClient
+
+_PER_REQUEST = 100
+
+
+def refuse(*_: Any) -> NoReturn:
+    """Raise `InputError`: a service offers no more than searching and reading."""
+    raise InputError("A service offers this to no client", "open the engine behind it where that runs")
+
+
+def refuse_writing() -> AbstractContextManager[Index]:
+    """Raise `InputError` as `refuse` does."""
+    refuse()
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteEntry:
+    """What a service says of an index.
+
+    Attributes:
+        name: Name of the index.
+        default: Whether the service searches it where none is named.
+        papers: Number of papers.
+        model: Name of the model that encodes queries.
+    """
+
+    name: str
+    default: bool
+    papers: int
+    model: str
+
+
+@checked_methods
+@dataclass(frozen=True, repr=False, eq=False)
+class RemoteIndex(OpenIndex):
+    """An index of a service, made by `library[name]`; what only an engine can do raises `InputError`.
+
+    Attributes:
+        held: Its name.
+        client: Function that returns the client of the service.
+        entry: Function that returns what the service says of the index.
+    """
+
+    held: str = field(kw_only=True)
+    client: Callable[[], ServiceClient] = field(kw_only=True)
+    entry: Callable[[], RemoteEntry] = field(kw_only=True)
+
+    @property
+    def name(self) -> str:
+        """Name of the index."""
+        return self.held
+
+    @property
+    def _client(self) -> ServiceClient:
+        return self.client()
+
+    def search(self, query: str = "", **options: Unpack[PageOptions]) -> Page:
+        """Search by words and by meaning at once; arguments and errors as of `OpenIndex.search`."""
+        return self._page(self._client.get("/v1/search", {**self._asked(options), "query": query}))
+
+    def iterate(self, query: str = "", **options: Unpack[PageOptions]) -> Iterator[Hit]:
+        """Yield all hits of a search; arguments and errors as of `OpenIndex.iterate`."""
+        asked = {"size": str(_PER_REQUEST), **self._asked(options), "query": query, "cursor": "*"}
+        while asked["cursor"]:
+            content = self._client.get("/v1/search", asked)
+            yield from self._page(content)
+            following = content.get("next_cursor", "")
+            if not isinstance(following, str) or following == asked["cursor"]:
+                raise self._client.odd("its cursor leads nowhere")
+            asked["cursor"] = following
+
+    def similar(self, paper: str | Paper | Hit, **options: Unpack[PageOptions]) -> Page:
+        """Find papers like one in the index; arguments and errors as of `OpenIndex.similar`."""
+        paper_id = quote(self._id_of(paper), safe="")
+        return self._page(self._client.get(f"/v1/similar/{paper_id}", self._asked(options)))
+
+    def similar_text(self, text: str, **options: Unpack[PageOptions]) -> Page:
+        """Find papers like a manuscript; arguments and errors as of `OpenIndex.similar_text`."""
+        title, abstract = title_and_abstract(text)
+        asked = {"index": self.name, "title": title, "abstract": abstract, "explain": True, **plain(options)}
+        return self._page(self._client.post("/v1/similar", asked))
+
+    def find(self, name: str) -> list[Paper]:
+        """Return the papers that an identifier names; arguments and errors as of `OpenIndex.find`."""
+        content = self._client.get(f"/v1/papers/{quote(name, safe='')}", {"index": self.name})
+        try:
+            first = read_as(Paper, content["paper"])
+            return [first, *(read_as(Paper, other) for other in content["others"])]
+        except (ValueError, TypeError, KeyError) as error:
+            raise self._client.odd(str(error)) from error
+
+    def _held(self, paper_id: str) -> Paper | None:
+        try:
+            return next((one for one in self.find(paper_id) if one.id == paper_id), None)
+        except NotFoundError:
+            return None
+
+    def _page(self, content: Any) -> Page:
+        try:
+            return read_as(Page, content)
+        except (ValueError, TypeError, RecursionError) as error:
+            raise self._client.odd(str(error)) from error
+
+    def _asked(self, options: PageOptions) -> dict[str, str | Sequence[str]]:
+        """Return options as the query of a URL."""
+        asked = {name: texts_of(value) for name, value in plain(options).items()}
+        return {"index": self.name, "explain": "true", **asked}
+
+    def __iter__(self) -> Iterator[Paper]:
+        for hit in self.iterate():
+            yield hit.paper
+
+    def __len__(self) -> int:
+        return self.entry().papers
+
+    def __repr__(self) -> str:
+        return f"<index {self.name} of the service {self._client.url}>"
+
+    def _repr_html_(self) -> str:
+        from corpora.outgoing import titled
+
+        entry = self.entry()
+        return titled(self.name, {"service": self._client.url, "papers": f"{entry.papers:,}", "model": entry.model})
+
+
+_TYPED = {option.name for option in search_options() if option.typed}
+
+
+def plain(options: PageOptions) -> dict[str, Any]:
+    """Return options as JSON holds them; those that are not given are left out.
+
+    Raises `InputError` for what a service can't be given.
+    """
+    found: dict[str, Any] = {}
+    for name, value in options.items():
+        if value is None or value in ("", (), []) or (name == "synonyms" and not value):
+            continue
+        require(name in _TYPED, f"A service takes no {name}", f"leave <{name}> out: those of the service apply")
+        found[name] = _plain(name, value)
+    return found
+
+
+def _plain(name: str, value: Any) -> Any:
+    if name == "weights" and isinstance(value, Mapping):
+        return [f"{leg}={weight!r}" for leg, weight in value.items()]
+    if name in ("filter", "facets", "weights"):
+        given = [value] if isinstance(value, str) else list(value) if isinstance(value, list | tuple) else [None]
+        require(
+            all(isinstance(one, str) for one in given),
+            f"A service takes {name} as text alone",
+            f"write <{name}> as text",
+        )
+        return given
+    if name == "boost" and not isinstance(value, str):
+        return f"{value.field}={value.strength!r}"
+    return str(value) if name in ("sort", "boost") else value
+
+
+def texts_of(value: Any) -> str | list[str]:
+    """Return a plain value as a URL holds it."""
+    if isinstance(value, list):
+        return value
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,126 @@
+"""The library of a service: its indexes by name, over HTTP."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from corpora.errors import SesError, require
+from ses.checked import checked_methods
+from ses.library import Library
+from ses.remote.client import ServiceClient
+from ses.remote.index import RemoteEntry, RemoteIndex, refuse, refuse_writing
+from ses.remote.parsing import read_as
+
+if TYPE_CHECKING:
+    from products.kept import Kept
+    from search_plugin.contract.engine import Engine
+    from ses.kept import State
+    from ses.opened import OpenIndex
+    from ses.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class _Entries:
+    indexes: tuple[RemoteEntry, ...]
+
+
+@checked_methods
+class RemoteLibrary(Library):
+    """The indexes of a service, by name; made by `open`. What only an engine can do raises `InputError`.
+
+    Args:
+        settings: Settings with the URL of the service.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        for name in ("tuned", "synonyms"):
+            require(not getattr(settings, name), f"A service takes no {name}", f"leave <{name}> out: its own apply")
+        self._settings, self._secrets = settings, ()
+        self._tuned, self._synonyms, self._encoders = None, {}, {}
+        self._connected, self._closed = None, False
+        self._made: ServiceClient | None = None
+        self._entries()
+
+    @property
+    def url(self) -> str:
+        """URL of the service."""
+        return self._settings.engine_url
+
+    @property
+    def client(self) -> ServiceClient:
+        """The client of the service; `InputError` if the library is closed."""
+        require(not self._closed, "This library is closed", "open it again")
+        if self._made is None:
+            self._settings, self._secrets = self._settings.with_secrets(self._secrets), ()
+            self._made = ServiceClient(self._settings.engine_url, self._settings.connection)
+        return self._made
+
+    @property
+    def _engine(self) -> Engine:
+        refuse()
+
+    def _entries(self) -> tuple[RemoteEntry, ...]:
+        content = self.client.get("/v1/indexes")
+        try:
+            return read_as(_Entries, content).indexes
+        except (ValueError, TypeError) as error:
+            raise self.client.odd(str(error)) from error
+
+    def entry(self, name: str) -> RemoteEntry:
+        """Return what the service says of an index, or raise `NotFoundError`."""
+        found = {one.name: one for one in self._entries()}
+        if name not in found:
+            self.client.get("/v1/search", {"index": name, "size": "0"})  # which raises the error of the service
+        return found[name]
+
+    def indexes(self, *, evaluations: bool = False) -> list[str]:  # noqa: ARG002 - a service shows none
+        """Return the names of the indexes, the most recently published first."""
+        return [one.name for one in self._entries()]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.indexes()
+
+    def __getitem__(self, name: str) -> OpenIndex:
+        """Open an index, or raise `NotFoundError` with the available names."""
+        self.entry(name)
+        return RemoteIndex(
+            refuse,
+            refuse,
+            None,
+            refuse_writing,
+            held=name,
+            client=self._opened_client,
+            entry=functools.partial(self.entry, name),
+        )
+
+    def _opened_client(self) -> ServiceClient:
+        return self.client
+
+    def _kept(self, folder: str, kind: type[State], noun: str) -> tuple[Kept[State], str]:  # noqa: ARG002
+        refuse()
+
+    def default(self) -> OpenIndex:
+        """Open the default index: that of the settings, else that of the service."""
+        from ses.default_index import default_index
+
+        entries = self._entries()
+        chosen = next((one.name for one in entries if one.default), "")
+        return self[self._settings.index or chosen or default_index(self._settings, [one.name for one in entries])]
+
+    def close(self) -> None:
+        """Close the connections; a library in a `with` block is closed at its end."""
+        self._closed = True
+        if self._made:
+            self._made.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_made": None}
+
+    def __repr__(self) -> str:
+        try:
+            held = ", ".join(self.indexes()) or "no indexes yet"
+        except SesError as error:  # a debugger shows it too
+            held = str(error)
+        return f"<library {self.url}: {held}>"

@@ -1,0 +1,122 @@
+"""The log: one line of JSON on standard error for each request, and for each fault."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import secrets
+import time
+from datetime import UTC, datetime
+from ipaddress import ip_network
+from typing import TYPE_CHECKING, Any
+
+from starlette.datastructures import Headers, MutableHeaders
+
+from ses.service.problems import fault
+from ses.service.proxies import address_of
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from ses.service.service import Service
+
+_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_QUERY_CHARACTERS = 2_000
+_NETWORKS = {4: 24, 6: 48}
+"""How many bits of an address a short one has, by the version of IP."""
+
+_log = logging.getLogger("ses.service")
+
+
+class LogLines(logging.Formatter):
+    """Writes a record as one line of JSON, whatever its text holds."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line of a record; its attribute `fields` holds further values."""
+        at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        line: dict[str, Any] = {"time": at, "level": record.levelname.lower(), "message": record.getMessage()}
+        line.update(getattr(record, "fields", {}))
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        return json.dumps(
+            line, default=str
+        )  # in ASCII: no terminal, and no reader of lines, sees other control characters
+
+
+CONFIGURATION: dict[str, Any] = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"lines": {"()": LogLines}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "lines"}},
+    "loggers": {
+        "ses.service": {"handlers": ["stderr"], "level": "INFO", "propagate": False},
+        "uvicorn": {"handlers": ["stderr"], "level": "INFO", "propagate": False},
+    },
+}
+"""The configuration of logging for `logging.config.dictConfig`, and so for uvicorn."""
+
+
+class RequestLog:
+    """A layer that gives each request an id, logs it when it is answered, and answers faults by a problem.
+
+    A declared proxy may give the id as `X-Request-ID`.
+
+    Args:
+        app: The application inside.
+        service: The service, with its settings.
+    """
+
+    def __init__(self, app: ASGIApp, service: Service) -> None:
+        self.app, self._settings = app, service.settings
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, and log it."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        began = time.perf_counter()
+        state = scope.setdefault("state", {})
+        given = Headers(scope=scope).get("x-request-id", "") if state.get("trusted") else ""
+        identity = state["request_id"] = given if _ID.fullmatch(given) else secrets.token_hex(8)
+        status, size = 0, 0
+
+        async def send_counted(message: Message) -> None:
+            nonlocal status, size
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                MutableHeaders(scope=message)["X-Request-ID"] = identity
+            size += len(message.get("body", b""))
+            await send(message)
+
+        try:
+            try:
+                await self.app(scope, receive, send_counted)
+            except Exception:
+                _log.exception("A request failed.", extra={"fields": {"request": identity}})
+                if status:  # the response has begun: the client sees that its connection ends
+                    raise
+                await fault(identity)(scope, receive, send_counted)
+        finally:
+            spent = round((time.perf_counter() - began) * 1000, 1)
+            self._write(scope, {"request": identity, "status": status, "ms": spent, "bytes": size})
+
+    def _write(self, scope: Scope, measured: dict[str, Any]) -> None:
+        caller = scope["state"].get("caller")
+        fields = {
+            **measured,
+            "method": scope["method"],
+            "route": getattr(scope.get("route"), "path", None),
+            "key": caller.key if caller else "",
+        }
+        if self._settings.log_addresses != "off":
+            fields["address"] = self._address(scope)
+        if self._settings.log_queries:
+            fields["query"] = scope["query_string"][:_QUERY_CHARACTERS].decode("latin-1")
+        _log.info("request", extra={"fields": fields})
+
+    def _address(self, scope: Scope) -> str:
+        address = address_of(scope)
+        if address is None or self._settings.log_addresses == "whole":
+            return str(address or "")
+        return str(ip_network((address, _NETWORKS[address.version]), strict=False))

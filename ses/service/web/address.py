@@ -1,0 +1,48 @@
+"""Addresses of a page with other parameters: what links, chips and buttons lead to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from urllib.parse import urlencode
+
+_STARTS_AGAIN = "offset"
+"""A page with other parameters is shown from its first hit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A path with parameters; each method returns another one.
+
+    Attributes:
+        path: The path, with that under which a proxy serves ses.
+        pairs: Names and values of the parameters, in order.
+    """
+
+    path: str
+    pairs: tuple[tuple[str, str], ...] = ()
+
+    def having(self, **values: object) -> Address:
+        """Return the address with other values of some parameters; an empty value takes the parameter away."""
+        kept = tuple(pair for pair in self.pairs if pair[0] not in values and pair[0] != _STARTS_AGAIN)
+        return replace(
+            self, pairs=(*kept, *((name, str(one)) for name, one in values.items() if one not in ("", None)))
+        )
+
+    def adding(self, name: str, value: str) -> Address:
+        """Return the address with one more value of a parameter."""
+        return self.lacking(name, value)._with((name, value))
+
+    def lacking(self, name: str, value: str | None = None) -> Address:
+        """Return the address without a parameter, or without one of its values."""
+        kept = (pair for pair in self.pairs if pair[0] != name or (value is not None and pair[1] != value))
+        return replace(self, pairs=tuple(pair for pair in kept if pair[0] != _STARTS_AGAIN))
+
+    def other_than(self, *names: str) -> tuple[tuple[str, str], ...]:
+        """Return the parameters but some: what a form sends beside its own fields."""
+        return tuple(pair for pair in self.pairs if pair[0] not in (*names, _STARTS_AGAIN))
+
+    def _with(self, pair: tuple[str, str]) -> Address:
+        return replace(self, pairs=(*self.pairs, pair))
+
+    def __str__(self) -> str:
+        return f"{self.path}?{urlencode(self.pairs)}" if self.pairs else self.path

@@ -1,0 +1,88 @@
+"""A search for browsers and feed readers: OpenSearch Description, suggestions in its form, and results as Atom.
+
+OpenSearch 1.1 Draft 6, with its extension Suggestions; Atom is RFC 4287.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated
+from urllib.parse import urlencode
+from xml.etree import ElementTree
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+
+from ses.service.access import needs
+from ses.service.answers import json_response
+from ses.service.parameters import Parameters, SearchParameters, ServiceOf
+from ses.service.web.addresses import address, site_address
+
+if TYPE_CHECKING:
+    from search_plugin.pages.page import Page
+
+router = APIRouter(include_in_schema=False, dependencies=[Depends(needs("search"))])
+
+DESCRIPTION = "application/opensearchdescription+xml"
+_OPENSEARCH = "http://a9.com/-/spec/opensearch/1.1/"
+_LONGEST_NAME = 16
+"""Of `ShortName`, in characters."""
+
+
+@router.get("/opensearch.xml")
+def description(request: Request, asked: Annotated[Parameters, Query()]) -> Response:
+    """Describe the search, so that a browser adds it to its search engines."""
+    site, name = site_address(request), request.app.state.service.settings.site.name
+    index = f"&{urlencode({'index': asked.index})}" if asked.index else ""
+    root = ElementTree.Element("OpenSearchDescription", xmlns=_OPENSEARCH)
+    for tag, text in (
+        ("ShortName", name[:_LONGEST_NAME]),
+        ("LongName", name[:48]),
+        ("Description", f"Search papers in {name}"[:1024]),
+        ("InputEncoding", "UTF-8"),
+    ):
+        ElementTree.SubElement(root, tag).text = text
+    for kind, rel, path in (
+        ("text/html", "results", "/?query={searchTerms}"),
+        ("application/atom+xml", "results", "/search.atom?query={searchTerms}"),
+        ("application/x-suggestions+json", "suggestions", "/suggest.json?query={searchTerms}"),
+        (DESCRIPTION, "self", "/opensearch.xml?"),
+    ):
+        place = f"{site}{path}{index}".removesuffix("?").replace("?&", "?")
+        ElementTree.SubElement(root, "Url", type=kind, rel=rel, template=place)
+    text = ElementTree.tostring(root, encoding="unicode", xml_declaration=True)
+    return Response(text, media_type=f"{DESCRIPTION}; charset=utf-8")
+
+
+@router.get("/search.atom")
+def atom(request: Request, service: ServiceOf, asked: Annotated[SearchParameters, Query()]) -> Response:
+    """Return a page of hits as Atom: a saved search is its address."""
+    page = service.search(asked.index, asked.query, asked.options())
+    given = f"?{request.url.query}" if request.url.query else ""
+    text = _atom(request, page, asked.index, given)
+    return Response(text, media_type="application/atom+xml; charset=utf-8")
+
+
+def _atom(request: Request, page: Page, index: str, query: str) -> str:
+    from products.feeds.feed import FeedEntry
+    from products.feeds.formats import atom_document
+
+    service, site = request.app.state.service, site_address(request)
+    opened = service.opened(index)
+    entries = [FeedEntry(hit.rank, hit.paper, hit.score) for hit in page]
+    title = page.query or opened.name
+    return atom_document(
+        f"{site}/search.atom{query}",
+        f"{title} - {service.settings.site.name}",
+        entries,
+        datetime.now(UTC),
+        links={"self": f"{site}/search.atom{query}", "alternate": f"{site}/{query}"},
+        pages={hit.id: site + address("/papers/", name=hit.id, index=index) for hit in page},
+    )
+
+
+@router.get("/suggest.json")
+def suggestions(service: ServiceOf, asked: Annotated[SearchParameters, Query()]) -> Response:
+    """Return titles of papers for what was typed so far, in the form of OpenSearch."""
+    page = service.search(asked.index, asked.query, {"size": 8, "mode": "lexical", **asked.options()})
+    titles = list(dict.fromkeys(hit.title for hit in page)) if asked.query.strip() else []
+    return json_response([asked.query, titles])

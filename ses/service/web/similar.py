@@ -1,0 +1,185 @@
+"""Papers like one of the index, `/similar/ID`, or like a manuscript, `/similar`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import parse_qsl
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from pydantic import Field, ValidationError, create_model
+from starlette.responses import RedirectResponse
+
+from ses.service.access import needs
+from ses.service.answers import json_response, page_content
+from ses.service.parameters import ServiceOf, SimilarParameters
+from ses.service.web.addresses import address
+from ses.service.web.render import html
+from ses.service.web.unapi import unapi_id
+
+if TYPE_CHECKING:
+    from corpora.paper import Paper
+    from products.suggestions import Suggestion
+    from search_plugin.pages.page import Page
+    from ses.service.service import Service
+
+router = APIRouter(include_in_schema=False, dependencies=[Depends(needs("search"))])
+
+LONGEST_TEXT = 20_000
+"""Characters of a manuscript: a title and a long abstract are a tenth of it."""
+
+_SUGGESTED = 5
+
+NearParameters = create_model(
+    "NearParameters",
+    __base__=SimilarParameters,
+    lang=(str, Field("", description="Language of the page; the one that the browser prefers if empty.")),
+)
+ManuscriptParameters = create_model(
+    "ManuscriptParameters",
+    __base__=NearParameters,
+    text=(str, Field("", max_length=LONGEST_TEXT, description="Title, and abstract in the lines after it.")),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ManuscriptView:
+    """What is shown for a manuscript: papers like it, and the venues and people that these suggest."""
+
+    page: Page
+    venues: list[Suggestion]
+    reviewers: list[Suggestion]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the view as plain values, ready for JSON."""
+        return {
+            **page_content(self.page),
+            "venues": [asdict(one) for one in self.venues],
+            "reviewers": [asdict(one) for one in self.reviewers],
+        }
+
+
+def view_of(service: Service, text: str, index: str, options: dict[str, Any]) -> ManuscriptView:
+    """Find papers like a manuscript, and what they suggest."""
+    opened = service.opened(index)
+    page = service.similar_text(index, text, options)
+    venues, reviewers = (opened.suggest(what, text=text, size=_SUGGESTED) for what in ("venues", "reviewers"))
+    return ManuscriptView(page, venues, reviewers)
+
+
+async def typed(request: Request) -> Any:
+    """Return the parameters of a form.
+
+    A manuscript is sent as a form, not in the address: addresses are kept in histories and logs.
+    """
+    body = await request.body()
+    given: dict[str, list[str]] = {}
+    for name, value in parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=100):
+        given.setdefault(name, []).append(value)
+    several = {name for name, field in ManuscriptParameters.model_fields.items() if "list" in str(field.annotation)}
+    values = {name: found if name in several else found[-1] for name, found in given.items()}
+    try:
+        return ManuscriptParameters(**values)
+    except ValidationError as error:
+        raise RequestValidationError([{**one, "loc": ("body", *one["loc"])} for one in error.errors()]) from error
+
+
+@router.get("/similar")
+def empty(request: Request, asked: Annotated[ManuscriptParameters, Query()]) -> Response:  # type: ignore[valid-type]
+    """Show the form for a manuscript."""
+    return _manuscript(request, asked, None)
+
+
+@router.post("/similar")
+def manuscript(request: Request, service: ServiceOf, asked: Annotated[Any, Depends(typed)]) -> Response:
+    """Show papers like a manuscript."""
+    return _manuscript(request, asked, view_of(service, asked.text, asked.index, _options(asked)))
+
+
+@router.post("/similar.json")
+def manuscript_json(service: ServiceOf, asked: Annotated[Any, Depends(typed)]) -> Response:
+    """Return papers like a manuscript as JSON."""
+    view = view_of(service, asked.text, asked.index, _options(asked))
+    return json_response(view.to_dict())
+
+
+def _manuscript(request: Request, asked: Any, view: ManuscriptView | None) -> Response:
+    page = view.page if view else None
+    return html(
+        request,
+        "similar.html",
+        paper=None,
+        view=view,
+        page=page,
+        asked=asked,
+        filters=_filters(asked),
+        index=asked.index,
+        index_name=asked.index,
+        address=partial(address, lang=asked.lang),
+        unapi_id=unapi_id,
+        export=_export(page, asked.index),
+        following="",
+        longest=LONGEST_TEXT,
+    )
+
+
+@router.get("/similar/{name:path}")
+def similar(
+    request: Request,
+    service: ServiceOf,
+    name: str,
+    asked: Annotated[NearParameters, Query()],  # type: ignore[valid-type]
+) -> Response:
+    """Show papers like one of the index; with the ending `.json`, as JSON."""
+    return _similar(request, service, name, asked)
+
+
+def _similar(request: Request, service: Service, name: str, asked: Any) -> Response:
+    opened = service.opened(asked.index)
+    json = name.endswith(".json") and name not in opened.index.papers([name])
+    paper: Paper = opened.show(name.removesuffix(".json") if json else name)
+    options = _options(asked)
+    if json:
+        return json_response(page_content(service.similar(asked.index, paper.id, options)))
+    given = {"index": asked.index, "lang": asked.lang, **options}
+    if paper.id != name:
+        base = request.scope.get("root_path", "")
+        return RedirectResponse(base + address("/similar/", name=paper.id, **given), 302)
+    page = service.similar(asked.index, paper.id, options)
+    after = page.hits[-1].rank if page.hits else 0
+    more = after < min(page.candidates, page.window)
+    return html(
+        request,
+        "similar.html",
+        paper=paper,
+        view=None,
+        page=page,
+        asked=asked,
+        filters=_filters(asked),
+        index=asked.index,
+        index_name=asked.index,
+        address=partial(address, lang=asked.lang),
+        unapi_id=unapi_id,
+        export=_export(page, asked.index),
+        following=address("/similar/", name=paper.id, **{**given, "offset": after}) if more else "",
+        longest=LONGEST_TEXT,
+    )
+
+
+def _options(asked: Any) -> dict[str, Any]:
+    """Return the options that a reader gave; a form also sends the fields that were left empty."""
+    given = {name: [one for one in v if one] if isinstance(v, list) else v for name, v in asked.options().items()}
+    return {name: value for name, value in given.items() if value not in ("", [])}
+
+
+def _export(page: Page | None, index: str) -> list[tuple[str, str]]:
+    """Return the parameters with which a page is exported: the papers on it."""
+    named = [("index", index)] if index else []
+    return [*named, *(("listed", hit.id) for hit in page)] if page else []
+
+
+def _filters(asked: Any) -> list[str]:
+    """Return the filters that a reader gave, and an empty one to type another."""
+    return [*filter(None, asked.filter or ()), ""]

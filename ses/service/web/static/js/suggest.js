@@ -1,0 +1,83 @@
+"use strict";
+/* Suggestions while typing: a combobox with a list, as the ARIA Authoring Practices describe ("list autocomplete with manual
+   selection"). Without suggestions, the box is a plain field. */
+(() => {
+  const input = document.getElementById("query");
+  if (!input?.dataset.suggest) return;
+  const list = document.createElement("ul");
+  list.className = "suggestions"; list.id = "suggestions"; list.hidden = true;
+  list.setAttribute("role", "listbox"); list.setAttribute("aria-label", input.labels[0].textContent);
+  input.closest("form").append(list);
+  for (const [name, value] of Object.entries({ role: "combobox", "aria-autocomplete": "list", "aria-expanded": "false", "aria-controls": "suggestions" })) {
+    input.setAttribute(name, value);
+  }
+  const options = () => [...list.querySelectorAll("[role=option]")];
+  let at = -1, timer, last = 0, away = false, typed = input.value;
+
+  const close = () => { list.hidden = true; at = -1; input.setAttribute("aria-expanded", "false"); input.removeAttribute("aria-activedescendant"); };
+  const mark = (next) => {
+    const all = options();
+    if (!all.length) return;
+    at = (next + all.length + 1) % (all.length + 1);  // one more than the options: the text itself
+    all.forEach((one, i) => one.setAttribute("aria-selected", String(i === at)));
+    if (at === all.length) { at = -1; input.value = typed; input.removeAttribute("aria-activedescendant"); return; }
+    input.value = all[at].dataset.query;
+    input.setAttribute("aria-activedescendant", all[at].id);
+    all[at].scrollIntoView({ block: "nearest" });
+  };
+  const quoted = (text) => `"${text.replaceAll('"', " ").trim()}"`;
+  const asked = { titles: (text) => text, subjects: (text) => text, authors: (text) => `author:${quoted(text)}`, venues: (text) => `venue:${quoted(text)}` };
+  const show = (groups) => {
+    const made = [];
+    for (const [group, query] of Object.entries(asked)) {
+      const values = groups[group] || [];
+      if (!values.length) continue;
+      const head = document.createElement("li");
+      head.setAttribute("role", "presentation"); head.textContent = input.dataset[group];
+      made.push(head);
+      for (const one of values.slice(0, 5)) {
+        const text = typeof one === "string" ? one : (one.text ?? one.value ?? one.title ?? "");
+        if (!text) continue;
+        const option = document.createElement("li");
+        option.setAttribute("role", "option"); option.setAttribute("aria-selected", "false");
+        option.id = `suggestion-${made.length}`; option.dataset.query = query(text); option.textContent = text; option.dir = "auto";
+        made.push(option);
+      }
+    }
+    list.replaceChildren(...made);
+    at = -1;
+    list.hidden = !options().length;
+    input.setAttribute("aria-expanded", String(!list.hidden));
+  };
+  const ask = async () => {
+    const mine = ++last;
+    typed = input.value;
+    if (away || typed.trim().length < 2 || typed.length > 100) { close(); return; }
+    const given = new URLSearchParams({ query: typed });
+    const index = input.form.elements.index?.value;
+    if (index) given.set("index", index);
+    try {
+      const reply = await fetch(`${input.dataset.suggest}?${given}`, { headers: { Accept: "application/json" } });
+      if (reply.status === 404) away = true;
+      const found = reply.ok ? await reply.json() : {};
+      if (mine === last && document.activeElement === input) show(found.suggestions ?? found);
+    } catch { if (mine === last) close(); }
+  };
+  input.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(ask, 120); });
+  input.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && !list.hidden) { event.preventDefault(); input.value = typed; close(); }
+    else if (event.key === "ArrowDown" && list.hidden) ask();
+    else if (event.key === "ArrowDown" && !list.hidden) { event.preventDefault(); mark(at + 1); }
+    else if (event.key === "ArrowUp" && !list.hidden) { event.preventDefault(); mark(at < 0 ? options().length - 1 : at - 1); }
+    else if (event.key === "Enter" || event.key === "Tab") close();
+  });
+  input.addEventListener("blur", () => setTimeout(close, 150));
+  list.addEventListener("pointerdown", (event) => {
+    const option = event.target.closest("[role=option]");
+    event.preventDefault();
+    if (!option) return;
+    input.value = option.dataset.query;
+    close();
+    input.form.requestSubmit();
+  });
+})();

@@ -1,0 +1,194 @@
+"""A library over HTTP is used as one in this process, and gives equal objects."""
+
+import pickle
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ses
+from corpora.paper import Paper
+from search_plugin.contract.ordering import Sort
+from search_plugin.pages.page import Page
+
+pytestmark = pytest.mark.serve
+
+
+def plainly(page):
+    """A page without the times of its stages."""
+    return replace(page, milliseconds={}, requests={})
+
+
+@pytest.mark.parametrize(
+    ("query", "options"),
+    [
+        ("virus lung", {}),
+        ("virus lung", {"mode": "lexical", "filter": ["year>=2000", "not venue=Nature"], "size": 3, "offset": 2}),
+        ("", {"filter": "year>=2015", "facets": ["venue", "year"], "sort": "title"}),
+        ("virus", {"weights": {"lexical": 0.7, "prx": 0.3}, "exact": True, "window": 40, "collapse": "venue"}),
+        ("virus -lung", {"verbatim": True, "rerank": "complete", "title_boost": 0.5}),
+        ("10.1000/1", {}),
+        ("masks & <script>", {"literal": True}),
+    ],
+)
+def test_pages_are_equal(library, remote, query, options):
+    here, there = library["papers"].search(query, **options), remote["papers"].search(query, **options)
+    assert isinstance(there, Page)
+    assert plainly(there) == plainly(here)
+    assert [hit.paper.content_hash() for hit in there] == [hit.paper.content_hash() for hit in here]
+    assert there.format("bibtex") == here.format("bibtex")
+    assert there.milliseconds.keys() == here.milliseconds.keys()
+
+
+def outcome(index, query, options):
+    """The page of a search, or its error."""
+    try:
+        return plainly(index.search(query, **options))
+    except ses.SesError as error:
+        return type(error), f"{error}"
+
+
+OPTIONS = st.fixed_dictionaries(
+    {},
+    optional={
+        "mode": st.sampled_from(("lexical", "vector", "hybrid", "zz")),
+        "fusion": st.sampled_from(("rrf", "zz", "")),
+        "weights": st.sampled_from(({"lexical": 0.2}, ["lexical=0.7", "prx=1"], "lexical=x", {})),
+        "filter": st.sampled_from(("year>=2000", ["not venue=Nature", "year<2015"], "a b", [], "shelf exists")),
+        "facets": st.sampled_from(("venue", ["year", "venue"], "zz", ())),
+        "sort": st.sampled_from(("title", "-year", Sort("year"), "zz")),
+        "size": st.integers(-1, 12),
+        "offset": st.integers(-1, 12),
+        "window": st.integers(0, 60),
+        "exact": st.booleans(),
+        "collapse": st.sampled_from(("venue", "year", "")),
+        "literal": st.booleans(),
+        "verbatim": st.booleans(),
+        "title_boost": st.sampled_from((0.0, 1.5, -1.0)),
+    },
+)
+QUERIES = st.lists(
+    st.sampled_from(
+        ("virus", "lung", '"of the', "-", "OR", "(", "year:2010", "author:ana", "mouses", "10.1000/1", "é")
+    ),
+    max_size=4,
+).map(" ".join)
+
+
+@given(query=QUERIES, options=OPTIONS)
+def test_any_search_gives_the_same(library, remote, query, options):
+    assert outcome(remote["papers"], query, options) == outcome(library["papers"], query, options)
+
+
+def test_papers_like_one_and_like_a_text(library, remote):
+    here, there = library["papers"], remote["papers"]
+    for paper in ("p00003", "10.1000/1", here["<b>"], here.search("virus", size=1)[0]):
+        assert plainly(there.similar(paper, size=5, filter="year>=2000")) == plainly(
+            here.similar(paper, size=5, filter="year>=2000")
+        )
+    text = "A virus in the lung\nIt was in the lung,\nof mice."
+    assert plainly(there.similar_text(text, size=4)) == plainly(here.similar_text(text, size=4))
+
+
+def test_all_hits_and_all_papers(library, remote):
+    here, there = library["papers"], remote["papers"]
+    for query in ("virus lung", ""):
+        assert list(there.iterate(query, size=11)) == list(here.iterate(query))
+    assert {paper.id: paper for paper in there} == {paper.id: paper for paper in here}
+    assert len(there) == len(here)
+
+
+def test_an_index_is_a_mapping_from_ids_to_papers(opened):
+    assert opened["p00003"] == opened.show("p00003") == opened.find("p00003")[0]
+    assert opened["<b>"].extra == {"shelf": "<i>"}
+    assert opened["10.1000/1"].id == "<b>"
+    assert opened["p00003"] in opened
+    assert Paper("p00003", "Something else") not in opened
+    assert "zz" not in opened
+    with pytest.raises(ses.NotFoundError, match="holds no paper 'zz'"):
+        opened["zz"]
+    with pytest.raises(ses.NotFoundError, match="papers has another paper with the id 'p00003'; find papers like its"):
+        opened.similar(Paper("p00003", "Something else"))
+
+
+@pytest.mark.parametrize(
+    ("ask", "error"),
+    [
+        (lambda index: index.search("virus", filter="yaer=2000"), ses.InputError),
+        (lambda index: index.search("virus", size=5_000), ses.InputError),
+        (lambda index: index.search("a" * 10_001), ses.InputError),
+        (lambda index: index.search("virus", fusion="zz"), ses.InputError),
+        (lambda index: index.search("", rerank="complete"), ses.InputError),
+        (lambda index: index.similar("zz"), ses.NotFoundError),
+        (lambda index: index.similar_text(" "), ses.InputError),
+        (lambda index: next(index.iterate("virus", offset=2)), ses.InputError),
+    ],
+)
+def test_errors_are_those_of_python(library, remote, ask, error):
+    with pytest.raises(error) as here:
+        ask(library["papers"])
+    with pytest.raises(error) as there:
+        ask(remote["papers"])
+    assert type(there.value) is type(here.value)
+    assert str(there.value) == str(here.value)
+
+
+def test_a_library_over_http(library, remote, address):
+    assert remote.indexes() == list(remote) == ["papers"]
+    assert "papers" in remote
+    assert "zz" not in remote
+    assert remote.default().name == "papers"
+    assert repr(remote) == f"<library {address}/: papers>"
+    assert repr(remote["papers"]) == f"<index papers of the service {address}>"
+    assert "<td>61</td>" in remote["papers"]._repr_html_()
+    with pytest.raises(ses.NotFoundError, match="There is no index 'zz'"):
+        remote["zz"]
+
+
+def test_what_a_service_does_not_offer_is_said(remote):
+    index = remote["papers"]
+    asked = (
+        lambda: remote.index("more", [Paper("a", "A virus")]),
+        lambda: remote.drop("papers"),
+        lambda: remote.describe("papers"),
+        lambda: list(remote.feeds),
+        lambda: remote.tags,
+        lambda: index.delete(["p00003"]),
+        lambda: index.evaluate("folder"),
+    )
+    for ask in asked:
+        with pytest.raises(ses.SesError):
+            ask()
+    for ask in asked[1:-1]:
+        with pytest.raises(ses.InputError, match="A service offers this to no client; open the engine behind it"):
+            ask()
+    with pytest.raises(ses.InputError, match="A service takes no synonyms; leave synonyms out"):
+        index.search("virus", synonyms={"mi": ("myocardial infarction",)})
+
+
+def test_a_pickle_holds_no_secrets(address, monkeypatch):
+    library = ses.open(address, engine_api_key="hush-hush", engine_patience=0)
+    kept = pickle.dumps((library, library["papers"]))
+    assert b"hush-hush" not in kept
+    again, index = pickle.loads(kept)  # noqa: S301 - our own
+    with pytest.raises(ses.UnavailableError, match="set SES_ENGINE_API_KEY"):
+        again.indexes()
+    monkeypatch.setenv("SES_ENGINE_API_KEY", "hush-hush")
+    assert again.indexes() == ["papers"]
+    assert index.search("virus", size=2).hits == library["papers"].search("virus", size=2).hits
+
+
+def test_a_library_is_closed_at_the_end_of_its_block(address):
+    with ses.open(address, engine_patience=0) as library:
+        index = library["papers"]
+    for use in (library.indexes, lambda: index.search("virus")):
+        with pytest.raises(ses.InputError, match="This library is closed; open it again"):
+            use()
+
+
+def test_the_command_line_searches_a_service(address, capsys, tmp_path):
+    from tests.commands import ses as command
+
+    done = command(tmp_path, "search", "virus", "--engine", address, "--size", "2", "--format", "json")
+    assert '"index": "papers"' in str(done)

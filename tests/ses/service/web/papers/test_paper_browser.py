@@ -1,0 +1,183 @@
+"""The pages of papers in a real browser: nothing that a corpus holds runs there, and a selection survives paging."""
+
+from __future__ import annotations
+
+import json
+import threading
+
+import pytest
+
+import ses
+from tests.conftest import chromium
+from tests.ses.service.web.papers.conftest import HARM, HOSTILE
+
+pytestmark = [pytest.mark.serve, pytest.mark.browser, pytest.mark.slow]
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+"""The strictest policy under which the pages have to work."""
+SWITCHES = ("--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-sync")
+
+
+def strict(app):
+    """Return an application whose responses have the policy."""
+
+    async def answer(scope, receive, send):
+        async def sent(message):
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], (b"content-security-policy", POLICY.encode())]
+            await send(message)
+
+        await app(scope, receive, sent)
+
+    return answer
+
+
+@pytest.fixture(scope="module")
+def address(library):
+    """The address of the service under the policy."""
+    import uvicorn
+
+    from ses.service.app import make_app
+    from ses.service.service import Service
+    from ses.service.settings import ServiceSettings
+
+    app = strict(make_app(Service(ses.Library(library._settings), ServiceSettings())))
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        thread.join(0.01)
+    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    server.should_exit = True
+    thread.join()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        # Chromium's own sandbox needs rights that a container's root lacks.
+        opened = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox", *SWITCHES])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def tab(browser, address):
+    """A tab that notes what went wrong: broken policies, errors of scripts, dialogs and requests to other hosts."""
+    context = browser.new_context(base_url=address, accept_downloads=True)
+    page = context.new_page()
+    page.wrong = []
+    page.on("console", lambda message: page.wrong.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: page.wrong.append(str(error)))
+    page.on("dialog", lambda dialog: (page.wrong.append(dialog.message), dialog.dismiss()))
+    page.on("request", lambda one: None if one.url.startswith((address, "data:")) else page.wrong.append(one.url))
+    yield page
+    context.close()
+
+
+def places():
+    """Return the pages that show what the hostile paper holds."""
+    from ses.service.web.addresses import address as of
+
+    return {
+        "its page": of("/papers/", name=HOSTILE.id),
+        "a paper that it cites": "/papers/cited",
+        "papers like it": of("/similar/", name=HOSTILE.id, filter=["year>=1000"]),
+        "papers like another": "/similar/cited?size=60",
+        "a manuscript": of("/similar", text=HARM),
+        "a search": of("/", query=HARM, mode="lexical"),
+        "a filter": of("/", filter='title says "virus"'),
+    }
+
+
+@pytest.mark.parametrize("place", places().values(), ids=places())
+def test_nothing_of_a_corpus_runs(tab, place):
+    reply = tab.goto(place)
+    assert reply.status == 200
+    assert tab.evaluate("window.taken") is None
+    assert tab.wrong == []
+    assert tab.locator("img[src='x'], [onerror], iframe, object, embed").count() == 0
+    hrefs = tab.eval_on_selector_all("a[href]", "all => all.map(one => one.protocol)")
+    assert set(hrefs) <= {"http:", "https:"}
+    for script in tab.eval_on_selector_all("script:not([src])", "all => all.map(one => one.textContent)"):
+        json.loads(script)
+
+
+def test_json_ld_is_data_for_the_policy(tab):
+    tab.goto("/papers/cited")
+    found = json.loads(tab.locator("script[type='application/ld+json']").text_content())
+    assert found["name"] == "A virus of the lung"
+    assert tab.wrong == []
+
+
+def test_a_selection_survives_paging_and_is_exported_in_its_order(tab):
+    tab.goto("/similar/p00001?size=5")
+    boxes = tab.locator("[data-pick]")
+    wanted = [boxes.nth(at).get_attribute("value") for at in (3, 0)]
+    boxes.nth(3).check()
+    boxes.nth(0).check()
+    assert tab.locator("[data-picked]").text_content() == "2 selected"
+    tab.get_by_role("link", name="Next page").click()
+    tab.wait_for_url("**offset=5*")
+    assert tab.locator("[data-picked]").text_content() == "2 selected"
+    wanted.append(boxes.nth(1).get_attribute("value"))
+    boxes.nth(1).check()
+    tab.locator("#export-format").select_option("jsonl")
+    with tab.expect_download() as download:
+        tab.get_by_role("button", name="Export", exact=True).click()
+    lines = download.value.path().read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["id"] for line in lines] == wanted
+    tab.go_back()
+    assert boxes.nth(3).is_checked()
+    boxes.nth(3).uncheck()
+    assert tab.locator("[data-picked]").text_content() == "2 selected"
+    tab.get_by_role("button", name="Clear the selection").click()
+    assert not boxes.nth(0).is_checked()
+    assert tab.locator("[data-picked]").text_content() == ""
+    assert tab.wrong == []
+
+
+def test_export_works_without_scripts(browser, address):
+    context = browser.new_context(base_url=address, java_script_enabled=False, accept_downloads=True)
+    page = context.new_page()
+    page.goto("/similar/p00001?size=5")
+    page.locator("#export-format").select_option("ris")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Export", exact=True).click()
+    assert download.value.path().read_text(encoding="utf-8").count("ER  -") == 5
+    assert page.get_by_role("button", name="Copy the link to this page").count() == 0
+    page.locator("[data-pick]").nth(2).check()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Export", exact=True).click()
+    assert download.value.path().read_text(encoding="utf-8").count("ER  -") == 1
+    context.close()
+
+
+def test_the_link_and_the_citation_are_copied(tab, browser, address):
+    tab.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    tab.goto("/papers/cited")
+    tab.get_by_role("button", name="Copy the citation").click()
+    tab.get_by_role("button", name="Copied").wait_for()
+    assert tab.evaluate("navigator.clipboard.readText()").startswith("Byron, Ada; van der Berg, Ludwig;")
+    tab.get_by_role("button", name="Copy the link").click()
+    assert tab.evaluate("navigator.clipboard.readText()") == f"{address}/papers/cited"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    "place", ["/papers/cited", "/papers/citing/2", "/similar/cited", "/similar", "/papers/doi:10.1000/twin"]
+)
+def test_axe_finds_nothing(browser, address, place, scheme):
+    from axe_playwright_python.sync_playwright import Axe
+
+    context = browser.new_context(base_url=address, color_scheme=scheme, bypass_csp=True)
+    page = context.new_page()
+    page.goto(place)
+    found = Axe().run(page, options={"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]})
+    assert [(one["id"], one["nodes"][0]["html"]) for one in found.response["violations"]] == []
+    context.close()

@@ -1,0 +1,23 @@
+"""Addresses of a page with other parameters."""
+
+import pytest
+
+from ses.service.web.address import Address
+
+pytestmark = pytest.mark.serve
+
+HERE = Address("/ses/", (("query", "a b&c"), ("only", "venue:X"), ("only", "venue:Y"), ("offset", "20")))
+
+
+def test_a_change_starts_again_at_the_first_hit():
+    assert str(HERE.having(sort="title")) == "/ses/?query=a+b%26c&only=venue%3AX&only=venue%3AY&sort=title"
+    assert str(HERE.lacking("only", "venue:X")) == "/ses/?query=a+b%26c&only=venue%3AY"
+    assert str(HERE.lacking("only")) == "/ses/?query=a+b%26c"
+    assert str(HERE.having(query="")) == "/ses/?only=venue%3AX&only=venue%3AY"
+    assert str(HERE.having(offset=40)).endswith("offset=40")
+
+
+def test_a_value_is_there_once():
+    assert HERE.adding("only", "venue:X").pairs == (("query", "a b&c"), ("only", "venue:Y"), ("only", "venue:X"))
+    assert HERE.other_than("only") == (("query", "a b&c"),)
+    assert str(Address("/")) == "/"

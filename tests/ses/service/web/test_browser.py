@@ -1,0 +1,185 @@
+"""The pages as a browser shows them."""
+
+from __future__ import annotations
+
+import gzip
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+
+from tests.conftest import chromium
+from tests.ses.service.web.pages import PAGES
+
+pytestmark = [pytest.mark.serve, pytest.mark.browser]
+
+SWITCHES = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking")
+POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        # Chromium's own sandbox needs rights that a container's root lacks; the pages are those of this service.
+        opened = playwright.chromium.launch(executable_path=chromium(), args=list(SWITCHES))
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def visit(browser, address):
+    """Opens a page under a strict policy; whatever goes wrong in it fails the test."""
+    contexts, wrong = [], []
+
+    def opened(path, **settings):
+        contexts.append(browser.new_context(**settings))
+        page = contexts[-1].new_page()
+
+        def strict(route):
+            reply = route.fetch(max_redirects=0)
+            route.fulfill(response=reply, headers={**reply.headers, "content-security-policy": POLICY})
+
+        page.route("**/*", strict)
+        page.on("console", lambda message: wrong.append(message.text) if "Content Security" in message.text else None)
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("dialog", lambda dialog: (wrong.append(dialog.message), dialog.dismiss()))
+        page.on("request", lambda request: request.url.startswith((address, "data:")) or wrong.append(request.url))
+        page.goto(address + path, wait_until="networkidle")
+        return page
+
+    yield opened
+    for context in contexts:
+        context.pages[0].unroute_all(behavior="ignoreErrors")
+        context.close()
+    assert wrong == []
+
+
+def asked(page):
+    return parse_qsl(urlsplit(page.url).query)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PAGES)
+def test_axe_finds_nothing(visit, name):
+    from axe_playwright_python.sync_playwright import Axe
+
+    page = visit(PAGES[name], color_scheme="light", reduced_motion="reduce")
+    rules = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+    found = Axe().run(page, options={"runOnly": {"type": "tag", "values": rules}}).response["violations"]
+    page.emulate_media(color_scheme="dark")  # of the rules, only that of contrast sees colours
+    found += Axe().run(page, options={"runOnly": {"type": "rule", "values": ["color-contrast"]}}).response["violations"]
+    grave = [one for one in found if one["impact"] in ("serious", "critical")]
+    assert [(one["id"], [node["html"] for node in one["nodes"]][:3]) for one in grave] == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_fits_on_a_phone(visit, name):
+    page = visit(PAGES[name], viewport={"width": 320, "height": 640})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+
+
+def test_the_first_paint_is_three_requests_and_100_kb(visit, address):
+    page = visit("/?query=virus")
+    loaded = page.evaluate("performance.getEntriesByType('resource').map((one) => one.name)")
+    assert len(loaded) == 2
+    sizes = [len(gzip.compress(page.request.get(place).body())) for place in [page.url, *loaded]]
+    assert sum(sizes) <= 100_000
+
+
+def test_a_facet_is_chosen_and_removed_without_a_new_page(visit):
+    page = visit("/?query=virus")
+    page.evaluate("window.same = true")
+    page.get_by_role("checkbox", name="Nature").check()
+    page.wait_for_url("**only=venue%3ANature*")
+    page.wait_for_selector(".chip")
+    assert asked(page) == [("query", "virus"), ("only", "venue:Nature")]
+    assert page.evaluate("document.activeElement.value") == "venue:Nature"
+    assert page.locator("#status").text_content() == page.locator("#found").text_content() != ""
+    page.get_by_role("link", name="Venue: Nature").click()
+    page.wait_for_selector(".chip", state="detached")
+    assert asked(page) == [("query", "virus")]
+    assert page.evaluate("window.same")
+    page.go_back()
+    page.wait_for_selector(".chip")
+    assert page.get_by_role("checkbox", name="Nature").is_checked()
+
+
+def test_years_are_chosen_by_a_brush(visit):
+    page = visit("/?query=")
+    bars = page.locator("[data-brush] a")
+    years = [(bars.nth(at).get_attribute("data-first"), bars.nth(at).get_attribute("data-last")) for at in (3, 8)]
+    boxes = [bars.nth(at).locator(".bar-back").bounding_box() for at in (8, 3)]
+    for step, box in enumerate(boxes):
+        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        page.mouse.up() if step else page.mouse.down()
+    page.wait_for_selector(".chip")
+    assert asked(page) == [("year_from", years[0][0]), ("year_to", years[1][1])]
+
+
+def test_suggestions_are_reached_by_keyboard(visit, address):
+    page = visit("/")
+    found = '{"titles": ["<img src=x onerror=alert(1)>"], "authors": ["Byron, Ada"], "subjects": [], "venues": []}'
+    page.route("**/v1/suggest?*", lambda route: route.fulfill(body=found, content_type="application/json"))
+    box = page.get_by_role("combobox")
+    box.press_sequentially("by")
+    page.wait_for_selector("[role=option]")
+    assert box.get_attribute("aria-expanded") == "true"
+    box.press("ArrowUp")
+    chosen = page.locator(f"#{box.get_attribute('aria-activedescendant')}")
+    assert chosen.text_content() == "Byron, Ada"
+    assert box.input_value() == 'author:"Byron, Ada"'
+    box.press("Escape")
+    assert box.input_value() == "by"
+    assert page.locator("[role=listbox]").is_hidden()
+    box.press("ArrowDown")
+    page.wait_for_selector("[role=option]")
+    for _ in range(2):
+        box.press("ArrowDown")
+    box.press("Enter")
+    page.wait_for_url("**/?query=author*")
+
+
+def test_a_box_without_suggestions_is_a_box(visit):
+    page = visit("/")
+    page.route("**/v1/suggest?*", lambda route: route.fulfill(status=404))
+    page.get_by_role("combobox").press_sequentially("virus")
+    page.get_by_role("combobox").press("Enter")
+    page.wait_for_url("**/?query=virus")
+    assert page.locator(".hit").count() == 10
+
+
+def test_it_works_without_javascript(visit):
+    page = visit("/", java_script_enabled=False)
+    page.get_by_role("searchbox").fill("virus")
+    page.get_by_role("button", name="Search").click()
+    page.get_by_role("checkbox", name="Nature").check()
+    page.locator("#year_from").fill("1991")
+    page.get_by_role("button", name="Apply").last.click()
+    assert ("only", "venue:Nature") in asked(page)
+    assert page.locator(".chip").count() >= 2
+    page.locator("#size").select_option("20")
+    page.locator(".toolbar").get_by_role("button", name="Apply").click()
+    assert ("year_from", "1991") in asked(page)
+    assert ("size", "20") in asked(page)
+    page.get_by_role("link", name="Remove all").click()
+    assert page.locator(".hit").count() == 20
+    page.get_by_role("link", name="Next").click()
+    assert ("offset", "20") in asked(page)
+
+
+def test_a_keyboard_skips_to_the_content_and_sees_where_it_is(visit):
+    page = visit("/?query=virus")
+    page.keyboard.press("Tab")
+    page.wait_for_function("document.activeElement.className === 'skip'")
+    page.wait_for_function("document.querySelector('.skip').getBoundingClientRect().y >= 0")
+    page.keyboard.press("Enter")
+    page.wait_for_function("document.activeElement.id === 'main'")
+
+
+def test_what_is_pressed_is_large_enough(visit):
+    page = visit("/?query=virus")
+    small = """() => [...document.querySelectorAll("button, select, input, .chip, .tag, summary, nav a, .hit-links a")]
+      .filter((one) => one.checkVisibility() && one.type !== "checkbox")
+      .filter((one) => one.getBoundingClientRect().height < 24).map((one) => one.outerHTML)"""
+    assert page.evaluate(small) == []
