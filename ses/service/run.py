@@ -24,6 +24,11 @@ if TYPE_CHECKING:
     from ses.library import Library
     from ses.service.settings import ServiceSettings
 
+_LEAVING_SECONDS = 1.0
+"""How long threads that have nothing more to do may take to end."""
+
+Announce = Callable[[str, SesError | None], None]
+
 OPTIONS: Mapping[str, Any] = {
     "http": GuardedProtocol,
     "log_config": CONFIGURATION,
@@ -32,8 +37,6 @@ OPTIONS: Mapping[str, Any] = {
     "server_header": False,
 }
 """What uvicorn leaves to the layers of ses."""
-
-Announce = Callable[[str, SesError | None], None]
 
 
 def run(library: Library, settings: ServiceSettings, announce: Announce) -> None:
@@ -86,7 +89,7 @@ def _serve(library: Library, settings: ServiceSettings, listening: socket.socket
     )
     with _signals_end_the_server():
         uvicorn.Server(config).run([listening])
-    if left_threads():
+    if left_threads(_LEAVING_SECONDS):
         logging.getLogger("ses.service").warning("Requests that took too long were cut off.")
         for stream in (sys.stdout, sys.stderr):
             stream.flush()

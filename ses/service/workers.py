@@ -17,7 +17,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from importlib.util import find_spec
@@ -156,7 +156,10 @@ class _Workers:
         os.kill(os.getpid(), signal.SIGTERM)
 
 
-def left_threads(ignored: Sequence[threading.Thread] = ()) -> list[threading.Thread]:
-    """Return the threads that would keep this process from its end."""
-    known = {threading.current_thread(), threading.main_thread(), *ignored}
-    return [one for one in threading.enumerate() if not one.daemon and one not in known]
+def left_threads(seconds: float) -> list[threading.Thread]:
+    """Return the threads that still run after a time, and would keep this process from its end."""
+    until = time.monotonic() + seconds
+    others = [one for one in threading.enumerate() if not one.daemon and one is not threading.main_thread()]
+    for one in others:
+        one.join(max(0.0, until - time.monotonic()))
+    return [one for one in others if one.is_alive()]
