@@ -34,6 +34,10 @@ class Ensemble:
         """Encode texts for one task format: float32 (texts, dimension), as `Encoder.encode`."""
         return self.encode_formats(texts, [task_format])[task_format]
 
+    def count_tokens(self, texts: Sequence[str], task_format: Format = Format.PRX) -> int:
+        """Return how many tokens all models together read of texts in a task format."""
+        return sum(member.count_tokens(texts, task_format) for member in self.members)
+
     def encode_formats(
         self, texts: Sequence[str], formats: Sequence[Format], done: EncodingProgress = ignore
     ) -> dict[Format, np.ndarray]:
@@ -67,6 +71,11 @@ class Routes:
         """Encode texts for one task format: float32 (texts, dimension), as `Encoder.encode`."""
         self.card.head(task_format)
         return self.members[task_format].encode(texts, task_format)
+
+    def count_tokens(self, texts: Sequence[str], task_format: Format = Format.PRX) -> int:
+        """Return how many tokens the format's model reads of texts."""
+        self.card.head(task_format)
+        return self.members[task_format].count_tokens(texts, task_format)
 
     def encode_formats(
         self, texts: Sequence[str], formats: Sequence[Format], done: EncodingProgress = ignore

@@ -65,6 +65,11 @@ class Encoder:
         """
         return self.encode_formats(texts, [task_format])[task_format]
 
+    def count_tokens(self, texts: Sequence[str], task_format: Format = Format.PRX) -> int:
+        """Return how many tokens the model reads of texts in a task format, special ones included."""
+        prompts = [self.card.prompt(well_formed(text), task_format) for text in texts]
+        return sum(map(len, self._pieces(prompts, task_format)[0]))
+
     def encode_formats(
         self, texts: Sequence[str], formats: Sequence[Format], done: EncodingProgress = ignore
     ) -> dict[Format, np.ndarray]:
@@ -133,13 +138,7 @@ class Encoder:
 
         if not prompts:
             return
-        before = len(self.tokenizer.encode(self.card.prompt("", like)).ids) - 1
-        token_ids: list[list[int]] = []
-        owners: list[int] = []
-        for owner, encoding in enumerate(self.tokenizer.encode_batch_fast(prompts)):
-            cut = pieces(encoding.ids, self.card.max_tokens, before, self.long_text)
-            token_ids += cut
-            owners += [owner] * len(cut)
+        token_ids, owners = self._pieces(prompts, like)
         owner_of, session, tokens = np.array(owners), self.sessions(heads), sum(map(len, token_ids))
         for part in parts(batches(token_ids), owner_of):
             rows = np.sort(np.concatenate([batch.rows for batch in part]))
@@ -150,6 +149,17 @@ class Encoder:
                 done(float(batch.mask.sum()) / tokens * len(prompts))
             complete, means = sorted(set(owner_of[rows].tolist())), self._means(made, owner_of[rows])
             yield complete, dict(zip(heads, means, strict=True))
+
+    def _pieces(self, prompts: Sequence[str], like: Format) -> tuple[list[list[int]], list[int]]:
+        """Return the token ids that the network reads, and the number of the text that each list is of."""
+        before = len(self.tokenizer.encode(self.card.prompt("", like)).ids) - 1
+        token_ids: list[list[int]] = []
+        owners: list[int] = []
+        for owner, encoding in enumerate(self.tokenizer.encode_batch_fast(prompts)):
+            cut = pieces(encoding.ids, self.card.max_tokens, before, self.long_text)
+            token_ids += cut
+            owners += [owner] * len(cut)
+        return token_ids, owners
 
     def _means(self, made: np.ndarray, owners: np.ndarray) -> np.ndarray:
         """Return the mean of each text's passages, float32 (heads, texts, dimension); `owners` are their texts."""

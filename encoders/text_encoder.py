@@ -55,6 +55,9 @@ class TextEncoder(Protocol):
     def encode(self, texts: Sequence[str], task_format: Format = Format.PRX) -> np.ndarray:
         """Encode texts for one task format: float32 (texts, dimension)."""
 
+    def count_tokens(self, texts: Sequence[str], task_format: Format = Format.PRX) -> int:
+        """Return how many tokens the model reads of texts in a task format, special ones included."""
+
     def encode_formats(
         self, texts: Sequence[str], formats: Sequence[Format], done: EncodingProgress = ignore
     ) -> dict[Format, np.ndarray]:

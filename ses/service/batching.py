@@ -70,6 +70,10 @@ class _Batched:
             raise call.answer
         return cast("np.ndarray", call.answer)
 
+    def count_tokens(self, texts: Sequence[str], task_format: Format = Format.PRX) -> int:
+        """Return how many tokens the model reads; see `TextEncoder`."""
+        return self._encoder.count_tokens(texts, task_format)
+
     def encode_formats(
         self, texts: Sequence[str], formats: Sequence[Format], done: EncodingProgress = ignore
     ) -> dict[Format, np.ndarray]:

@@ -129,6 +129,10 @@ class _Counted:
         self._metrics.observe_encoding(task_format, len(texts), time.perf_counter() - began)
         return vectors
 
+    def count_tokens(self, texts: Sequence[str], task_format: Format = Format.PRX) -> int:
+        """Return how many tokens the model reads; see `TextEncoder`."""
+        return self._encoder.count_tokens(texts, task_format)
+
     def encode_formats(
         self, texts: Sequence[str], formats: Sequence[Format], done: EncodingProgress = ignore
     ) -> dict[Format, np.ndarray]:

@@ -41,6 +41,10 @@ class Remembering:
         key = (self.card.fingerprint, task_format, text)
         return self._vectors.get(key, lambda: self._encoder.encode(texts, task_format)).copy()
 
+    def count_tokens(self, texts: Sequence[str], task_format: Format = Format.PRX) -> int:
+        """Return how many tokens the model reads; see `TextEncoder`."""
+        return self._encoder.count_tokens(texts, task_format)
+
     def encode_formats(
         self, texts: Sequence[str], formats: Sequence[Format], done: EncodingProgress = ignore
     ) -> dict[Format, np.ndarray]:

@@ -1,0 +1,171 @@
+"""What the routes that encode share: which model and format a request means, its limits, and vectors as JSON."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from corpora.errors import InputError, NotFoundError, require
+from encoders.models.formats import Format
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from encoders.text_encoder import TextEncoder
+    from ses.service.service import Service
+
+MOST_TEXTS = 1_024
+"""Texts of one request."""
+
+LONGEST_TEXT = 100_000
+"""Characters of one text; models read far fewer."""
+
+MOST_CHARACTERS = 4_000_000
+"""Characters of all texts of one request."""
+
+INPUT_TYPES: Mapping[str, Format] = {
+    **{task_format.value: task_format for task_format in Format},
+    "query": Format.QRY,
+    "search_query": Format.QRY,
+    "passage": Format.PRX,
+    "document": Format.PRX,
+    "search_document": Format.PRX,
+    "classification": Format.CLF,
+    "regression": Format.RGN,
+}
+"""Formats by the names that clients have for them."""
+
+Encoding = Literal["float", "base64"]
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The model and the format that a request means.
+
+    Attributes:
+        encoder: The model.
+        format: The format.
+    """
+
+    encoder: TextEncoder
+    format: Format
+
+    def encode(self, texts: Sequence[str]) -> np.ndarray:
+        """Encode texts: float32 (texts, dimension); `InputError` if they are too many or too long."""
+        check_texts(texts)
+        return self.encoder.encode(texts, self.format)
+
+    def text(self, text: str) -> str:
+        """Return a text as the model reads it: of several lines, the first is a title, and the others an abstract."""
+        title, _, abstract = text.strip().partition("\n")
+        if self.format is Format.QRY or not abstract:
+            return text
+        return self.encoder.card.text(title.strip(), " ".join(abstract.split()))
+
+
+def choose(service: Service, *, index: str = "", model: str = "", task_format: str = "") -> Chosen:
+    """Return the model and the format of a request.
+
+    Args:
+        service: The service.
+        index: Name of an index, whose model is meant; the default one if empty.
+        model: Name of the model, which has to be that of an index, or an index; a format may follow after a colon.
+        task_format: One of `INPUT_TYPES`; if empty, that of `model`, or else `prx`.
+
+    Returns:
+        Both.
+
+    Raises:
+        InputError: If the format is unknown or the model lacks it, or another one is asked for than the index has.
+        NotFoundError: If there is no such index.
+    """
+    name, colon, ending = model.rpartition(":")
+    if not colon or ending.lower() not in INPUT_TYPES:
+        name, ending = model, ""
+    given = {one.strip().lower() for one in (task_format, ending) if one.strip()}
+    for one in sorted(given):
+        require(
+            one in INPUT_TYPES,
+            f"There is no format {one[:60]!r}",
+            f"choose one of {', '.join(INPUT_TYPES)}",
+        )
+    formats = {INPUT_TYPES[one] for one in given} or {Format.PRX}
+    require(len(formats) == 1, f"Two formats are asked for, {' and '.join(sorted(formats))}", "name one of them")
+    (wanted,) = formats
+    encoder = _encoder(service, index, name)
+    require(
+        wanted in encoder.card.formats,
+        f"The model {_short(encoder)} has no {wanted} vectors",
+        f"choose one of {', '.join(encoder.card.formats)}",
+    )
+    return Chosen(encoder, wanted)
+
+
+def _encoder(service: Service, index: str, model: str) -> TextEncoder:
+    if model and not index and model in service.library:
+        index = model
+    opened = service.opened(index)
+    encoder = opened.load(opened.index)
+    if model in ("", index, encoder.card.name, _short(encoder)):
+        return encoder
+    raise NotFoundError(
+        f"The index {opened.name} has no model {model[:80]!r}, but {_short(encoder)}",
+        "give this name, or that of another index",
+    )
+
+
+def _short(encoder: TextEncoder) -> str:
+    """Return a model's name without the path of its folder, which is no business of clients."""
+    return encoder.card.name.replace("\\", "/").rstrip("/").rpartition("/")[2]
+
+
+def model_name(chosen: Chosen) -> str:
+    """Return the name of a model and of a format, as `choose` reads it."""
+    return f"{_short(chosen.encoder)}:{chosen.format}"
+
+
+def check_texts(texts: Sequence[str]) -> None:
+    """Raise `InputError` if texts are too many, too long or empty."""
+    require(texts, "There is no text to encode", "give at least one")
+    require(
+        len(texts) <= MOST_TEXTS,
+        f"{len(texts):,} texts are too many for a request",
+        f"send at most {MOST_TEXTS:,}, and the others in further requests",
+    )
+    for number, text in enumerate(texts):
+        require(text.strip(), f"Text {number} is empty", "leave it out")
+        require(
+            len(text) <= LONGEST_TEXT,
+            f"Text {number} has {len(text):,} characters",
+            f"shorten it to at most {LONGEST_TEXT:,}",
+        )
+    characters = sum(map(len, texts))
+    require(
+        characters <= MOST_CHARACTERS,
+        f"The texts have {characters:,} characters together",
+        f"send at most {MOST_CHARACTERS:,}, and the others in further requests",
+    )
+
+
+def tokens_of(chosen: Chosen, texts: Sequence[str]) -> int:
+    """Return how many tokens the model reads of texts, special ones included."""
+    return chosen.encoder.count_tokens(texts, chosen.format)
+
+
+def as_json(vectors: np.ndarray, encoding: Encoding) -> list[list[float]] | list[str]:
+    """Return vectors as lists of numbers, or each as its float32 in little-endian order, in base64."""
+    if encoding == "float":
+        rows: list[list[float]] = vectors.tolist()
+        return rows
+    return [base64.b64encode(row.astype("<f4").tobytes()).decode() for row in vectors]
+
+
+def refuse_tokens(value: object) -> object:
+    """Return a value that is no list of token numbers, or raise `InputError`."""
+    inside = value[0] if isinstance(value, list) and value else value
+    inside = inside[0] if isinstance(inside, list) and inside else inside
+    if isinstance(inside, int) and not isinstance(inside, bool):
+        raise InputError("Numbers of tokens can't be read, since every model has its own tokens", "send the text")
+    return value
