@@ -91,7 +91,7 @@ def add_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(SesError)
     def _library(request: Request, error: SesError) -> Response:
-        return problem_of(error, _id(request))
+        return _shown(request, problem_of(error, _id(request)))
 
     @app.exception_handler(RequestValidationError)
     def _parameters(request: Request, error: RequestValidationError) -> Response:
@@ -102,7 +102,7 @@ def add_handlers(app: FastAPI) -> None:
             accept = {"Accept": "application/json"}
             return problem(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, detail, headers=accept, request_id=_id(request))
         sentences = " ".join(dict.fromkeys(map(sentence_of, faults[:_MOST_FAULTS])))
-        return problem(HTTPStatus.BAD_REQUEST, sentences, request_id=_id(request))
+        return _shown(request, problem(HTTPStatus.BAD_REQUEST, sentences, request_id=_id(request)))
 
     @app.exception_handler(HTTPException)
     def _http(request: Request, error: HTTPException) -> Response:
@@ -115,7 +115,14 @@ def add_handlers(app: FastAPI) -> None:
         else:
             detail = str(error.detail)
         hint = error.hint if isinstance(error, RefusedError) else ""
-        return problem(error.status_code, detail, hint=hint, headers=headers, request_id=_id(request))
+        return _shown(request, problem(error.status_code, detail, hint=hint, headers=headers, request_id=_id(request)))
+
+
+def _shown(request: Request, reply: Response) -> Response:
+    """Return a problem as a page where a browser asks for one."""
+    from ses.service.web.render import problem_page
+
+    return problem_page(request, reply)
 
 
 def _id(request: Request) -> str:

@@ -8,6 +8,7 @@ from gettext import NullTranslations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import orjson
 from fastapi import Request, Response
 
 from ses.service.web.reasons import snippet_parts, why
@@ -127,3 +128,14 @@ def html(request: Request, template: str, *, status: int = 200, **values: Any) -
     text = environment(language).get_template(template).render({**shared, **values})
     headers = {"Content-Language": language, "Vary": "Accept-Language"}
     return Response(text, status, headers, media_type="text/html; charset=utf-8")
+
+
+def problem_page(request: Request, reply: Response) -> Response:
+    """Return a problem (`ses.service.problems`) as a page for a browser; other clients get it as it is."""
+    path = request.scope["path"]
+    if path.startswith("/v1/") or "text/html" not in request.headers.get("accept", ""):
+        return reply
+    page = html(request, "problem.html", status=reply.status_code, problem=orjson.loads(reply.body))
+    kept = {name: value for name, value in reply.headers.items() if name not in ("content-type", "content-length")}
+    page.headers.update(kept)
+    return page

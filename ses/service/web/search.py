@@ -14,9 +14,11 @@ from ses.service.access import needs
 from ses.service.parameters import SearchParameters, ServiceOf, asks
 from ses.service.problems import RETRY_SECONDS, STATUS
 from ses.service.web.address import Address
+from ses.service.web.addresses import address
 from ses.service.web.histogram import histogram
 from ses.service.web.narrowing import YEAR, Narrowing, chosen
 from ses.service.web.render import html, texts_of
+from ses.service.web.unapi import unapi_id
 
 if TYPE_CHECKING:
     from gettext import NullTranslations
@@ -149,7 +151,10 @@ def _results(
         "sorts": _sorts(schema, asked.query, texts),
         "sizes": SIZES,
         "narrow": lambda name, value: here.adding("only", f"{name}:{value}"),
-        "export": Address(f"{base}/export", api),
+        "given": api,
+        "feed": Address(f"{base}/search.atom", api),
+        "address": address,
+        "unapi_id": unapi_id,
         "as_json": Address(f"{base}/v1/search", api),
         "drawn": Address(f"{base}/map", tuple(pair for pair in api if pair[0] in ("query", "filter", "index"))),
         "kinds": {change.kind for change in page.changes},

@@ -152,3 +152,26 @@ def test_the_language_is_that_of_the_reader(client):
     reply = client.get("/", headers={"accept-language": "xx, en;q=0.5"})
     assert 'lang="en"' in reply.text
     assert "Accept-Language" in reply.headers["vary"]
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "said"),
+    [("/nothing<i>", 404, "There is nothing at /nothing<i>."), ("/?sizes=3", 400, "There is no parameter sizes")],
+)
+def test_a_problem_is_a_page_for_a_browser_and_json_for_others(client, path, status, said):
+    reply = client.get(path, headers={"accept": "text/html,*/*;q=0.8"})
+    assert (reply.status_code, reply.headers["content-type"]) == (status, "text/html; charset=utf-8")
+    assert html.escape(said) in reply.text
+    assert client.get(path).headers["content-type"] == "application/problem+json"
+    api = client.get(f"/v1{path}", headers={"accept": "text/html"})
+    assert api.headers["content-type"] == "application/problem+json"
+
+
+def test_hits_can_be_exported_followed_and_drawn_with_what_is_chosen(client):
+    text = client.get("/", params={"query": "virus", "only": "venue:Nature", "year_from": "1995", "lang": "en"}).text
+    expected = {"query": "virus", "filter": "year >= 1995"}
+    assert links(text, "Feed") == links(text, "Map") == [expected]
+    sent = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', text.partition('id="export"')[2]))
+    assert html.unescape(sent["filter"]) == "year >= 1995"
+    for place in re.findall(r'href="(/(?:search.atom|v1/search)\?[^"]*)"', text):
+        assert client.get(html.unescape(place)).status_code == 200
