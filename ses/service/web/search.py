@@ -66,12 +66,13 @@ class FacetValue:
 
 @dataclass(frozen=True, slots=True)
 class Facet:
-    """A facet as the page shows it; `more` are the values that a reader has to ask for."""
+    """A facet as the page shows it: values, more of them, and the address of the API that searches within all."""
 
     name: str
     label: str
     values: Sequence[FacetValue]
     more: Sequence[FacetValue]
+    within: Address
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,14 +135,17 @@ def _results(
         alone = found([name], name, size=0, offset=0, boost="", sort="", rerank="", collapse="")
         counts[name] = alone.facets.counts[name] if alone.facets else ()
     base, api = here.path.removesuffix("/"), _given(here, asked, [*typed, *narrowing.filters(schema)])
+    asking = [pair for pair in api if pair[0] in ("query", "index", "mode", "window")]
+
+    def facet_of(name: str) -> Facet:
+        where = [*typed, *narrowing.filters(schema, but=name)]
+        within = Address(f"{base}/v1/facets/{name}", (*asking, *(("filter", one) for one in where)))
+        return _facet(name, counts.get(name, ()), narrowing.values.get(name, ()), label_of(name, texts), within)
+
     return {
         "page": page,
         "matches": max(page.candidates, page.facets.matches if page.facets else 0),
-        "facets": [
-            facet
-            for name in fields
-            if (facet := _facet(name, counts.get(name, ()), narrowing.values.get(name, ()), texts)).values
-        ],
+        "facets": [facet for name in fields if (facet := facet_of(name)).values],
         "histogram": histogram(counts.get(YEAR, ()), narrowing.first, narrowing.last),
         "narrowing": narrowing,
         "chips": _chips(narrowing, typed, here, texts),
@@ -172,11 +176,11 @@ def _facet_fields(schema: IndexSchema) -> list[str]:
     return sorted(able, key=lambda name: usual.index(name) if name in usual else 2.5)[:MOST_FACETS]
 
 
-def _facet(name: str, counts: Sequence[tuple[Any, int]], wanted: Sequence[str], texts: NullTranslations) -> Facet:
+def _facet(name: str, counts: Sequence[tuple[Any, int]], wanted: Sequence[str], label: str, within: Address) -> Facet:
     held = {_text(value): count for value, count in counts}
     values = [FacetValue(value, held.get(value), chosen=True) for value in wanted]
     values += [FacetValue(value, count, chosen=False) for value, count in held.items() if value not in wanted]
-    return Facet(name, label_of(name, texts), values[:SHOWN], values[SHOWN : 4 * SHOWN])
+    return Facet(name, label, values[:SHOWN], values[SHOWN : 4 * SHOWN], within)
 
 
 def _text(value: Any) -> str:
