@@ -10,7 +10,7 @@ _STARTS_AGAIN = "offset"
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class PageAddress:
     """A path with parameters; each method returns another one.
 
     Attributes:
@@ -21,18 +21,18 @@ class Address:
     path: str
     pairs: tuple[tuple[str, str], ...] = ()
 
-    def having(self, **values: object) -> Address:
+    def having(self, **values: object) -> PageAddress:
         """Return the address with other values of some parameters; an empty value takes the parameter away."""
         kept = tuple(pair for pair in self.pairs if pair[0] not in values and pair[0] != _STARTS_AGAIN)
         return replace(
             self, pairs=(*kept, *((name, str(one)) for name, one in values.items() if one not in ("", None)))
         )
 
-    def adding(self, name: str, value: str) -> Address:
+    def adding(self, name: str, value: str) -> PageAddress:
         """Return the address with one more value of a parameter."""
         return self.lacking(name, value)._with((name, value))
 
-    def lacking(self, name: str, value: str | None = None) -> Address:
+    def lacking(self, name: str, value: str | None = None) -> PageAddress:
         """Return the address without a parameter, or without one of its values."""
         kept = (pair for pair in self.pairs if pair[0] != name or (value is not None and pair[1] != value))
         return replace(self, pairs=tuple(pair for pair in kept if pair[0] != _STARTS_AGAIN))
@@ -41,7 +41,7 @@ class Address:
         """Return the parameters but some: what a form sends beside its own fields."""
         return tuple(pair for pair in self.pairs if pair[0] not in (*names, _STARTS_AGAIN))
 
-    def _with(self, pair: tuple[str, str]) -> Address:
+    def _with(self, pair: tuple[str, str]) -> PageAddress:
         return replace(self, pairs=(*self.pairs, pair))
 
     def __str__(self) -> str:

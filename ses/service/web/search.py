@@ -13,7 +13,7 @@ from corpora.errors import SesError, as_argument, written
 from ses.service.access import needs
 from ses.service.parameters import SearchParameters, ServiceOf, asks
 from ses.service.problems import RETRY_SECONDS, STATUS
-from ses.service.web.address import Address
+from ses.service.web.address import PageAddress
 from ses.service.web.addresses import address
 from ses.service.web.histogram import histogram
 from ses.service.web.narrowing import YEAR, Narrowing, chosen
@@ -66,12 +66,13 @@ class FacetValue:
 
 @dataclass(frozen=True, slots=True)
 class Facet:
-    """A facet as the page shows it; `more` are the values that a reader has to ask for."""
+    """A facet as the page shows it: values, more of them, and the address of the API that searches within all."""
 
     name: str
     label: str
     values: Sequence[FacetValue]
     more: Sequence[FacetValue]
+    within: PageAddress
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,15 +87,15 @@ class Paging:
     number: int
     count: int
     reachable: int
-    previous: Address | None
-    next: Address | None
+    previous: PageAddress | None
+    next: PageAddress | None
 
 
 @router.get("/")
 def search(request: Request, service: ServiceOf, asked: Annotated[PageParameters, asks(PageParameters)]) -> Response:
     """Show the box, and the hits of a query with what can be done with them."""
     base = request.scope.get("root_path", "")
-    here = Address(f"{base}/", tuple(request.query_params.multi_items()))
+    here = PageAddress(f"{base}/", tuple(request.query_params.multi_items()))
     shared = {"query": asked.query, "index_name": asked.index, "here": here, "asked": asked}
     try:
         opened = service.opened(asked.index)
@@ -108,7 +109,7 @@ def search(request: Request, service: ServiceOf, asked: Annotated[PageParameters
 
 
 def _results(
-    service: Service, schema: IndexSchema, asked: Any, here: Address, texts: NullTranslations
+    service: Service, schema: IndexSchema, asked: Any, here: PageAddress, texts: NullTranslations
 ) -> dict[str, Any]:
     """Return what the page of hits shows."""
     narrowing = Narrowing(chosen(asked.only), asked.year_from, asked.year_to)
@@ -134,14 +135,17 @@ def _results(
         alone = found([name], name, size=0, offset=0, boost="", sort="", rerank="", collapse="")
         counts[name] = alone.facets.counts[name] if alone.facets else ()
     base, api = here.path.removesuffix("/"), _given(here, asked, [*typed, *narrowing.filters(schema)])
+    asking = [pair for pair in api if pair[0] in ("query", "index", "mode", "window")]
+
+    def facet_of(name: str) -> Facet:
+        where = [*typed, *narrowing.filters(schema, but=name)]
+        within = PageAddress(f"{base}/v1/facets/{name}", (*asking, *(("filter", one) for one in where)))
+        return _facet(name, counts.get(name, ()), narrowing.values.get(name, ()), label_of(name, texts), within)
+
     return {
         "page": page,
         "matches": max(page.candidates, page.facets.matches if page.facets else 0),
-        "facets": [
-            facet
-            for name in fields
-            if (facet := _facet(name, counts.get(name, ()), narrowing.values.get(name, ()), texts)).values
-        ],
+        "facets": [facet for name in fields if (facet := facet_of(name)).values],
         "histogram": histogram(counts.get(YEAR, ()), narrowing.first, narrowing.last),
         "narrowing": narrowing,
         "chips": _chips(narrowing, typed, here, texts),
@@ -152,11 +156,11 @@ def _results(
         "sizes": SIZES,
         "narrow": lambda name, value: here.adding("only", f"{name}:{value}"),
         "given": api,
-        "feed": Address(f"{base}/search.atom", api),
+        "feed": PageAddress(f"{base}/search.atom", api),
         "address": address,
         "unapi_id": unapi_id,
-        "as_json": Address(f"{base}/v1/search", api),
-        "drawn": Address(f"{base}/map", tuple(pair for pair in api if pair[0] in ("query", "filter", "index"))),
+        "as_json": PageAddress(f"{base}/v1/search", api),
+        "drawn": PageAddress(f"{base}/map", tuple(pair for pair in api if pair[0] in ("query", "filter", "index"))),
         "kinds": {change.kind for change in page.changes},
         "undo": tuple(dict.fromkeys(change.undo for change in page.changes if change.kind != "expanded")),
         "expanded": [change for change in page.changes if change.kind == "expanded"],
@@ -172,11 +176,13 @@ def _facet_fields(schema: IndexSchema) -> list[str]:
     return sorted(able, key=lambda name: usual.index(name) if name in usual else 2.5)[:MOST_FACETS]
 
 
-def _facet(name: str, counts: Sequence[tuple[Any, int]], wanted: Sequence[str], texts: NullTranslations) -> Facet:
+def _facet(
+    name: str, counts: Sequence[tuple[Any, int]], wanted: Sequence[str], label: str, within: PageAddress
+) -> Facet:
     held = {_text(value): count for value, count in counts}
     values = [FacetValue(value, held.get(value), chosen=True) for value in wanted]
     values += [FacetValue(value, count, chosen=False) for value, count in held.items() if value not in wanted]
-    return Facet(name, label_of(name, texts), values[:SHOWN], values[SHOWN : 4 * SHOWN])
+    return Facet(name, label, values[:SHOWN], values[SHOWN : 4 * SHOWN], within)
 
 
 def _text(value: Any) -> str:
@@ -200,8 +206,8 @@ def label_of(name: str, texts: NullTranslations) -> str:
 
 
 def _chips(
-    narrowing: Narrowing, typed: Sequence[str], here: Address, texts: NullTranslations
-) -> list[tuple[str, str, Address]]:
+    narrowing: Narrowing, typed: Sequence[str], here: PageAddress, texts: NullTranslations
+) -> list[tuple[str, str, PageAddress]]:
     """Return what restricts the hits: the name of the field, the value, and the address without it."""
     chips = [
         (label_of(name, texts), value, here.lacking("only", f"{name}:{value}"))
@@ -215,7 +221,7 @@ def _chips(
     return [*chips, *((texts.gettext("Filter"), one, here.lacking("filter", one)) for one in typed)]
 
 
-def _paging(page: Page, size: int, offset: int, here: Address) -> Paging:
+def _paging(page: Page, size: int, offset: int, here: PageAddress) -> Paging:
     reachable = min(page.candidates, _LISTED_TO if page.mode == "listing" else page.window)
     size = max(size, 1)
     before = here.having(offset=max(0, offset - size) or "") if offset else None
@@ -238,7 +244,7 @@ def _sorts(schema: IndexSchema, query: str, texts: NullTranslations) -> list[tup
     return [*orders, *((f"-{name}", label_of(name, texts)) for name in own)]
 
 
-def _given(here: Address, asked: Any, where: Sequence[str]) -> tuple[tuple[str, str], ...]:
+def _given(here: PageAddress, asked: Any, where: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """Return the parameters of the same page for the API, in which the chosen values are filters."""
     own = ("only", "year_from", "year_to", "view", "lang", "filter")
     offset = (("offset", str(asked.offset)),) if asked.offset else ()

@@ -2,11 +2,11 @@
 
 import pytest
 
-from ses.service.web.address import Address
+from ses.service.web.address import PageAddress
 
 pytestmark = pytest.mark.serve
 
-HERE = Address("/ses/", (("query", "a b&c"), ("only", "venue:X"), ("only", "venue:Y"), ("offset", "20")))
+HERE = PageAddress("/ses/", (("query", "a b&c"), ("only", "venue:X"), ("only", "venue:Y"), ("offset", "20")))
 
 
 def test_a_change_starts_again_at_the_first_hit():
@@ -20,4 +20,4 @@ def test_a_change_starts_again_at_the_first_hit():
 def test_a_value_is_there_once():
     assert HERE.adding("only", "venue:X").pairs == (("query", "a b&c"), ("only", "venue:Y"), ("only", "venue:X"))
     assert HERE.other_than("only") == (("query", "a b&c"),)
-    assert str(Address("/")) == "/"
+    assert str(PageAddress("/")) == "/"

@@ -119,7 +119,7 @@ def test_years_are_chosen_by_a_brush(visit):
 
 def test_suggestions_are_reached_by_keyboard(visit, address):
     page = visit("/")
-    found = '{"titles": ["<img src=x onerror=alert(1)>"], "authors": ["Byron, Ada"], "subjects": [], "venues": []}'
+    found = '{"titles": [{"text": "<img src=x onerror=alert(1)>"}], "authors": [{"text": "Byron, Ada", "count": 2}]}'
     page.route("**/v1/suggest?*", lambda route: route.fulfill(body=found, content_type="application/json"))
     box = page.get_by_role("combobox")
     box.press_sequentially("by")
@@ -138,6 +138,23 @@ def test_suggestions_are_reached_by_keyboard(visit, address):
         box.press("ArrowDown")
     box.press("Enter")
     page.wait_for_url("**/?query=author*")
+
+
+def test_the_values_of_a_facet_are_searched(visit):
+    page = visit("/?query=&year_from=1900")
+    page.evaluate("document.querySelectorAll('details[id^=more]').forEach((one) => { one.open = true; })")
+    field = page.locator("[data-field]", has=page.locator(".within")).first
+    name = field.get_attribute("data-field")
+    found = '{"values": [{"value": "<img src=x onerror=alert(1)>", "count": 7}]}'
+    asked_for = []
+    page.route("**/v1/facets/*", lambda route: (asked_for.append(route.request.url), route.fulfill(body=found)))
+    field.locator(".within").press_sequentially("im")
+    field.locator("details .facet-value", has_text="<img src=x onerror=alert(1)>").wait_for()
+    sent = dict(parse_qsl(urlsplit(asked_for[-1]).query))
+    assert sent["value"] == "im"
+    assert sent["filter"] == "year >= 1900"
+    field.locator("details li input[type=checkbox]").first.check()
+    page.wait_for_url(f"**only={name}%3A%3Cimg*")
 
 
 def test_a_box_without_suggestions_is_a_box(visit):
@@ -171,10 +188,10 @@ def test_it_works_without_javascript(visit):
 def test_a_keyboard_skips_to_the_content_and_sees_where_it_is(visit):
     page = visit("/?query=virus")
     page.keyboard.press("Tab")
-    page.wait_for_function("document.activeElement.className === 'skip'")
-    page.wait_for_function("document.querySelector('.skip').getBoundingClientRect().y >= 0")
+    page.locator(".skip:focus").wait_for()
+    assert page.locator(".skip").bounding_box()["y"] >= 0
     page.keyboard.press("Enter")
-    page.wait_for_function("document.activeElement.id === 'main'")
+    page.locator("#main:focus").wait_for()
 
 
 def test_what_is_pressed_is_large_enough(visit):

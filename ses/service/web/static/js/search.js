@@ -26,7 +26,9 @@
   document.addEventListener("htmx:responseError", (event) => {
     location.assign(event.detail.pathInfo.finalRequestPath || event.detail.pathInfo.requestPath);
   });
-  document.addEventListener("htmx:sendError", (event) => { location.assign(event.detail.pathInfo.finalRequestPath || event.detail.pathInfo.requestPath); });
+  document.addEventListener("htmx:sendError", (event) => {
+    location.assign(event.detail.pathInfo.finalRequestPath || event.detail.pathInfo.requestPath);
+  });
 
   /* The brush over the years. */
   let from = null;
@@ -68,7 +70,6 @@
   });
 
   /* Search within the values of a facet. */
-  const listed = (found) => (found.values || found.counts || []).map((one) => (Array.isArray(one) ? one : [one.value, one.count]));
   const within = (input) => {
     const list = input.parentElement.querySelector("ul"), field = input.closest("[data-field]").dataset.field;
     const first = list.cloneNode(true);
@@ -80,13 +81,14 @@
       timer = setTimeout(async () => {
         const mine = ++last, typed = input.value.trim();
         if (!typed) { list.replaceChildren(...first.cloneNode(true).children); return; }
-        const asked = new URLSearchParams({ prefix: typed });
-        const index = new URLSearchParams(location.search).get("index");
-        if (index) asked.set("index", index);
+        const asked = new URL(input.dataset.within, location.href);
+        asked.searchParams.set("value", typed);
         try {
-          const reply = await fetch(`${input.dataset.within}?${asked}`, { headers: { Accept: "application/json" } });
+          const reply = await fetch(asked, { headers: { Accept: "application/json" } });
           if (!reply.ok) throw new Error(reply.status);
-          const values = listed(await reply.json());
+          const chosen = new URLSearchParams(location.search).getAll("only");
+          const values = (await reply.json()).values.map((one) => [String(one.value), one.count])
+            .filter(([value]) => !chosen.includes(`${field}:${value}`));
           if (mine === last) list.replaceChildren(...values.map(([value, count]) => item(field, value, count)));
         } catch {  // the values that are shown
           const low = typed.toLowerCase();

@@ -36,8 +36,7 @@
       head.setAttribute("role", "presentation"); head.textContent = input.dataset[group];
       made.push(head);
       for (const one of values.slice(0, 5)) {
-        const text = typeof one === "string" ? one : (one.text ?? one.value ?? one.title ?? "");
-        if (!text) continue;
+        const { text } = one;
         const option = document.createElement("li");
         option.setAttribute("role", "option"); option.setAttribute("aria-selected", "false");
         option.id = `suggestion-${made.length}`; option.dataset.query = query(text); option.textContent = text; option.dir = "auto";
@@ -60,7 +59,7 @@
       const reply = await fetch(`${input.dataset.suggest}?${given}`, { headers: { Accept: "application/json" } });
       if (reply.status === 404) away = true;
       const found = reply.ok ? await reply.json() : {};
-      if (mine === last && document.activeElement === input) show(found.suggestions ?? found);
+      if (mine === last && document.activeElement === input) show(found);
     } catch { if (mine === last) close(); }
   };
   input.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(ask, 120); });
