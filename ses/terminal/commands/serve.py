@@ -46,7 +46,7 @@ def serve(
 def _announce(address: str, error: SesError | None) -> None:
     if error:
         tell(message_of(error), err=True)
-    click.echo(f"The page is at {address}" + (", and waits for that." if error else ""))
+    tell(f"The page is at {address}" + (", and waits for that." if error else ""))
 
 
 @serve.group()
