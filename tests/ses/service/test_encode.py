@@ -11,9 +11,13 @@ import re
 
 import numpy as np
 import pytest
+from starlette.testclient import TestClient
 
 import ses
 from ses.service import encoding
+from ses.service.app import make_app
+from ses.service.service import Service
+from ses.service.settings import ServiceSettings
 
 pytestmark = pytest.mark.serve
 
@@ -33,6 +37,15 @@ def test_vectors_are_those_of_python(client, model):
     assert found["fingerprint"] == model.card.fingerprint
     assert (found["model"], found["format"], found["dimension"]) == ("model", "qry", 64)
     assert found["similarity"] == model.card.similarity
+
+
+def test_without_an_index_the_default_model_encodes(tmp_path, small_model, model):
+    library = ses.open(tmp_path / "none", model=small_model, data_dir=tmp_path / "data", cache_dir=tmp_path / "cache")
+    with TestClient(make_app(Service(library, ServiceSettings())), raise_server_exceptions=False) as client:
+        reply = client.post("/v1/encode", json={"texts": TEXTS, "format": "qry"})
+        assert client.post("/v1/encode", json={"texts": TEXTS, "index": "none"}).status_code == 404
+        assert client.post("/v1/encode", json={"texts": TEXTS, "model": "none"}).status_code == 404
+    np.testing.assert_allclose(reply.json()["vectors"], model.encode(TEXTS, "qry"), atol=1e-6)
 
 
 def test_papers_are_encoded_as_in_the_index(client, library, model):
