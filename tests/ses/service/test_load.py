@@ -1,4 +1,4 @@
-"""Many clients over a socket while the index changes: no answer is lost, and each is the page of one published state."""
+"""Many clients over a socket while the index changes: no answer is lost, and each is the page of a published state."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ async def crowd(address, clients, seconds):
 
 
 @pytest.mark.parametrize(("clients", "seconds"), [(50, 3), pytest.param(200, 60, marks=pytest.mark.long)])
-def test_no_answer_is_wrong_or_lost_while_the_index_changes(tmp_path, small_model, clients, seconds):
+def test_no_answer_is_wrong_or_lost_while_the_index_changes(tmp_path, small_model, record_property, clients, seconds):
     library = ses.open(
         tmp_path / "indexes", model=small_model, data_dir=tmp_path / "data", cache_dir=tmp_path / "cache"
     )
@@ -133,5 +133,7 @@ def test_no_answer_is_wrong_or_lost_while_the_index_changes(tmp_path, small_mode
         assert [replies[-1:] for replies in last if replies] == [
             [right] for right, replies in zip(states[-1], last, strict=True) if replies
         ]
-    middle, late = milliseconds[len(milliseconds) // 2], milliseconds[len(milliseconds) * 99 // 100]
-    print(f"{len(milliseconds):,} answers, {len(states)} states, p50 {middle:.0f} ms, p99 {late:.0f} ms")
+    for part in (50, 99):
+        record_property(f"milliseconds, p{part}", round(milliseconds[len(milliseconds) * part // 100]))
+    record_property("answers", len(milliseconds))
+    record_property("states", len(states))
