@@ -172,7 +172,7 @@ class EmbeddedEngine:
         path = self.root / f"{name}.json"
         try:
             return Alias(**unsealed(path.read_bytes()))
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             self._check_folder()
             return Alias()
         except (ValueError, TypeError, OSError) as error:
