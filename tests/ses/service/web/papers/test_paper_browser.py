@@ -82,7 +82,7 @@ def tab(browser, address):
 
 def places():
     """Return the pages that show what the hostile paper holds."""
-    from ses.service.web.addresses import address as of
+    from ses.service.web.address import address as of
 
     return {
         "its page": of("/papers/", name=HOSTILE.id),
