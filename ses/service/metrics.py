@@ -18,7 +18,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from corpora.errors import SesError
 from encoders.models.formats import Format
 from encoders.text_encoder import EncodingProgress, TextEncoder, ignore
-from ses.service.metrics_folder import FOLDER
+from ses.service.workers import FOLDER
 
 if TYPE_CHECKING:
     import numpy as np

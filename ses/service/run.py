@@ -59,7 +59,7 @@ def run(library: Library, settings: ServiceSettings, announce: Announce) -> None
 
         def work(number: int) -> None:
             # A connection to a cluster can't be shared by two processes: a copy connects by itself.
-            _serve(copy.copy(library), settings, listening, _nothing if number else announce)
+            _serve(copy.copy(library), settings, listening, announce if number == 0 else lambda *_: None)
 
         supervise(work, settings.workers, settings.shutdown_seconds)
 
@@ -80,7 +80,6 @@ def _serve(library: Library, settings: ServiceSettings, listening: socket.socket
     from ses.service.service import Service
 
     address = address_of(listening, settings.root_path)
-
     config = uvicorn.Config(
         make_app(Service(library, settings, functools.partial(announce, address))),
         root_path=settings.root_path,
@@ -105,7 +104,3 @@ def _signals_end_the_server() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _nothing(_: str, __: SesError | None) -> None:
-    """Say nothing."""

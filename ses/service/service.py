@@ -11,7 +11,7 @@ from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from corpora.errors import SesError, UnavailableError
-from ses.service.batching import batched
+from ses.service.batching import Batched
 from ses.service.cache import Cache
 from ses.service.following import Followed, Held
 from ses.service.metrics import Metrics
@@ -216,7 +216,7 @@ class Service:
             encoder = load()
             fingerprint = encoder.card.fingerprint
             if fingerprint not in self._encoders:
-                self._encoders[fingerprint] = Remembering(batched(self.metrics.counting(encoder)), self._vectors)
+                self._encoders[fingerprint] = Remembering(Batched(self.metrics.counting(encoder)), self._vectors)
             return self._encoders[fingerprint]
 
 
