@@ -33,7 +33,9 @@ def soon(monkeypatch):
 def served(library, *, fresh_seconds=0, **settings):
     """A client of a service over the library that has searched nothing yet."""
     with TestClient(
-        make_app(Service(library, load_service_settings(fresh_seconds=fresh_seconds, **settings))),
+        make_app(
+            Service(ses.Library(library._settings), load_service_settings(fresh_seconds=fresh_seconds, **settings))
+        ),
         raise_server_exceptions=False,
     ) as client:
         while client.get("/readyz").status_code != 200:
@@ -115,8 +117,9 @@ def hasty(monkeypatch):
     """Searches and looks that do not try again for seconds."""
     from search_plugin.engines.cluster import index, transport
 
-    for module in (transport, index):
-        monkeypatch.setattr(module, "READING", transport.RetryPolicy(0.2, 0.1))
+    shortly = transport.RetryPolicy(0.2, 0.1)
+    monkeypatch.setattr(index, "READING", shortly)
+    monkeypatch.setitem(transport.Cluster.call.__kwdefaults__, "retry", shortly)
 
 
 @on_clusters
@@ -125,7 +128,7 @@ def hasty(monkeypatch):
     [
         lambda proxy: proxy.cut(times=ALWAYS),
         lambda proxy: proxy.fail(status=503, times=ALWAYS),
-        lambda proxy: proxy.fail(status=429, times=ALWAYS, match="_search"),
+        lambda proxy: proxy.fail(status=429, times=ALWAYS, match="search"),
         lambda proxy: proxy.fail(status=502, times=ALWAYS, body=b"<html>Bad Gateway</html>"),
     ],
 )
@@ -175,13 +178,14 @@ def test_a_cluster_that_is_slow(cluster):
         until_right(client, expected)
 
 
+def made(year):
+    return [{"id": one.id, "title": f"virus {one.title}", "year": year, "shelf": str(year)} for one in papers(30)]
+
+
 @on_clusters
 def test_an_index_that_is_updated_replaced_and_dropped_while_threads_search(cluster):
     """Each version has its own year and each update its own shelf, so a page that mixes two is seen."""
     library, _, _ = cluster
-    made = lambda year: [  # noqa: E731
-        {"id": one.id, "title": f"virus {one.title}", "year": year, "shelf": str(year)} for one in papers(30)
-    ]
     library.index("papers", made(2000), fields={"shelf": "keyword"}, fresh=True)
     asked = {"query": "virus", "mode": "lexical", "size": 30, "facets": ["year", "shelf"]}
     wrong, seen, stop = [], set(), threading.Event()
