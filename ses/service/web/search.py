@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Request, Response
@@ -11,6 +12,8 @@ from pydantic import Field
 
 from corpora.errors import SesError, as_argument, written
 from ses.service.access import needs
+from ses.service.answers import json_response
+from ses.service.negotiation import JSON, quality
 from ses.service.parameters import SearchParameters, ServiceOf, asks
 from ses.service.problems import RETRY_SECONDS, STATUS
 from ses.service.web.address import PageAddress
@@ -95,6 +98,9 @@ class Paging:
 def search(request: Request, service: ServiceOf, asked: Annotated[PageParameters, asks(PageParameters)]) -> Response:
     """Show the box, and the hits of a query with what can be done with them."""
     base = request.scope.get("root_path", "")
+    accepted = request.headers.get("accept", "")
+    if quality(accepted, JSON.media_type) > quality(accepted, "text/html"):
+        return _for_programs(base)
     here = PageAddress(f"{base}/", tuple(request.query_params.multi_items()))
     shared = {"query": asked.query, "index_name": asked.index, "here": here, "asked": asked}
     try:
@@ -106,6 +112,13 @@ def search(request: Request, service: ServiceOf, asked: Annotated[PageParameters
         return html(request, "search.html", **shared, **_results(service, schema, asked, here, texts_of(request)))
     except SesError as error:
         return _failed(request, service, error, shared)
+
+
+def _for_programs(base: str) -> Response:
+    """Return where a program that accepts no page finds the API."""
+    links = {"search": "/v1/search", "indexes": "/v1/indexes", "openapi": "/openapi.json"}
+    content = {"name": "ses", "version": version("ses"), **{name: f"{base}{path}" for name, path in links.items()}}
+    return json_response(content, headers={"Vary": "Accept"})
 
 
 def _results(
