@@ -59,7 +59,7 @@ LAYERS = (
     "ses.service.proxies:Proxies",
     "ses.service.logs:RequestLog",
     "ses.service.tracing:traced",
-    "ses.service.metrics:Counted",
+    "ses.service.counting:Counted",
     "ses.service.proxies:Hosts",
     "ses.service.headers:other_origins",
     "ses.service.limiting:BodyLimits",

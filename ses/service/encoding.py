@@ -22,8 +22,8 @@ MOST_TEXTS = 1_024
 LONGEST_TEXT = 100_000
 """Characters of one text; models read far fewer."""
 
-MOST_CHARACTERS = 4_000_000
-"""Characters of all texts of one request."""
+MOST_CHARACTERS = 1_500_000
+"""Characters of all texts of one request; fewer bytes than `max_body` allows, unless most are not of Latin letters."""
 
 INPUT_TYPES: Mapping[str, Format] = {
     **{task_format.value: task_format for task_format in Format},

@@ -98,7 +98,7 @@ def _serve(library: Library, settings: ServiceSettings, listening: socket.socket
 
 @contextmanager
 def _signals_end_the_server() -> Iterator[None]:
-    """Let signals end the server only: uvicorn sends them once more when it has stopped, to whoever had them before."""
+    """Let signals end the server only: uvicorn, when it has stopped, sends them again to the handlers before."""
     before = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield

@@ -121,6 +121,9 @@ class Service:
     def ready(self) -> str:
         """Return the name of the default index, which can be searched at once.
 
+        Returns:
+            The name.
+
         Raises:
             NotFoundError: If there is no index yet.
             UnavailableError: If the model is being loaded, or the engine does not answer.

@@ -4,7 +4,8 @@ They are forked from a process that has imported the libraries, opened nothing a
 they share the memory of the libraries. Each opens the library and the model itself: onnxruntime's threads would not
 survive a fork. The weights of the model are mapped from a file, so all workers share these too.
 
-uvicorn's own supervisor starts each worker anew, which imports everything again and shares nothing but the weights.
+uvicorn's own supervisor starts each worker as a new process, which imports everything again and shares
+nothing but the weights.
 """
 
 from __future__ import annotations

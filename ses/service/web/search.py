@@ -41,6 +41,29 @@ DEEP = 1_000
 """A larger window of the legs, for readers who page to the end."""
 
 _EXAMPLES = 6
+_CHECK_TAGS = frozenset(
+    {
+        "Adolescent",
+        "Adult",
+        "Aged",
+        "Aged, 80 and over",
+        "Animals",
+        "Child",
+        "Child, Preschool",
+        "Female",
+        "Humans",
+        "Infant",
+        "Infant, Newborn",
+        "Male",
+        "Mice",
+        "Middle Aged",
+        "Pregnancy",
+        "Rats",
+        "Young Adult",
+    }
+)
+"""Check tags of MeSH (NLM): they say whom a study is about, not what, so they are no queries to begin with."""
+
 _NO_FACETS = ("id", "identifiers", "references", "origins", YEAR)
 _LISTED_TO = 10_000
 
@@ -267,7 +290,8 @@ def _examples(opened: OpenIndex) -> list[str]:
     """Return what an index has most papers about, as queries to begin with."""
     schema = opened.index.schema
     names = [field.name for field in schema.fields if field.name == "fields" or field.origin == "tag"]
-    values = (str(value) for name in names for value, _ in opened.index.tally(name, _EXAMPLES))
+    counted = (opened.index.tally(name, _EXAMPLES + len(_CHECK_TAGS)) for name in names)
+    values = (str(value) for tally in counted for value, _ in tally if value not in _CHECK_TAGS)
     return list(dict.fromkeys(values))[:_EXAMPLES]
 
 
