@@ -6,12 +6,20 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
+from corpora.paper import Paper
 from tests.conftest import chromium
 from tests.ses.service.web.pages import PAGES
 
 pytestmark = [pytest.mark.serve, pytest.mark.browser]
 
 SWITCHES = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking")
+
+
+@pytest.fixture(scope="module")
+def library(library):
+    """The library, with so many venues that some are folded away."""
+    library.index("papers", [Paper(f"venue-{name}", f"Of {name}", venue=f"Annals {name}") for name in "ABCDEFG"])
+    return library
 
 
 @pytest.fixture(scope="module")
@@ -143,18 +151,19 @@ def test_papers_are_chosen_for_a_feed_and_searches_saved(visit, address):
     assert page.request.get(address + feed).status == 200
 
 
-def test_suggestions_and_values_come_from_the_service(visit):
+def test_suggestions_and_values_come_from_the_service(visit, address):
     page = visit("/")
     page.get_by_role("combobox").press_sequentially("natu")
     page.get_by_role("option", name="Nature", exact=True).click()
     page.wait_for_url("**/?query=venue*")
     assert page.locator(".hit").count() > 0
+    page.goto(f"{address}/?query=")
     field = page.locator("[data-field]", has=page.locator(".within")).first
     name, value = field.get_attribute("data-field"), field.locator(".facet-value").last.text_content()
     field.locator("summary").click()
     with page.expect_response("**/v1/facets/*") as reply:
         field.locator(".within").fill(value)
-    assert [one["value"] for one in reply.value.json()["values"]] == [value]
+    assert value in [one["value"] for one in reply.value.json()["values"]]
     field.locator("details .facet-value").get_by_text(value, exact=True).click()
     page.wait_for_selector(".chip")
     assert ("only", f"{name}:{value}") in asked(page)
@@ -214,7 +223,7 @@ def test_suggestions_are_reached_by_keyboard(visit, address):
 
 
 def test_the_values_of_a_facet_are_searched(visit):
-    page = visit("/?query=&year_from=1900")
+    page = visit("/?query=&filter=retracted%3Dfalse")
     page.evaluate("document.querySelectorAll('details[id^=more]').forEach((one) => { one.open = true; })")
     field = page.locator("[data-field]", has=page.locator(".within")).first
     name = field.get_attribute("data-field")
@@ -225,7 +234,7 @@ def test_the_values_of_a_facet_are_searched(visit):
     field.locator("details .facet-value", has_text="<img src=x onerror=alert(1)>").wait_for()
     sent = dict(parse_qsl(urlsplit(asked_for[-1]).query))
     assert sent["value"] == "im"
-    assert sent["filter"] == "year >= 1900"
+    assert sent["filter"] == "retracted=false"
     field.locator("details li input[type=checkbox]").first.check()
     page.wait_for_url(f"**only={name}%3A%3Cimg*")
 
