@@ -89,7 +89,8 @@ def list_(*, as_json: bool) -> None:
         + (f"expires {one.expires[:10]}" if one.expires else "never expires")
         for one in found
     ]
-    say({"keys": rows}, lines or ["No keys yet; make one with `ses serve keys create NAME`."], as_json=as_json)
+    none = "No keys yet; make one with `ses serve keys create NAME --scope search`."
+    say({"keys": rows}, lines or [none], as_json=as_json)
 
 
 @keys.command()
