@@ -41,6 +41,8 @@
     const parameters = new URLSearchParams();
     for (const side of ["id", "not"]) for (const one of held[side]) parameters.append(side, one);
     if (held.index) parameters.set("index", held.index);
+    const language = new URLSearchParams(location.search).get("lang");
+    if (language) parameters.set("lang", language);
     tray.querySelector("[data-build]").href = `${base}/feeds/new?${parameters}`;
     for (const place of links) {
       for (const link of place.querySelectorAll("[data-side]")) {
