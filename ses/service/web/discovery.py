@@ -14,8 +14,9 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 
 from ses.service.access import needs
 from ses.service.answers import json_response
-from ses.service.parameters import Parameters, SearchParameters, ServiceOf
-from ses.service.web.addresses import address, site_address
+from ses.service.parameters import Parameters, SearchParameters, ServiceOf, asks
+from ses.service.web.address import address, site_address
+from ses.service.web.search import PageParameters, page_of
 
 if TYPE_CHECKING:
     from search_plugin.pages.page import Page
@@ -54,9 +55,9 @@ def description(request: Request, asked: Annotated[Parameters, Query()]) -> Resp
 
 
 @router.get("/search.atom")
-def atom(request: Request, service: ServiceOf, asked: Annotated[SearchParameters, Query()]) -> Response:
-    """Return a page of hits as Atom: a saved search is its address."""
-    page = service.search(asked.index, asked.query, asked.options())
+def atom(request: Request, service: ServiceOf, asked: Annotated[PageParameters, asks(PageParameters)]) -> Response:
+    """Return a page of hits as Atom, with the parameters of the page `/`: a saved search is its address."""
+    page = page_of(service, asked)
     given = f"?{request.url.query}" if request.url.query else ""
     text = _atom(request, page, asked.index, given)
     return Response(text, media_type="application/atom+xml; charset=utf-8")

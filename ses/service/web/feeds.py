@@ -23,7 +23,7 @@ from ses.service.access import needs
 from ses.service.answers import json_response
 from ses.service.conditional import etag_of, unless_kept
 from ses.service.parameters import NoParameters, ServiceOf
-from ses.service.web.addresses import address, site_address
+from ses.service.web.address import address, site_address
 from ses.service.web.origin import same_origin
 from ses.service.web.render import html
 

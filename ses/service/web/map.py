@@ -14,7 +14,7 @@ from corpora.identifiers import link_of
 from ses.service.access import needs
 from ses.service.answers import json_response
 from ses.service.parameters import ServiceOf
-from ses.service.web.addresses import address as paper_address
+from ses.service.web.address import address as paper_address
 from ses.service.web.narrowing import Narrowing, chosen
 from ses.service.web.render import html
 from ses.service.web.search import PageParameters

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from fastapi import Request
 from starlette.exceptions import HTTPException
 
-from ses.service.web.addresses import site_address
+from ses.service.web.address import site_address
 
 _REFUSED = "This form was not sent by a page of this site; open the page and send it from there."
 

@@ -17,7 +17,7 @@ from corpora.identifiers import link_of
 from ses.service.access import needs
 from ses.service.answers import json_response, page_content
 from ses.service.parameters import Parameters, ServiceOf
-from ses.service.web.addresses import address, site_address
+from ses.service.web.address import address, site_address
 from ses.service.web.citation import (
     ENDINGS,
     LABELS,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Request, Response
@@ -13,8 +14,7 @@ from corpora.errors import SesError, as_argument, written
 from ses.service.access import needs
 from ses.service.parameters import SearchParameters, ServiceOf, asks
 from ses.service.problems import RETRY_SECONDS, STATUS
-from ses.service.web.address import PageAddress
-from ses.service.web.addresses import address
+from ses.service.web.address import PageAddress, address
 from ses.service.web.histogram import histogram
 from ses.service.web.narrowing import YEAR, Narrowing, chosen
 from ses.service.web.render import html, texts_of
@@ -41,6 +41,29 @@ DEEP = 1_000
 """A larger window of the legs, for readers who page to the end."""
 
 _EXAMPLES = 6
+_CHECK_TAGS = frozenset(
+    {
+        "Adolescent",
+        "Adult",
+        "Aged",
+        "Aged, 80 and over",
+        "Animals",
+        "Child",
+        "Child, Preschool",
+        "Female",
+        "Humans",
+        "Infant",
+        "Infant, Newborn",
+        "Male",
+        "Mice",
+        "Middle Aged",
+        "Pregnancy",
+        "Rats",
+        "Young Adult",
+    }
+)
+"""Check tags of MeSH (NLM): they say whom a study is about, not what, so they are no queries to begin with."""
+
 _NO_FACETS = ("id", "identifiers", "references", "origins", YEAR)
 _LISTED_TO = 10_000
 _DRAWN = ("query", "filter", "index", "lang")
@@ -110,6 +133,18 @@ def search(request: Request, service: ServiceOf, asked: Annotated[PageParameters
         return _failed(request, service, error, shared)
 
 
+def page_of(service: Service, asked: Any) -> Page:
+    """Return the hits of the page, with the values and years that a reader chose, for other forms of the page."""
+    narrowing = Narrowing(chosen(asked.only), asked.year_from, asked.year_to)
+    given, end = asked.options(), asked.offset + asked.size
+    typed = [one for one in given.pop("filter", ()) if one.strip()]
+    if where := [*typed, *narrowing.filters(service.opened(asked.index).index.schema)]:
+        given["filter"] = where
+    if asked.query and end > asked.window:  # as readers page on
+        given["window"] = end
+    return service.search(asked.index, asked.query, given)
+
+
 def _results(
     service: Service, schema: IndexSchema, asked: Any, here: PageAddress, texts: NullTranslations
 ) -> dict[str, Any]:
@@ -158,8 +193,8 @@ def _results(
         "sizes": SIZES,
         "narrow": lambda name, value: here.adding("only", f"{name}:{value}"),
         "given": api,
-        "feed": PageAddress(f"{base}/search.atom", api),
-        "address": address,
+        "feed": PageAddress(f"{base}/search.atom", here.other_than("view", "lang")),
+        "address": partial(address, lang=asked.lang),
         "unapi_id": unapi_id,
         "as_json": PageAddress(f"{base}/v1/search", api),
         "drawn": PageAddress(
@@ -259,7 +294,8 @@ def _examples(opened: OpenIndex) -> list[str]:
     """Return what an index has most papers about, as queries to begin with."""
     schema = opened.index.schema
     names = [field.name for field in schema.fields if field.name == "fields" or field.origin == "tag"]
-    values = (str(value) for name in names for value, _ in opened.index.tally(name, _EXAMPLES))
+    counted = (opened.index.tally(name, _EXAMPLES + len(_CHECK_TAGS)) for name in names)
+    values = (str(value) for tally in counted for value, _ in tally if value not in _CHECK_TAGS)
     return list(dict.fromkeys(values))[:_EXAMPLES]
 
 
@@ -270,7 +306,8 @@ def _failed(request: Request, service: Service, error: SesError, shared: dict[st
     except SesError:  # the engine is away
         indexes = []
     hint = written(error.hint, as_argument)
-    found = {**shared, "indexes": indexes, "query": shared["query"][:300]}
+    known = "" if error.kind == "not found" else shared["index_name"]
+    found = {**shared, "indexes": indexes, "query": shared["query"][:300], "index_name": known}
     reply = html(request, "failed.html", status=status, **found, code=status, message=error.message(), hint=hint)
     if status == 503:
         reply.headers["Retry-After"] = str(RETRY_SECONDS)

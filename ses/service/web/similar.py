@@ -15,7 +15,7 @@ from starlette.responses import RedirectResponse
 from ses.service.access import needs
 from ses.service.answers import json_response, page_content
 from ses.service.parameters import ServiceOf, SimilarParameters
-from ses.service.web.addresses import address
+from ses.service.web.address import address
 from ses.service.web.render import html
 from ses.service.web.unapi import unapi_id
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from corpora.paper import Paper
     from products.suggestions import Suggestion
     from search_plugin.pages.page import Page
+    from ses.opened import OpenIndex
     from ses.service.service import Service
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(needs("search"))])
@@ -87,15 +88,19 @@ async def typed(request: Request) -> Any:
 
 
 @router.get("/similar")
-def empty(request: Request, asked: Annotated[ManuscriptParameters, Query()]) -> Response:  # type: ignore[valid-type]
+def empty(
+    request: Request,
+    service: ServiceOf,
+    asked: Annotated[ManuscriptParameters, Query()],  # type: ignore[valid-type]
+) -> Response:
     """Show the form for a manuscript."""
-    return _manuscript(request, asked, None)
+    return _manuscript(request, service, asked, None)
 
 
 @router.post("/similar")
 def manuscript(request: Request, service: ServiceOf, asked: Annotated[Any, Depends(typed)]) -> Response:
     """Show papers like a manuscript."""
-    return _manuscript(request, asked, view_of(service, asked.text, asked.index, _options(asked)))
+    return _manuscript(request, service, asked, view_of(service, asked.text, asked.index, _options(asked)))
 
 
 @router.post("/similar.json")
@@ -105,7 +110,7 @@ def manuscript_json(service: ServiceOf, asked: Annotated[Any, Depends(typed)]) -
     return json_response(view.to_dict())
 
 
-def _manuscript(request: Request, asked: Any, view: ManuscriptView | None) -> Response:
+def _manuscript(request: Request, service: Service, asked: Any, view: ManuscriptView | None) -> Response:
     page = view.page if view else None
     return html(
         request,
@@ -119,6 +124,7 @@ def _manuscript(request: Request, asked: Any, view: ManuscriptView | None) -> Re
         index_name=asked.index,
         address=partial(address, lang=asked.lang),
         unapi_id=unapi_id,
+        tag_fields=_tag_fields(service.opened(asked.index)),
         export=_export(page, asked.index),
         following="",
         longest=LONGEST_TEXT,
@@ -162,6 +168,7 @@ def _similar(request: Request, service: Service, name: str, asked: Any) -> Respo
         index_name=asked.index,
         address=partial(address, lang=asked.lang),
         unapi_id=unapi_id,
+        tag_fields=_tag_fields(service.opened(asked.index)),
         export=_export(page, asked.index),
         following=address("/similar/", name=paper.id, **{**given, "offset": after}) if more else "",
         longest=LONGEST_TEXT,
@@ -183,3 +190,7 @@ def _export(page: Page | None, index: str) -> list[tuple[str, str]]:
 def _filters(asked: Any) -> list[str]:
     """Return the filters that a reader gave, and an empty one to type another."""
     return [*filter(None, asked.filter or ()), ""]
+
+
+def _tag_fields(opened: OpenIndex) -> list[str]:
+    return [field.name for field in opened.index.schema.fields if field.origin == "tag"]

@@ -90,7 +90,7 @@ def test_saved_searches_are_renamed_followed_and_deleted(visit, address):
     assert page.locator("[data-open]").text_content() == "<b>"
     feed = urlsplit(page.locator("[data-follow]").get_attribute("href"))
     assert feed.path == "/search.atom"
-    assert parse_qs(feed.query) == {"query": ["virus"], "filter": ['venue in ("a\\"b")', "year >= 2000"]}
+    assert parse_qs(feed.query) == {"query": ["virus"], "only": ['venue:a"b'], "year_from": ["2000"]}
     assert page.request.get(f"{address}{feed.path}?{feed.query}").status == 200
     page.fill("[data-name]", "Mine")
     page.keyboard.press("Tab")

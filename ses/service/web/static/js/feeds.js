@@ -3,7 +3,6 @@
 (() => {
   const base = document.body.dataset.base || "";
   const KEY = `ses:${base}:feed`;
-  const links = document.querySelectorAll("[data-like]");
 
   function chosen() {
     try {
@@ -44,32 +43,30 @@
     const language = new URLSearchParams(location.search).get("lang");
     if (language) parameters.set("lang", language);
     tray.querySelector("[data-build]").href = `${base}/feeds/new?${parameters}`;
-    for (const place of links) {
-      for (const link of place.querySelectorAll("[data-side]")) {
-        link.setAttribute("role", "button");
-        link.setAttribute("aria-pressed", held[link.dataset.side].includes(place.dataset.like));
-      }
+    for (const link of document.querySelectorAll("[data-like] [data-side]")) {
+      link.setAttribute("role", "button");
+      link.setAttribute("aria-pressed", held[link.dataset.side].includes(link.closest("[data-like]").dataset.like));
     }
   }
 
-  for (const place of links) {
-    for (const link of place.querySelectorAll("[data-side]")) {
-      const press = (event) => {
-        if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-        let held = chosen();
-        const { like, index } = place.dataset, { side } = link.dataset;
-        if (held.index !== index) held = { id: [], not: [], index };
-        const was = held[side].includes(like);
-        for (const one of ["id", "not"]) held[one] = held[one].filter((id) => id !== like);
-        if (!was) held[side].push(like);
-        if (!keep(held)) return;
-        event.preventDefault();
-        show();
-      };
-      link.addEventListener("click", press);
-      link.addEventListener("keydown", (event) => { if (event.key === " ") press(event); });
-    }
+  function press(event) {
+    const link = event.target.closest?.("[data-like] [data-side]");
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    const { like, index } = link.closest("[data-like]").dataset, { side } = link.dataset;
+    let held = chosen();
+    if (held.index !== index) held = { id: [], not: [], index };
+    const was = held[side].includes(like);
+    for (const one of ["id", "not"]) held[one] = held[one].filter((id) => id !== like);
+    if (!was) held[side].push(like);
+    if (!keep(held)) return;
+    event.preventDefault();
+    show();
   }
-  tray.querySelector("[data-clear]").addEventListener("click", () => { keep({ id: [], not: [], index: "" }); show(); });
+
+  document.addEventListener("click", press);
+  document.addEventListener("keydown", (event) => { if (event.key === " ") press(event); });
+  tray.querySelector("[data-empty]").addEventListener("click", () => { keep({ id: [], not: [], index: "" }); show(); });
+  document.addEventListener("htmx:afterSettle", show);
+  window.addEventListener("pageshow", show);
   show();
 })();

@@ -42,20 +42,6 @@
     return [asked.get("query"), ...more].filter(Boolean).join(" · ");
   }
 
-  // Chosen values and years are filters for programs, such as feed readers.
-  function feedOf(search) {
-    const asked = new URLSearchParams(search), chosen = new Map();
-    for (const one of asked.getAll("only")) {
-      const [field, ...rest] = one.split(":");
-      chosen.set(field, [...(chosen.get(field) || []), `"${rest.join(":").replace(/(["\\])/g, "\\$1")}"`]);
-    }
-    for (const [field, values] of chosen) asked.append("filter", `${field} in (${values.join(", ")})`);
-    if (asked.get("year_from")) asked.append("filter", `year >= ${asked.get("year_from")}`);
-    if (asked.get("year_to")) asked.append("filter", `year <= ${asked.get("year_to")}`);
-    for (const name of ["only", "year_from", "year_to", "view", "lang", "offset"]) asked.delete(name);
-    return `?${asked}`;
-  }
-
   function note() {
     if (location.pathname !== `${base}/` || !nameHere() || !isOn()) return;
     const search = searchHere();
@@ -107,7 +93,7 @@
           write(name, now);
           list();
         });
-        item.querySelector("[data-follow]").href = `${base}/search.atom${feedOf(one.search)}`;
+        item.querySelector("[data-follow]").href = `${base}/search.atom${one.search}`;
         item.querySelector("[data-delete]").addEventListener("click", () => {
           write(name, read(name).filter((other) => other.search !== one.search));
           list();

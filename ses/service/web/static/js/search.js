@@ -22,13 +22,23 @@
     const status = document.getElementById("status");
     if (status) status.textContent = document.getElementById("found")?.textContent || "";
   });
-  // A problem is a page of its own, which says what to do.
+  // What a busy or lost server leaves undone is said in a sentence, and the page stays; another problem is a page of its own.
+  const trouble = (kind) => {
+    const place = document.getElementById("trouble");
+    if (!place) return;
+    place.textContent = place.dataset[kind];
+    place.hidden = false;
+    place.scrollIntoView({ block: "nearest" });
+    document.querySelectorAll("#results form[hx-get]").forEach((form) => form.reset());  // they say what is shown
+  };
   document.addEventListener("htmx:responseError", (event) => {
-    location.assign(event.detail.pathInfo.finalRequestPath || event.detail.pathInfo.requestPath);
+    const { xhr, pathInfo } = event.detail;
+    if (xhr.status === 429) trouble("busy");
+    else if (xhr.status >= 500) trouble("away");
+    else location.assign(pathInfo.finalRequestPath || pathInfo.requestPath);
   });
-  document.addEventListener("htmx:sendError", (event) => {
-    location.assign(event.detail.pathInfo.finalRequestPath || event.detail.pathInfo.requestPath);
-  });
+  for (const name of ["sendError", "timeout"]) document.addEventListener(`htmx:${name}`, () => trouble("lost"));
+  document.addEventListener("htmx:afterSwap", () => { const place = document.getElementById("trouble"); if (place) place.hidden = true; });
 
   /* The brush over the years. */
   let from = null;

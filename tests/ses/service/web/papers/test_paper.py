@@ -111,7 +111,7 @@ def test_an_id_with_an_ending_is_an_id(client):
 
 
 def test_every_identifier_of_a_paper_can_be_an_address(client):
-    from ses.service.web.addresses import address
+    from ses.service.web.address import address
 
     for name in (HOSTILE.id, "//a", "../a", "a//b?c#d", "a%2Fb", "é 李"):
         place = address("/papers/", name=name)
@@ -183,7 +183,7 @@ def test_json_ld_is_a_scholarly_article(client):
 
 
 def test_json_ld_of_a_hostile_paper_stays_in_its_element(client):
-    from ses.service.web.addresses import address
+    from ses.service.web.address import address
 
     reply = client.get(address("/papers/", name=HOSTILE.id))
     page = Tags(reply.text)
@@ -207,7 +207,7 @@ def test_typed_links_are_those_of_signposting(client):
 
 
 def test_headers_of_a_hostile_paper_are_no_headers(client):
-    from ses.service.web.addresses import address
+    from ses.service.web.address import address
 
     reply = client.get(address("/papers/", name=HOSTILE.id))
     assert "set-cookie" not in reply.headers
@@ -218,7 +218,7 @@ def test_headers_of_a_hostile_paper_are_no_headers(client):
 
 
 def test_only_safe_addresses_become_links(client):
-    from ses.service.web.addresses import address
+    from ses.service.web.address import address
 
     page = Tags(client.get(address("/papers/", name=HOSTILE.id)).text)
     links = [

@@ -82,7 +82,7 @@ def tab(browser, address):
 
 def places():
     """Return the pages that show what the hostile paper holds."""
-    from ses.service.web.addresses import address as of
+    from ses.service.web.address import address as of
 
     return {
         "its page": of("/papers/", name=HOSTILE.id),
@@ -182,18 +182,3 @@ def test_the_link_and_the_citation_are_copied(tab, browser, address):
     assert tab.evaluate("navigator.clipboard.readText()").startswith("Byron, Ada; van der Berg, Ludwig;")
     tab.get_by_role("button", name="Copy the link").click()
     assert tab.evaluate("navigator.clipboard.readText()") == f"{address}/papers/cited"
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize(
-    "place", ["/papers/cited", "/papers/citing/2", "/similar/cited", "/similar", "/papers/doi:10.1000/twin"]
-)
-def test_axe_finds_nothing(browser, address, place, scheme):
-    from axe_playwright_python.sync_playwright import Axe
-
-    context = browser.new_context(base_url=address, color_scheme=scheme, bypass_csp=True)
-    page = context.new_page()
-    page.goto(place)
-    found = Axe().run(page, options={"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]})
-    assert [(one["id"], one["nodes"][0]["html"]) for one in found.response["violations"]] == []
-    context.close()
