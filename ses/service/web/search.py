@@ -69,6 +69,8 @@ _CHECK_TAGS = frozenset(
 
 _NO_FACETS = ("id", "identifiers", "references", "origins", YEAR)
 _LISTED_TO = 10_000
+_DRAWN = ("query", "filter", "index", "lang")
+"""Parameters of the map of a search."""
 
 
 class PageParameters(SearchParameters):  # type: ignore[misc]  # made by pydantic from the options
@@ -208,7 +210,9 @@ def _results(
         "address": partial(address, lang=asked.lang),
         "unapi_id": unapi_id,
         "as_json": PageAddress(f"{base}/v1/search", api),
-        "drawn": PageAddress(f"{base}/map", tuple(pair for pair in api if pair[0] in ("query", "filter", "index"))),
+        "drawn": PageAddress(
+            f"{base}/map", tuple(pair for pair in (*api, ("lang", asked.lang)) if pair[0] in _DRAWN and pair[1])
+        ),
         "kinds": {change.kind for change in page.changes},
         "undo": tuple(dict.fromkeys(change.undo for change in page.changes if change.kind != "expanded")),
         "expanded": [change for change in page.changes if change.kind == "expanded"],

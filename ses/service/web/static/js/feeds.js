@@ -40,6 +40,8 @@
     const parameters = new URLSearchParams();
     for (const side of ["id", "not"]) for (const one of held[side]) parameters.append(side, one);
     if (held.index) parameters.set("index", held.index);
+    const language = new URLSearchParams(location.search).get("lang");
+    if (language) parameters.set("lang", language);
     tray.querySelector("[data-build]").href = `${base}/feeds/new?${parameters}`;
     for (const link of document.querySelectorAll("[data-like] [data-side]")) {
       link.setAttribute("role", "button");
