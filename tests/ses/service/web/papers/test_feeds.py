@@ -47,6 +47,7 @@ def choice(page, place, row, text):
     return page.xpath(f"//*[@data-{place}]/li[{row}]//a[contains(., '{text}')]/@href")[0]
 
 
+@pytest.mark.slow
 def test_a_feed_is_built_by_links_and_is_that_of_python(client, library):
     page = page_of(client.get("/feeds/new", params={"query": "virus"}))
     assert len(ids_of(page, "found")) == 10

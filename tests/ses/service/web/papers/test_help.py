@@ -33,6 +33,7 @@ def test_every_field_is_explained_and_every_example_finds_papers(client, library
     assert set(by_name["venue"]["values"]) == held
 
 
+@pytest.mark.slow
 def test_every_query_to_try_finds_papers(client, library):
     queries = client.get("/help.json").json()["queries"]
     assert len(queries) >= 8
