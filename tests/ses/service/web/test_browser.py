@@ -133,6 +133,7 @@ def test_a_keyboard_is_enough(visit):
     assert page.get_by_role("checkbox", name="Nature").is_checked()
 
 
+@pytest.mark.slow
 def test_papers_are_chosen_for_a_feed_and_searches_saved(visit, address):
     page = visit("/?query=virus")
     page.get_by_role("checkbox", name="Nature").check()
@@ -151,6 +152,7 @@ def test_papers_are_chosen_for_a_feed_and_searches_saved(visit, address):
     assert page.request.get(address + feed).status == 200
 
 
+@pytest.mark.slow
 def test_suggestions_and_values_come_from_the_service(visit, address):
     page = visit("/")
     page.get_by_role("combobox").press_sequentially("natu")
@@ -248,6 +250,7 @@ def test_a_box_without_suggestions_is_a_box(visit):
     assert page.locator(".hit").count() == 10
 
 
+@pytest.mark.slow
 def test_it_works_without_javascript(visit):
     page = visit("/", java_script_enabled=False)
     page.get_by_role("searchbox").fill("virus")
