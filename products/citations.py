@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -26,10 +27,13 @@ def cited_papers(index: Index, paper: Paper) -> list[IndexedReference]:
     A reference names a paper by its id or by an identifier, such as `doi:10.1000/182`.
     """
     wanted = list(dict.fromkeys(paper.references))
-    if not wanted:
-        return []
-    held = index.named(wanted, wanted).values()
-    by_identifier = {name: one for one in held for name in one.identifiers} | {one.id: one for one in held}
+    return among(wanted, index.named(wanted, wanted).values()) if wanted else []
+
+
+def among(wanted: Iterable[str], held: Iterable[Paper]) -> list[IndexedReference]:
+    """Return references, by id or identifier, with those of some papers that they name."""
+    papers = list(held)
+    by_identifier = {name: one for one in papers for name in one.identifiers} | {one.id: one for one in papers}
     return [IndexedReference(name, by_identifier.get(name)) for name in wanted]
 
 

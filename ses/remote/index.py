@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn, Unpack
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, Unpack
 from urllib.parse import quote
 
 from corpora.errors import InputError, NotFoundError, require
 from corpora.paper import Paper
+from search_plugin.filters.parse import quoted
 from search_plugin.pages.hit import Hit
 from search_plugin.pages.page import Page
 from search_plugin.request import PageOptions, search_options
@@ -19,10 +20,18 @@ from ses.remote.parsing import read_as
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
+    from products.citations import IndexedReference
     from search_plugin.contract.engine import Index
+    from search_plugin.contract.legs import Facets
+    from search_plugin.request import Mode
+    from search_plugin.understanding.completion import Completions
     from ses.remote.client import ServiceClient
 
 _PER_REQUEST = 100
+_NAMES_PER_REQUEST = 20
+"""Identifiers in one filter: a service takes URLs of a few thousand characters."""
+
+T = TypeVar("T")
 
 
 def refuse(*_: Any) -> NoReturn:
@@ -50,6 +59,19 @@ class RemoteEntry:
     default: bool
     papers: int
     model: str
+
+
+@dataclass(frozen=True, slots=True)
+class _FieldValue:
+    value: str | int | float
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class _FieldValues:
+    matches: int
+    counted: str
+    values: tuple[_FieldValue, ...]
 
 
 @checked_methods
@@ -102,6 +124,62 @@ class RemoteIndex(OpenIndex):
         asked = {"index": self.name, "title": title, "abstract": abstract, "explain": True, **plain(options)}
         return self._page(self._client.post("/v1/similar", asked))
 
+    def complete(self, text: str, *, size: int = 5) -> Completions:
+        """Suggest what somebody may be typing; arguments and errors as of `OpenIndex.complete`."""
+        from search_plugin.understanding.completion import Completions
+
+        asked = {"index": self.name, "query": text, "size": str(size)}
+        return self._as(Completions, self._client.get("/v1/suggest", asked))
+
+    def facet(
+        self,
+        field: str,
+        query: str = "",
+        *,
+        value: str = "",
+        size: int = 20,
+        filter: str | Sequence[str] = (),  # noqa: A002 - the option's name
+        mode: Mode = "hybrid",
+        window: int = 100,
+    ) -> Facets:
+        """Count the values of one field; arguments and errors as of `OpenIndex.facet`."""
+        from search_plugin.contract.legs import Facets
+
+        narrowed: PageOptions = {"filter": filter, "mode": mode, "window": window}
+        asked = {"query": query, "value": value, "size": str(size), **self._asked(narrowed)}
+        del asked["explain"]
+        found = self._as(_FieldValues, self._client.get(f"/v1/facets/{quote(field, safe='')}", asked))
+        counts = {field: tuple((one.value, one.count) for one in found.values)}
+        return Facets(found.matches, found.counted, counts)
+
+    def references(self, paper: str | Paper | Hit) -> list[IndexedReference]:
+        """Return the references of a paper; arguments and errors as of `OpenIndex.references`."""
+        from products.citations import among
+
+        wanted = list(dict.fromkeys(self.show(self._id_of(paper)).references))
+        held: list[Paper] = []
+        for start in range(0, len(wanted), _NAMES_PER_REQUEST):
+            names = ", ".join(map(quoted, wanted[start : start + _NAMES_PER_REQUEST]))
+            where = f"id == ({names}) or identifiers == ({names})"
+            held += (hit.paper for hit in self.iterate(filter=where))
+        return among(wanted, held)
+
+    def cited_by(self, paper: str | Paper | Hit, **options: Unpack[PageOptions]) -> Page:
+        """List the papers that cite a paper; arguments and errors as of `OpenIndex.cited_by`."""
+        cited = self.show(self._id_of(paper))
+        cites = f"references == ({', '.join(map(quoted, (cited.id, *cited.identifiers)))})"
+        given = plain(options).get("filter", [])
+        narrowed: PageOptions = {**options, "filter": [cites, *given]}
+        return self.search("", **narrowed)
+
+    def map(self, *_: Any, **__: Any) -> NoReturn:
+        """Raise `InputError`: a map needs the vectors of the papers."""
+        refuse()
+
+    def suggest(self, *_: Any, **__: Any) -> NoReturn:
+        """Raise `InputError`: suggestions for a manuscript need the vectors of the papers."""
+        refuse()
+
     def find(self, name: str) -> list[Paper]:
         """Return the papers that an identifier names; arguments and errors as of `OpenIndex.find`."""
         content = self._client.get(f"/v1/papers/{quote(name, safe='')}", {"index": self.name})
@@ -118,8 +196,11 @@ class RemoteIndex(OpenIndex):
             return None
 
     def _page(self, content: Any) -> Page:
+        return self._as(Page, content)
+
+    def _as(self, kind: type[T], content: Any) -> T:
         try:
-            return read_as(Page, content)
+            return read_as(kind, content)
         except (ValueError, TypeError, RecursionError) as error:
             raise self._client.odd(str(error)) from error
 

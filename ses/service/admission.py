@@ -93,12 +93,12 @@ class _Answer:
 
     def __init__(self, send: Send) -> None:
         self._send = send
-        self.at_beginning: Callable[[], None] = _nothing
+        self.at_beginning: Callable[[], object] = lambda: None
         self.begun = self.late = False
 
     def begin(self) -> None:
         """End the turn, once: a client that reads slowly takes none."""
-        self.at_beginning, end = _nothing, self.at_beginning
+        self.at_beginning, end = (lambda: None), self.at_beginning
         end()
 
     async def send(self, message: Message) -> None:
@@ -107,10 +107,6 @@ class _Answer:
         if not self.late:
             self.begun = True
             await self._send(message)
-
-
-def _nothing() -> None:
-    """Do nothing."""
 
 
 async def _read(scope: Scope, receive: Receive) -> list[Message]:

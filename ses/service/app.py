@@ -11,6 +11,7 @@ from importlib.metadata import version
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
+from anyio import CapacityLimiter
 from anyio.to_thread import current_default_thread_limiter
 from fastapi import FastAPI
 
@@ -59,7 +60,7 @@ LAYERS = (
     "ses.service.proxies:Proxies",
     "ses.service.logs:RequestLog",
     "ses.service.tracing:traced",
-    "ses.service.metrics:Counted",
+    "ses.service.counting:Counted",
     "ses.service.proxies:Hosts",
     "ses.service.headers:other_origins",
     "ses.service.limiting:BodyLimits",
@@ -91,7 +92,7 @@ def make_app(service: Service) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
     )
-    app.state.service = service
+    app.state.service, app.state.ready_limiter = service, CapacityLimiter(1)
     for name in ROUTERS:
         app.include_router(resolve_name(name))
     app.add_middleware(EveryMethod)

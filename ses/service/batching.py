@@ -20,16 +20,6 @@ MOST_TEXTS = 64
 """Texts of a joined batch. A call of as many texts is encoded by itself, so that short calls don't wait for it."""
 
 
-def batched(encoder: TextEncoder) -> TextEncoder:
-    """Return an encoder that joins the concurrent calls of threads into batches.
-
-    A call never waits for others to come: it is encoded at once if none is running, and otherwise together with all
-    calls of its format that came meanwhile. Vectors are those of separate calls, except for rounding of float32 (at
-    most 1e-6), as int8 rounds every token by its own scale (`encoders.runtimes.quantized`).
-    """
-    return _Batched(encoder)
-
-
 @dataclass(eq=False, slots=True)
 class _Call:
     """Texts of one thread; `woken` is set once they are encoded, or once this thread has to encode for all."""
@@ -40,8 +30,17 @@ class _Call:
     answer: np.ndarray | Exception | None = None
 
 
-class _Batched:
-    """Joins calls: the thread of the first one encodes for those that wait with it, then wakes the next one."""
+class Batched:
+    """An encoder that joins the concurrent calls of threads into batches.
+
+    A call never waits for others to come: it is encoded at once if none is running, and otherwise together with all
+    calls of its format that came meanwhile. The thread of the first one encodes for those that wait with it, then wakes
+    the next one. Vectors are those of separate calls, except for rounding of float32 (at most 1e-6), as int8 rounds
+    every token by its own scale (`encoders.runtimes.quantized`).
+
+    Args:
+        encoder: The encoder of the batches.
+    """
 
     def __init__(self, encoder: TextEncoder) -> None:
         self._encoder = encoder

@@ -10,8 +10,6 @@ import orjson
 from fastapi import Request, Response
 
 _TAG = re.compile(r'(?:W/)?"([^"]*)"')
-_KEPT = {"Cache-Control": "private, no-cache"}
-"""A client keeps an answer, and asks each time whether it is still right; caches that clients share keep none."""
 
 
 def etag_of(request: Request, revision: str, answer_format: str = "") -> str:
@@ -27,7 +25,8 @@ def etag_of(request: Request, revision: str, answer_format: str = "") -> str:
     Returns:
         The value of the header.
     """
-    asked = [request.app.version, revision, answer_format, request.scope["path"], request.query_params.multi_items()]
+    address = [str(request.base_url), request.scope["path"], request.query_params.multi_items()]
+    asked = [request.app.version, revision, answer_format, *address]
     return f'W/"{blake2b(orjson.dumps(asked), digest_size=12).hexdigest()}"'
 
 
@@ -43,7 +42,7 @@ def unless_kept(request: Request, etag: str, make: Callable[[], Response]) -> Re
         The response.
     """
     given = request.headers.get("if-none-match", "").strip()
-    headers = {"ETag": etag, **_KEPT}
+    headers = {"ETag": etag}
     if etag.removeprefix("W/").strip('"') in _TAG.findall(given):
         return Response(status_code=304, headers={**headers, "Vary": "Accept"})
     response = make()

@@ -22,8 +22,8 @@ MOST_TEXTS = 1_024
 LONGEST_TEXT = 100_000
 """Characters of one text; models read far fewer."""
 
-MOST_CHARACTERS = 4_000_000
-"""Characters of all texts of one request."""
+MOST_CHARACTERS = 1_500_000
+"""Characters of all texts of one request; fewer bytes than `max_body` allows, unless most are not of Latin letters."""
 
 INPUT_TYPES: Mapping[str, Format] = {
     **{task_format.value: task_format for task_format in Format},
@@ -70,7 +70,7 @@ def choose(service: Service, *, index: str = "", model: str = "", task_format: s
 
     Args:
         service: The service.
-        index: Name of an index, whose model is meant; the default one if empty.
+        index: Name of an index, whose model is meant; if empty, the default one, or with none the default model.
         model: Name of the model, which has to be that of an index, or an index; a format may follow after a colon.
         task_format: One of `INPUT_TYPES`; if empty, that of `model`, or else `prx`.
 
@@ -106,12 +106,18 @@ def choose(service: Service, *, index: str = "", model: str = "", task_format: s
 def _encoder(service: Service, index: str, model: str) -> TextEncoder:
     if model and not index and model in service.library:
         index = model
-    opened = service.opened(index)
-    encoder = opened.load(opened.index)
+    try:
+        opened = service.opened(index)
+    except NotFoundError:
+        if index or service.library.indexes():
+            raise
+        encoder, holder = service.default_encoder(), "this library"
+    else:
+        encoder, holder = opened.load(opened.index), f"the index {opened.name}"
     if model in ("", index, encoder.card.name, _short(encoder)):
         return encoder
     raise NotFoundError(
-        f"The index {opened.name} has no model {model[:80]!r}, but {_short(encoder)}",
+        f"There is no model {model[:80]!r} of {holder}, but {_short(encoder)}",
         "give this name, or that of another index",
     )
 

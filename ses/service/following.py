@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -63,6 +63,8 @@ class Followed:
             NotFoundError: If there is no such index.
             UnavailableError: If the engine does not answer, or did not a moment ago.
         """
+        if now and (looking := self._looking):
+            wait([looking])  # it may have looked before what this caller has seen
         with self._lock:
             last, looking = self._last, self._looking
             recent = self._clock() < self._until
@@ -97,7 +99,12 @@ class Followed:
 
     def _published(self) -> Held:
         opened = self._open()
-        found, held = Held(opened, opened.index.revision()), self._last
+        try:
+            found = Held(opened, opened.index.revision())
+        except UnavailableError:  # it was dropped or replaced in between, or the engine is away
+            opened = self._open()
+            found = Held(opened, opened.index.revision())
+        held = self._last
         return held if isinstance(held, Held) and _facts(held) == _facts(found) else found
 
 

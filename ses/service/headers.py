@@ -27,6 +27,8 @@ POLICY = "; ".join(
 """The content security policy: nothing inline, and nothing from other hosts."""
 
 _HEADERS = {
+    # A client keeps an answer, and asks each time whether it is still right; caches that clients share keep none.
+    "Cache-Control": "private, no-cache",
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",

@@ -18,6 +18,12 @@ _BACKLOG = 2048
 def listen(settings: ServiceSettings) -> socket.socket:
     """Return a socket that listens where the settings say.
 
+    Args:
+        settings: The host and the port.
+
+    Returns:
+        The socket.
+
     Raises:
         InputError: If there is no such address, or this machine has not got it.
         UnavailableError: If another program uses the port, or the system does not allow it.

@@ -39,9 +39,8 @@ class LogLines(logging.Formatter):
         line.update(getattr(record, "fields", {}))
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
-        return json.dumps(
-            line, default=str
-        )  # in ASCII: no terminal, and no reader of lines, sees other control characters
+        # In ASCII: no terminal, and no reader of lines, sees other control characters.
+        return json.dumps(line, default=str)
 
 
 CONFIGURATION: dict[str, Any] = {

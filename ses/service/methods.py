@@ -45,7 +45,11 @@ class EveryMethod:
         if scope["type"] != "http" or scope["method"] not in ("HEAD", "OPTIONS"):
             await self.app(scope, receive, send)
         elif scope["method"] == "HEAD":
-            await self.app({**scope, "method": "GET"}, receive, _without_body(send))
+            inside = {**scope, "method": "GET"}
+            try:
+                await self.app(inside, receive, _without_body(send))
+            finally:
+                scope["route"] = inside.get("route")  # for the log and the figures
         elif methods := allowed(scope):
             await Response(status_code=204, headers={"Allow": methods})(scope, receive, send)
         else:

@@ -18,15 +18,14 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from corpora.errors import SesError
 from encoders.models.formats import Format
 from encoders.text_encoder import EncodingProgress, TextEncoder, ignore
-from ses.service.metrics_folder import FOLDER
+from ses.service.workers import FOLDER
 
 if TYPE_CHECKING:
     import numpy as np
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+    from starlette.types import Scope
 
     from encoders.models.card import ModelCard
     from ses.service.following import Held
-    from ses.service.service import Service
 
 _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS")
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
@@ -142,33 +141,3 @@ class _Counted:
         for task_format in vectors:
             self._metrics.observe_encoding(task_format, len(texts), (time.perf_counter() - began) / len(vectors))
         return vectors
-
-
-class Counted:
-    """A layer that counts requests and their time.
-
-    Args:
-        app: The application inside.
-        service: The service, with its figures.
-    """
-
-    def __init__(self, app: ASGIApp, service: Service) -> None:
-        self.app, self._metrics = app, service.metrics
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, and count it."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        began, status = time.perf_counter(), 500
-
-        async def noting(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-            await send(message)
-
-        try:
-            await self.app(scope, receive, noting)
-        finally:
-            self._metrics.observe_request(scope, status, time.perf_counter() - began)

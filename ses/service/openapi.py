@@ -18,6 +18,7 @@ _PROBLEM = {
         "status": {"type": "integer", "description": "The status of the response."},
         "detail": {"type": "string", "description": "One sentence: what is wrong, and what to do."},
         "hint": {"type": "string", "description": "What to do, where there is advice."},
+        "request": {"type": "string", "description": "The id by which the log names the request."},
     },
     "required": ["type", "title", "status", "detail"],
     "examples": [
@@ -46,7 +47,7 @@ _TAGS = (
     ("papers", "The papers of an index."),
     ("indexes", "What can be searched."),
     ("feeds", "Feeds for feed readers."),
-    ("encode", "Vectors of texts."),
+    ("vectors", "Vectors of texts."),
     ("operation", "For those who run the service."),
 )
 _NOT_MODIFIED = {"description": "The client has this answer: the header If-None-Match names its ETag."}

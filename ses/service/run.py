@@ -59,7 +59,7 @@ def run(library: Library, settings: ServiceSettings, announce: Announce) -> None
 
         def work(number: int) -> None:
             # A connection to a cluster can't be shared by two processes: a copy connects by itself.
-            _serve(copy.copy(library), settings, listening, _nothing if number else announce)
+            _serve(copy.copy(library), settings, listening, announce if number == 0 else lambda *_: None)
 
         supervise(work, settings.workers, settings.shutdown_seconds)
 
@@ -80,7 +80,6 @@ def _serve(library: Library, settings: ServiceSettings, listening: socket.socket
     from ses.service.service import Service
 
     address = address_of(listening, settings.root_path)
-
     config = uvicorn.Config(
         make_app(Service(library, settings, functools.partial(announce, address))),
         root_path=settings.root_path,
@@ -98,14 +97,10 @@ def _serve(library: Library, settings: ServiceSettings, listening: socket.socket
 
 @contextmanager
 def _signals_end_the_server() -> Iterator[None]:
-    """Let signals end the server only: uvicorn sends them once more when it has stopped, to whoever had them before."""
+    """Let signals end the server only: uvicorn, when it has stopped, sends them again to the handlers before."""
     before = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _nothing(_: str, __: SesError | None) -> None:
-    """Say nothing."""

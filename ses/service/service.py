@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Callable
+from contextlib import suppress
+from hashlib import blake2b
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from corpora.errors import SesError, UnavailableError
-from ses.service.batching import batched
+from ses.service.batching import Batched
 from ses.service.cache import Cache
 from ses.service.following import Followed, Held
 from ses.service.metrics import Metrics
@@ -72,6 +74,8 @@ class Service:
         )
         self._warmth: SesError | None = _WarmingError("The service has just started, and loads the model; wait.")
         self._closed = Event()
+        answering = repr((library._tuned, library._synonyms))
+        self._fitted = blake2b(answering.encode(), digest_size=6).hexdigest()
 
     def opened(self, name: str = "") -> OpenIndex:
         """Return an index by its name, the default index if that is empty.
@@ -84,7 +88,12 @@ class Service:
     def revision(self, name: str = "") -> str:
         """Return a text that changes whenever what searches of an index find may have changed."""
         held = self._follow(name).current()
-        return f"{held.opened.name}-{held.revision}"
+        return f"{held.opened.name}-{held.revision}-{self._fitted}"
+
+    def default_encoder(self) -> TextEncoder:
+        """Return the model that a new index would have: the settings name it."""
+        library = self.library
+        return self._shared(lambda: library._encoder(library._model_for(None)))
 
     def ask(self, name: str, question: Callable[[OpenIndex], R]) -> R:
         """Return the answer of an index to a question; if the index was replaced meanwhile, it is asked again.
@@ -115,11 +124,17 @@ class Service:
         return self._page(index, ("similar_text", text, options), lambda opened: opened.similar_text(text, **options))
 
     def warm(self) -> None:
-        """Open the default index, load its model and search once, in a thread; try again until it works."""
+        """Open the default index, load its model and search once, in a thread; try again until it works.
+
+        The values for suggestions are read after that, while requests are answered.
+        """
         Thread(target=self._warm, name="ses-warm", daemon=True).start()
 
     def ready(self) -> str:
         """Return the name of the default index, which can be searched at once.
+
+        Returns:
+            The name.
 
         Raises:
             NotFoundError: If there is no index yet.
@@ -148,6 +163,9 @@ class Service:
             else:
                 self._warmth = None
                 self._warmed(None)
+                with suppress(SesError):  # readers meet it too
+                    # The first suggestion after a commit reads all values, which may take seconds.
+                    self.ask("", lambda opened: opened.complete("a"))
                 return
             self._closed.wait(self.settings.fresh_seconds)
 
@@ -191,11 +209,14 @@ class Service:
         return dataclasses.replace(found, open=lambda: found.index, load=lambda index: self._load(found, index))
 
     def _load(self, found: OpenIndex, index: Index) -> TextEncoder:
+        return self._shared(lambda: found.load(index))
+
+    def _shared(self, load: Callable[[], TextEncoder]) -> TextEncoder:
         with self._loading:  # or two threads would load it
-            encoder = found.load(index)
+            encoder = load()
             fingerprint = encoder.card.fingerprint
             if fingerprint not in self._encoders:
-                self._encoders[fingerprint] = Remembering(batched(self.metrics.counting(encoder)), self._vectors)
+                self._encoders[fingerprint] = Remembering(Batched(self.metrics.counting(encoder)), self._vectors)
             return self._encoders[fingerprint]
 
 

@@ -1,10 +1,11 @@
-"""Several processes that answer on one socket, each made again when it dies.
+"""Several processes that answer on one socket, each replaced when it dies.
 
 They are forked from a process that has imported the libraries, opened nothing and started no thread of its own, so that
 they share the memory of the libraries. Each opens the library and the model itself: onnxruntime's threads would not
 survive a fork. The weights of the model are mapped from a file, so all workers share these too.
 
-uvicorn's own supervisor starts each worker anew, which imports everything again and shares nothing but the weights.
+uvicorn's own supervisor starts each worker as a new process, which imports everything again and shares only
+the weights.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ from importlib.util import find_spec
 from typing import NoReturn
 
 from corpora.errors import UnavailableError
-from ses.service.metrics_folder import FOLDER
+
+FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+"""Variable of the environment with the folder of the figures; read when prometheus-client is imported."""
 
 _LIBRARIES = ("numpy", "orjson", "onnxruntime", "tokenizers", "tantivy", "faiss")
 """What most workers need; those of a cluster's client are imported by each."""

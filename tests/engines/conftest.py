@@ -121,3 +121,28 @@ def filled(engine):
     index.finish()
     engine.publish(index)
     return engine.open("papers")
+
+
+@pytest.fixture(params=["in process", pytest.param("service", marks=pytest.mark.serve)])
+def asking(request, tmp_path, monkeypatch):
+    """How a test searches: in this process, and by the Python client of a service, as of one more engine.
+
+    The names that a test module searches by are replaced, so that the tests are the same: 141 on the embedded engine.
+    Those that only write, ask the engine's own protocol or count its requests can't run so; they don't ask for this
+    fixture. `test_numbers_and_dates_are_sorted_page_by_page` could, but takes 8 seconds.
+    """
+    if request.param == "in process":
+        yield
+        return
+    from tests.engines.over_http import OverHttp
+
+    service = OverHttp(tmp_path / "service")
+    for name in ("search", "similar", "make_request", "parse_filter"):
+        if hasattr(request.module, name):
+            monkeypatch.setattr(request.module, name, getattr(service, name))
+    yield
+    assert service.searches, "This test never searches, so it proves nothing about a service"
+
+
+by_http_too = pytest.mark.usefixtures("asking")
+"""For tests that search by `search_plugin.search` alone."""

@@ -11,7 +11,7 @@ from search_plugin.contract.engine import Document
 from search_plugin.contract.schema import IndexSchema, paper_vector
 from search_plugin.request import make_request
 from search_plugin.search import search
-from tests.engines.conftest import ENGINES, emptied
+from tests.engines.conftest import ENGINES, by_http_too, emptied
 from tests.engines.test_known_real import WIDTH, Encoder, fill, real_papers
 
 SCHEMA = IndexSchema("random", "f", (paper_vector("prx", WIDTH, "cosine"),))
@@ -196,6 +196,7 @@ def index(request, tmp_path_factory):
         yield engine.open("kinds")
 
 
+@by_http_too
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.kind}: {case.typed}")
 def test_kinds(index, case):
     page = search(index, make_request(case.typed, mode="lexical", size=20), Encoder)
@@ -210,6 +211,7 @@ def test_kinds(index, case):
     assert not {hit.id.removeprefix("p/") for hit in hybrid} & set(case.never)
 
 
+@by_http_too
 def test_spellings_find_the_same_papers(index):
     def found(typed):
         return {hit.id for hit in search(index, make_request(typed, mode="lexical", size=20))}
@@ -227,6 +229,7 @@ def test_spellings_find_the_same_papers(index):
         assert len({frozenset(found(typed)) for typed in several}) == 1, several
 
 
+@by_http_too
 def test_a_verbatim_search_corrects_nothing_and_adds_no_spelling(index):
     for typed, there in (("asprin", set()), ("tumour", {"british"}), ("ALS", {"als-short"})):
         page = search(index, make_request(typed, mode="lexical", verbatim=True))

@@ -17,7 +17,7 @@ from search_plugin.filters.parse import parse_filter
 from search_plugin.filters.resolve import resolve
 from search_plugin.request import make_request
 from search_plugin.search import search, similar
-from tests.engines.conftest import DIMENSION, SCHEMA, forget
+from tests.engines.conftest import DIMENSION, SCHEMA, by_http_too, forget
 from tests.search_plugin.filters.filtered import PAPERS, expected
 from tests.search_plugin.filters.test_filters import FIELDS, any_filters, loose
 from tests.search_plugin.understanding.test_meaning import KNOWN, TITLE
@@ -99,6 +99,7 @@ def test_too_many_values_are_refused(engine, monkeypatch):
     assert index.spelled({"venue": ["[nN][oO][nN][eE]"]}) == {"venue": []}
 
 
+@by_http_too
 def test_known_papers_come_first(engine):
     index = fill(engine, "known", [*papers(40), *KNOWN])
     assert set(index.named(["a1", "none"], ["doi:10.1000/shared", "doi:none"])) == {"a1", "4983", "4984"}
@@ -120,6 +121,7 @@ def test_known_papers_come_first(engine):
     assert [hit.id for hit in similar(index, "doi:10.1000/two")] == [hit.id for hit in similar(index, "A1")]
 
 
+@by_http_too
 def test_filters_by_name_and_case(engine):
     index = fill(engine, "known", [*papers(80), *KNOWN])
 
@@ -138,6 +140,7 @@ def test_filters_by_name_and_case(engine):
     assert page.notes == ('No paper of the index known has authors = Frankln; the nearest is "Rosalind Franklin".',)
 
 
+@by_http_too
 def test_an_author_who_is_asked_for_comes_first(engine):
     index = fill(engine, "known", papers(80))
     request = make_request("Rosalind Franklin", fields=index.schema.fields, size=90)

@@ -13,7 +13,7 @@ from search_plugin.filters.matching import matches
 from search_plugin.filters.parse import parse_filter
 from search_plugin.request import SearchRequest, make_request
 from search_plugin.search import search
-from tests.engines.conftest import SCHEMA, documents
+from tests.engines.conftest import SCHEMA, by_http_too, documents
 from tests.engines.test_search import ENCODER
 
 FIELDS = SCHEMA.with_fields([Field("seen", "date"), Field("impact", "number")])
@@ -78,6 +78,7 @@ def test_numbers_and_dates_are_sorted_page_by_page(listed, condition):
         assert {(page.sort, page.mode, page.query) for page in pages} == {(sort, "listing", "")}
 
 
+@by_http_too
 def test_the_newest_come_first_by_default(listed):
     page = listing(listed, size=200)
     assert ids(page) == in_order("-year")
@@ -85,6 +86,7 @@ def test_the_newest_come_first_by_default(listed):
     assert all(hit.score == 0 and not hit.legs and not hit.snippets for hit in page)
 
 
+@by_http_too
 @pytest.mark.parametrize("descending", [False, True])
 def test_titles_are_sorted_without_case_accents_and_signs(engine, descending):
     index = engine.build("papers", SCHEMA, "source")
@@ -104,6 +106,7 @@ def test_titles_are_sorted_without_case_accents_and_signs(engine, descending):
     assert [hit.title for hit in page] == [*expected, "!!!"]
 
 
+@by_http_too
 def test_changes_since_the_last_finish_are_listed(listed, engine):
     with engine.lock("papers"):
         index = engine.open("papers")
@@ -116,6 +119,7 @@ def test_changes_since_the_last_finish_are_listed(listed, engine):
     assert "p00003" in ids(listing(after, sort="impact", size=200))[-29:]
 
 
+@by_http_too
 def test_facets_alone_read_no_paper(listed):
     page = listing(listed, size=0, facets=["journal", "year"])
     venues = [paper.venue for paper in PAPERS.values() if paper.venue]
@@ -131,6 +135,7 @@ def test_facets_alone_read_no_paper(listed):
     assert listing(listed, size=0).hits == ()
 
 
+@by_http_too
 def test_papers_found_are_sorted_on_wish_and_the_page_says_which(listed):
     best = search(listed, SearchRequest("virus lung", window=30, size=30), ENCODER)
     by_year = search(listed, SearchRequest("virus lung", window=30, size=30, sort=parse_sort("-year")), ENCODER)
@@ -199,6 +204,7 @@ def test_changes_while_a_listing_is_read_move_no_other_paper(listed, engine, sor
     assert len({*first.ids, *rest}) == len(first.ids) + len(rest)
 
 
+@by_http_too
 def test_what_a_listing_can_not_do_is_said(listed):
     for name in ("rerank", "collapse"):
         with pytest.raises(InputError, match=f"listed and not ranked; leave {name} out"):

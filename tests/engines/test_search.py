@@ -13,7 +13,7 @@ from search_plugin.filters.matching import matches
 from search_plugin.filters.parse import parse_filter
 from search_plugin.request import SearchRequest
 from search_plugin.search import search, similar
-from tests.engines.conftest import CLUSTERS, DIMENSION, SCHEMA, documents
+from tests.engines.conftest import CLUSTERS, DIMENSION, SCHEMA, by_http_too, documents
 
 WRITTEN = documents(200)
 PAPERS = {given.paper.id: given.paper for given in WRITTEN}
@@ -32,6 +32,7 @@ def ids(page):
     return [hit.paper.id for hit in page.hits]
 
 
+@by_http_too
 @pytest.mark.parametrize("exact", [False, True])
 def test_vector_searches_give_the_nearest_page_by_page(filled, exact):
     pages = [
@@ -45,6 +46,7 @@ def test_vector_searches_give_the_nearest_page_by_page(filled, exact):
     assert pages[0].hits[0].legs["prx"].raw == pytest.approx(cosine, abs=1e-5)
 
 
+@by_http_too
 def test_of_papers_that_share_a_venue_the_best_is_shown(filled):
     request = SearchRequest("virus", mode="vector", exact=True, size=60, window=60, collapse="journal")
     page = search(filled, request, ENCODER)
@@ -62,12 +64,14 @@ def test_of_papers_that_share_a_venue_the_best_is_shown(filled):
     assert page.candidates == len(shown) < 60
 
 
+@by_http_too
 def test_facets_count_what_is_not_on_the_page(filled):
     page = search(filled, SearchRequest("virus", mode="vector", exact=True, size=3, window=60, facets=("id",)), ENCODER)
     assert page.facets.matches == 60
     assert len(page.hits) == 3
 
 
+@by_http_too
 def test_filters_and_facets_hold_in_a_hybrid_search(filled):
     conditions = ["year>=1992", "year<=2022", "not journal=Nature", "author exists", "field in (Medicine, Biology)"]
     where = And(tuple(map(parse_filter, conditions)))
@@ -88,6 +92,7 @@ def test_filters_and_facets_hold_in_a_hybrid_search(filled):
     assert page.found == {"lexical": len(having), "prx": len(passing)}
 
 
+@by_http_too
 def test_similar_papers_are_the_nearest_others(filled):
     vector = MATRIX[7]
     page = similar(filled, "p00007", SearchRequest("-", mode="vector", exact=True))
@@ -96,6 +101,7 @@ def test_similar_papers_are_the_nearest_others(filled):
         similar(filled, "none")
 
 
+@by_http_too
 def test_another_model_and_no_hits_behave(filled):
     other = SimpleNamespace(card=SimpleNamespace(name="other", fingerprint="f"), encode=None)
     with pytest.raises(InputError, match=r"was made by the model tiny .* not by other"):

@@ -17,7 +17,7 @@ from search_plugin.filters.parse import parse_filter
 from search_plugin.filters.resolve import resolve
 from search_plugin.request import make_request
 from search_plugin.search import search
-from tests.engines.conftest import ENGINES, emptied
+from tests.engines.conftest import ENGINES, by_http_too, emptied
 from tests.search_plugin.filters.filtered import SPEAKING, expected
 from tests.search_plugin.filters.test_filters import FIELDS, saying
 
@@ -81,6 +81,7 @@ def speaking(engine):
     return filled(engine, "speaking", SPEAKING)
 
 
+@by_http_too
 @pytest.mark.parametrize(
     ("text", "passing"),
     [
@@ -119,6 +120,7 @@ def test_no_leg_shows_what_the_query_rules_out(index, text, passing, exact):
     assert {hit.id for hit in lexical} <= passing
 
 
+@by_http_too
 def test_words_of_phrases_are_marked_and_those_left_out_are_not(index):
     page = search(index, make_request('"stem cells" stars -title:embryonic'), Encoder())
     (star,) = (hit for hit in page if hit.id == "star")
@@ -127,18 +129,21 @@ def test_words_of_phrases_are_marked_and_those_left_out_are_not(index):
     assert marked == {"Stem", "stem", "cells", "stars"}
 
 
+@by_http_too
 def test_a_filter_of_the_user_holds_too_and_notes_reach_the_page(index):
     page = search(index, make_request("cells -embryonic OR", filter="year=2019"), Encoder())
     assert [hit.id for hit in page] == ["mouse"]
     assert page.notes == ("OR lacks words that it applies to, so it was taken as a word.",)
 
 
+@by_http_too
 def test_a_literal_query_demands_nothing(index):
     page = search(index, make_request("stem cells -embryonic", literal=True), Encoder())
     assert {hit.id for hit in page} == IDS
     assert page.notes == ()
 
 
+@by_http_too
 def test_queries_without_signs_search_as_before(index):
     plain, typed = (make_request("stem cells of embryonic mice", literal=literal) for literal in (True, False))
     assert plain == typed

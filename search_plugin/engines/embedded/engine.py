@@ -51,14 +51,13 @@ class EmbeddedEngine:
 
     def names(self) -> Sequence[str]:
         """Return the published indexes, the most recently published first."""
-        files = sorted(self.root.glob("*.json"), key=lambda path: (-path.stat().st_mtime, path.name))
+        self._check_folder()
+        files = sorted(self.root.glob("*.json"), key=lambda path: (-_moment(path), path.name))
         return [path.stem for path in files]
 
     def moment(self, name: str) -> float:
         """Return when the generation that is searched was published, in seconds since 1970; 0 if it is not known."""
-        with suppress(OSError):
-            return (self.root / f"{check_index_name(name)}.json").stat().st_mtime
-        return 0.0
+        return _moment(self.root / f"{check_index_name(name)}.json")
 
     def schema(self, name: str) -> IndexSchema | None:
         """Return the schema of the published generation without opening it; None if there is no such index."""
@@ -173,7 +172,8 @@ class EmbeddedEngine:
         path = self.root / f"{name}.json"
         try:
             return Alias(**unsealed(path.read_bytes()))
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
+            self._check_folder()
             return Alias()
         except (ValueError, TypeError, OSError) as error:
             raise UnavailableError(f"{path} can't be read ({error})", "delete it and index again") from error
@@ -190,6 +190,11 @@ class EmbeddedEngine:
     def generation(self, name: str, generation: int) -> EmbeddedIndex:
         """Open a generation, published or not; raises `UnavailableError` if it is damaged."""
         return EmbeddedIndex(name, generation, self._facts(name, generation).schema, self.folder(name, generation))
+
+    def _check_folder(self) -> None:
+        """Raise `UnavailableError` if the folder is gone: it was there at first, so its indexes are not deleted."""
+        if not self.root.is_dir():
+            raise UnavailableError(f"The folder {self.root} of the indexes is missing", "put it back, and try again")
 
     def _facts(self, name: str, generation: int) -> Facts:
         try:
@@ -211,6 +216,13 @@ class EmbeddedEngine:
 
 _NAMED = 9
 """Damaged files and records that are named."""
+
+
+def _moment(path: Path) -> float:
+    """Return when a file was written, in seconds since 1970; 0 if it is gone."""
+    with suppress(OSError):
+        return path.stat().st_mtime
+    return 0.0
 
 
 def diagnose_folder(root: Path, indexes: Sequence[IndexDiagnosis]) -> Diagnosis:

@@ -51,7 +51,7 @@ def feeds(request: Request, service: ServiceOf, _: Annotated[NoParameters, asks(
         for name, feed in found.items()
         if feed.engine == held.engine
     ]
-    return json_response({"feeds": shown})
+    return unless_kept(request, etag_of(request, repr(shown)), lambda: json_response({"feeds": shown}))
 
 
 @router.get(

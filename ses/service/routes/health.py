@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
-from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Request, Response
 
@@ -14,8 +13,6 @@ from ses.service.parameters import ServiceOf
 from ses.service.problems import problem
 
 router = APIRouter(tags=["operation"])
-
-_READY = "ready_limiter"
 
 
 @router.get("/healthz", summary="Whether the process lives")
@@ -28,11 +25,8 @@ async def healthz() -> Response:
 async def readyz(request: Request, service: ServiceOf) -> Response:
     """Answer 200 if the default index can be searched, and 503 with the reason otherwise."""
     # A thread of its own, because searches may keep all others busy.
-    state = request.app.state
-    if not hasattr(state, _READY):
-        setattr(state, _READY, CapacityLimiter(1))
     try:
-        name = await run_sync(service.ready, limiter=getattr(state, _READY))
+        name = await run_sync(service.ready, limiter=request.app.state.ready_limiter)
     except SesError as error:
         return problem(HTTPStatus.SERVICE_UNAVAILABLE, error.message(), hint=written(error.hint, as_argument))
     return json_response({"status": "ready", "index": name})

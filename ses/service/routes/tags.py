@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Depends, Request, Response
 
 from ses.service.access import needs
 from ses.service.answers import json_response
+from ses.service.conditional import etag_of, unless_kept
 from ses.service.parameters import Parameters, ServiceOf, asks, parameters_of
 from ses.service.schemas import listed
+
+if TYPE_CHECKING:
+    from search_plugin.contract.engine import Index
 
 router = APIRouter(prefix="/v1", tags=["indexes"], dependencies=[Depends(needs("search"))])
 
@@ -59,7 +63,7 @@ class TagField:
     responses=listed("taggers", TaggerEntry, fields=TagField),
     openapi_extra=parameters_of(Parameters),
 )
-def tags(service: ServiceOf, asked: Annotated[Parameters, asks(Parameters)]) -> Response:
+def tags(request: Request, service: ServiceOf, asked: Annotated[Parameters, asks(Parameters)]) -> Response:
     """List the taggers of the library, and the fields of an index that hold tags, with their labels."""
     index, taggers = service.opened(asked.index).index, service.library.tags
     names = [field.name for field in index.schema.fields if field.origin == "tag"]
@@ -68,9 +72,14 @@ def tags(service: ServiceOf, asked: Annotated[Parameters, asks(Parameters)]) -> 
         TaggerEntry(one.name, len(one.labels), one.method, one.source.model, one.source.format.value, one.name in names)
         for one in found
     ]
-    fields = []
-    for name in names:
-        counted = list(index.tally(name, _MOST_LABELS + 1))
-        labels = [(str(label), count) for label, count in counted[:_MOST_LABELS]]
-        fields.append(TagField(name, labels, complete=len(counted) <= _MOST_LABELS))
-    return json_response({"taggers": entries, "fields": fields})
+
+    def answer() -> Response:
+        return json_response({"taggers": entries, "fields": [_field(index, name) for name in names]})
+
+    return unless_kept(request, etag_of(request, f"{service.revision(asked.index)} {entries!r}"), answer)
+
+
+def _field(index: Index, name: str) -> TagField:
+    counted = list(index.tally(name, _MOST_LABELS + 1))
+    labels = [(str(label), count) for label, count in counted[:_MOST_LABELS]]
+    return TagField(name, labels, complete=len(counted) <= _MOST_LABELS)

@@ -14,7 +14,8 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 
 from ses.service.access import needs
 from ses.service.answers import json_response
-from ses.service.parameters import Parameters, SearchParameters, ServiceOf, asks
+from ses.service.parameters import Parameters, ServiceOf, asks
+from ses.service.routes.suggest import SuggestParameters
 from ses.service.web.address import address, site_address
 from ses.service.web.search import PageParameters, page_of
 
@@ -82,8 +83,7 @@ def _atom(request: Request, page: Page, index: str, query: str) -> str:
 
 
 @router.get("/suggest.json")
-def suggestions(service: ServiceOf, asked: Annotated[SearchParameters, Query()]) -> Response:
+def suggestions(service: ServiceOf, asked: Annotated[SuggestParameters, Query()]) -> Response:
     """Return titles of papers for what was typed so far, in the form of OpenSearch."""
-    page = service.search(asked.index, asked.query, {"size": 8, "mode": "lexical", **asked.options()})
-    titles = list(dict.fromkeys(hit.title for hit in page)) if asked.query.strip() else []
-    return json_response([asked.query, titles])
+    found = service.ask(asked.index, lambda opened: opened.complete(asked.query, size=asked.size))
+    return json_response([asked.query, list(dict.fromkeys(one.text for one in found.titles))])

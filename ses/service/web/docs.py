@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 
+from ses.service.access import needs
 from ses.service.web.render import html
 
 router = APIRouter(include_in_schema=False)
@@ -94,7 +95,7 @@ def _example(address: str, path: str, parameters: Any, body: Mapping[str, Any]) 
     return f"curl '{address}{path}' --json '{json.dumps(sent, ensure_ascii=False)}'"
 
 
-@router.get("/docs")
+@router.get("/docs", dependencies=[Depends(needs("search"))])
 def docs(request: Request) -> Response:
     """Show the operations of the API."""
     described = request.app.openapi()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Request, Response
@@ -12,6 +13,8 @@ from pydantic import Field
 
 from corpora.errors import SesError, as_argument, written
 from ses.service.access import needs
+from ses.service.answers import json_response
+from ses.service.negotiation import JSON, quality
 from ses.service.parameters import SearchParameters, ServiceOf, asks
 from ses.service.problems import RETRY_SECONDS, STATUS
 from ses.service.web.address import PageAddress, address
@@ -120,6 +123,9 @@ class Paging:
 def search(request: Request, service: ServiceOf, asked: Annotated[PageParameters, asks(PageParameters)]) -> Response:
     """Show the box, and the hits of a query with what can be done with them."""
     base = request.scope.get("root_path", "")
+    accepted = request.headers.get("accept", "")
+    if quality(accepted, JSON.media_type) > quality(accepted, "text/html"):
+        return _for_programs(base)
     here = PageAddress(f"{base}/", tuple(request.query_params.multi_items()))
     shared = {"query": asked.query, "index_name": asked.index, "here": here, "asked": asked}
     try:
@@ -143,6 +149,13 @@ def page_of(service: Service, asked: Any) -> Page:
     if asked.query and end > asked.window:  # as readers page on
         given["window"] = end
     return service.search(asked.index, asked.query, given)
+
+
+def _for_programs(base: str) -> Response:
+    """Return where a program that accepts no page finds the API."""
+    links = {"search": "/v1/search", "indexes": "/v1/indexes", "openapi": "/openapi.json"}
+    content = {"name": "ses", "version": version("ses"), **{name: f"{base}{path}" for name, path in links.items()}}
+    return json_response(content, headers={"Vary": "Accept"})
 
 
 def _results(

@@ -46,7 +46,7 @@ def serve(
 def _announce(address: str, error: SesError | None) -> None:
     if error:
         tell(message_of(error), err=True)
-    click.echo(f"The page is at {address}" + (", and waits for that." if error else ""))
+    tell(f"The page is at {address}" + (", and waits for that." if error else ""))
 
 
 @serve.group()
@@ -89,7 +89,8 @@ def list_(*, as_json: bool) -> None:
         + (f"expires {one.expires[:10]}" if one.expires else "never expires")
         for one in found
     ]
-    say({"keys": rows}, lines or ["No keys yet; make one with `ses serve keys create NAME`."], as_json=as_json)
+    none = "No keys yet; make one with `ses serve keys create NAME --scope search`."
+    say({"keys": rows}, lines or [none], as_json=as_json)
 
 
 @keys.command()

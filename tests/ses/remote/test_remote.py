@@ -11,6 +11,7 @@ import ses
 from corpora.paper import Paper
 from search_plugin.contract.ordering import Sort
 from search_plugin.pages.page import Page
+from tests.ses.remote.serving import served
 
 pytestmark = pytest.mark.serve
 
@@ -112,6 +113,41 @@ def test_an_index_is_a_mapping_from_ids_to_papers(opened):
         opened.similar(Paper("p00003", "Something else"))
 
 
+def test_suggestions_and_values_of_a_field_are_equal(library, remote):
+    here, there = library["papers"], remote["papers"]
+    for typed in ("vir", "O'B", "j. <x", "", "%", "a" * 300):
+        assert there.complete(typed, size=3) == here.complete(typed, size=3)
+    assert there.complete("o'brien").authors
+    for asked in (
+        {"field": "venue"},
+        {"field": "journal", "query": "virus", "size": 2, "mode": "lexical"},
+        {"field": "year", "filter": ["year>=2000", "not venue=Nature"]},
+        {"field": "authors", "value": "bri", "window": 50, "query": "mask"},
+    ):
+        assert there.facet(**asked) == here.facet(**asked)
+        assert there.facet(**asked).counts[asked["field"]]
+
+
+def test_citations_are_equal(tmp_path, small_model):
+    many = tuple(f"doi:10.1000/{number}" for number in range(70))
+    some = [
+        Paper("citing", "A review", year=2020, references=(*many, 'odd "id" (x)', "doi:10.1000/3")),
+        Paper("second", "Another review", year=2021, references=("doi:10.1000/65",)),
+        Paper("cited", "A trial", identifiers=("doi:10.1000/65",)),
+        Paper('odd "id" (x)', "An id of signs"),
+    ]
+    library = ses.open(tmp_path / "indexes", model=small_model, data_dir=tmp_path / "data", cache_dir=tmp_path)
+    library.index("papers", some)
+    with served(library) as address, ses.open(address, engine_patience=0) as remote:
+        here, there = library["papers"], remote["papers"]
+        assert there.references("citing") == here.references("citing")
+        assert [one.paper.id for one in there.references("citing") if one.paper] == ["cited", 'odd "id" (x)']
+        assert there.references("cited") == []
+        assert plainly(there.cited_by("cited")) == plainly(here.cited_by("cited"))
+        assert [hit.id for hit in there.cited_by("10.1000/65", filter="year>=2021")] == ["second"]
+        assert [hit.id for hit in there.cited_by('odd "id" (x)')] == ["citing"]
+
+
 @pytest.mark.parametrize(
     ("ask", "error"),
     [
@@ -121,6 +157,10 @@ def test_an_index_is_a_mapping_from_ids_to_papers(opened):
         (lambda index: index.search("virus", fusion="zz"), ses.InputError),
         (lambda index: index.search("", rerank="complete"), ses.InputError),
         (lambda index: index.similar("zz"), ses.NotFoundError),
+        (lambda index: index.references("zz"), ses.NotFoundError),
+        (lambda index: index.facet("zz"), ses.InputError),
+        (lambda index: index.facet("venue", size=5_000), ses.InputError),
+        (lambda index: index.complete("virus", size=0), ses.InputError),
         (lambda index: index.similar_text(" "), ses.InputError),
         (lambda index: next(index.iterate("virus", offset=2)), ses.InputError),
     ],
@@ -154,6 +194,8 @@ def test_what_a_service_does_not_offer_is_said(remote):
         lambda: remote.describe("papers"),
         lambda: list(remote.feeds),
         lambda: remote.tags,
+        lambda: index.map("virus"),
+        lambda: index.suggest("venues", text="A virus"),
         lambda: index.delete(["p00003"]),
         lambda: index.evaluate("folder"),
     )
@@ -165,6 +207,18 @@ def test_what_a_service_does_not_offer_is_said(remote):
             ask()
     with pytest.raises(ses.InputError, match="A service takes no synonyms; leave synonyms out"):
         index.search("virus", synonyms={"mi": ("myocardial infarction",)})
+
+
+def test_a_program_finds_the_api_at_the_home_page(address):
+    import httpx
+
+    reply = httpx.get(f"{address}/", headers={"accept": "application/json"})
+    assert "Accept" in reply.headers["vary"]
+    assert reply.json()["name"] == "ses"
+    for name in ("search", "indexes", "openapi"):
+        assert httpx.get(f"{address}{reply.json()[name]}").status_code == 200
+    for accepted in ("*/*", "text/html", "text/html,application/json;q=0.9", ""):
+        assert "<html" in httpx.get(f"{address}/", headers={"accept": accepted}).text
 
 
 def test_a_pickle_holds_no_secrets(address, monkeypatch):

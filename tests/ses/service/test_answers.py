@@ -132,6 +132,8 @@ def test_a_client_that_has_the_answer_gets_304(client):
         assert get(client, "/v1/search", **asked | other).headers["etag"] != tag
         reply = client.get("/v1/search", params=asked | other, headers={"if-none-match": tag})
         assert reply.status_code == 200
+    elsewhere = client.get("/v1/search", params=asked, headers={"if-none-match": tag, "host": "other.example"})
+    assert elsewhere.status_code == 200
     wrong = client.get("/v1/search", params={"filter": "yaer=1"}, headers={"if-none-match": "*"})
     assert wrong.status_code == 400
     service = client.app.state.service
@@ -305,6 +307,9 @@ def test_tags_and_feeds_are_listed(client, library):
     again = client.get(listed[1]["atom"], params={"size": 3}, headers={"if-none-match": reply.headers["etag"]})
     assert again.status_code == 304
     assert client.get("/v1/feeds/none.atom").status_code == 404
+    for place in ("/v1/feeds", "/v1/tags"):
+        tag = client.get(place).headers["etag"]
+        assert client.get(place, headers={"if-none-match": tag}).status_code == 304
     taggers = client.get("/v1/tags").json()["taggers"]
     assert "arxiv" in [one["name"] for one in taggers]
 

@@ -10,7 +10,7 @@ import pytest
 
 import ses
 from encoders.models.formats import Format
-from ses.service.batching import MOST_TEXTS, batched
+from ses.service.batching import MOST_TEXTS, Batched
 
 pytestmark = pytest.mark.serve
 
@@ -37,7 +37,7 @@ class _Slow:
 
 def _together(slow, asked):
     """Ask while a first call is running, and return the answers once all wait."""
-    encoder = batched(slow)
+    encoder = Batched(slow)
     with ThreadPoolExecutor(len(asked) + 1) as pool:
         first = pool.submit(encoder.encode, ["first"], Format.QRY)
         assert slow.begun.wait(10)
@@ -77,7 +77,7 @@ def test_a_batch_has_a_limit():
 def test_a_large_call_does_not_wait():
     slow = _Slow()
     slow.go.set()
-    encoder = batched(slow)
+    encoder = Batched(slow)
     encoder._busy = True  # another call is running
     assert len(encoder.encode(["x"] * MOST_TEXTS)) == MOST_TEXTS
 
@@ -99,7 +99,7 @@ def test_an_interrupted_thread_leaves_the_others_to_one_of_them():
 
 def test_many_threads_get_the_vectors_of_separate_calls(small_model):
     plain = ses.load_model(small_model, embedding_cache=False).encoder
-    encoder = batched(plain)
+    encoder = Batched(plain)
     texts = [f"virus {'lung ' * (number % 9)}of a {'mouse' if number % 2 else 'star'}" for number in range(80)]
     formats = [Format.QRY if number % 3 else Format.PRX for number in range(80)]
     with ThreadPoolExecutor(16) as pool:

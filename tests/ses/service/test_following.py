@@ -78,3 +78,47 @@ def test_nobody_waits_while_one_looks_for_an_engine_that_is_away():
     go.set()
     thread.join()
     assert world.followed.current() is found[0]
+
+
+def test_an_index_that_is_dropped_between_two_steps_of_a_look_is_not_there():
+    world = World()
+    world.followed.current()
+    world.now, look = 5.0, world.open
+
+    def revision():
+        world.error = NotFoundError("none")  # it was dropped when it was open already
+        raise UnavailableError("away")
+
+    world.followed._open = lambda: look() and SimpleNamespace(index=SimpleNamespace(revision=revision, schema=()))
+    with pytest.raises(NotFoundError):
+        world.followed.current()
+    assert world.looks == 3
+
+
+def test_who_must_see_what_is_now_does_not_take_a_look_that_began_before():
+    world, begun, go = World(), threading.Event(), threading.Event()
+    first = world.followed.current()
+    world.now, look = 5.0, world.open
+
+    def slowly():
+        seen = look()
+        old = world.revision
+        seen.index.revision = lambda: old
+        begun.set()
+        assert go.wait(60)
+        return seen
+
+    world.followed._open = slowly
+    found = []
+    earlier = threading.Thread(target=lambda: found.append(world.followed.current()))
+    earlier.start()
+    assert begun.wait(60)
+    world.revision, world.followed._open = "2", look
+    later = threading.Thread(target=lambda: found.append(world.followed.current(now=True)))
+    later.start()
+    later.join(0.05)
+    go.set()
+    earlier.join()
+    later.join()
+    assert [held.revision for held in found] == ["1", "2"]
+    assert found[0] is first

@@ -49,6 +49,11 @@ def ask(client, command):
     return client.get(place, params=query or None)
 
 
+def values(text):
+    """Return the values of an answer, without the id of its request."""
+    return {name: value for name, value in json.loads(text).items() if name != "request"}
+
+
 def test_each_request_of_the_page_has_the_answer_that_it_shows(client):
     shown, compared = blocks()[1:], 0
     for (kind, text), (_, answer) in zip(shown, [*shown[1:], ("", "")], strict=True):
@@ -60,5 +65,5 @@ def test_each_request_of_the_page_has_the_answer_that_it_shows(client):
             assert reply.status_code == 200
             continue
         compared += 1
-        assert (json.loads(answer) == reply.json()) if answer.startswith("{") else (answer == reply.text), text
-    assert compared == 7
+        assert (values(answer) == values(reply.text)) if answer.startswith("{") else (answer == reply.text), text
+    assert compared == 10

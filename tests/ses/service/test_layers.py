@@ -11,10 +11,14 @@ import pytest
 from fastapi import FastAPI, Request
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from starlette.testclient import TestClient
 
+import ses
+from ses.service.app import make_app
 from ses.service.headers import POLICY
 from ses.service.limiting import BodyLimits, Meter, Rate
 from ses.service.logs import LogLines
+from ses.service.service import Service
 from ses.service.settings import ServiceSettings, load_service_settings
 from tests.ses.service.layers import layered
 
@@ -269,6 +273,14 @@ def test_a_request_is_one_line_without_its_query(served, caplog):
     assert line["key"] == ""
     assert "private" not in json.dumps(line)
     assert "one" not in json.dumps(line)
+
+
+def test_head_is_logged_with_its_route(library, caplog):
+    app = make_app(Service(ses.Library(library._settings), ServiceSettings()))
+    with TestClient(app) as client, caplog.at_level(logging.INFO, "ses.service"):
+        assert client.head("/v1/papers/p00001").status_code == 200
+    (line,) = lines(caplog)
+    assert (line["method"], line["route"]) == ("HEAD", "/v1/papers/{paper_id:path}")
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 
 import pytest
 
 from ses.service.keys import keys_of
-from ses.service.settings import NAMES, load_service_settings, warnings_of
+from ses.service.settings import NAMES, SiteSettings, load_service_settings, warnings_of
 from tests.commands import call
 from tests.guide import ROOT, settings_table
 
@@ -105,3 +106,12 @@ def test_the_page_of_the_service_lists_all_settings():
     table = settings_table("ses/service/settings.py", "ServiceSettings", "SES_SERVE_")
     assert table in page.partition("<!-- service settings -->\n")[2]
     assert [row.split("`")[1] for row in table.splitlines()[2:]] == list(NAMES)
+
+
+def test_the_page_for_libraries_lists_all_settings_of_the_site():
+    page = (ROOT / "docs" / "page.md").read_text(encoding="utf-8")
+    rows = settings_table("ses/service/settings.py", "SiteSettings", "").splitlines()[2:]
+    assert len(rows) == len(fields(SiteSettings))
+    for row in rows:
+        name, _, meaning = row.split(" | ", 2)
+        assert f"\n{name} | {meaning}\n" in page

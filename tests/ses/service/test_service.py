@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 import time
 
@@ -9,6 +10,7 @@ import pytest
 
 import ses
 from corpora.errors import NotFoundError, UnavailableError
+from ses.opened import OpenIndex
 from ses.service.service import Service, page_bytes
 from ses.service.settings import ServiceSettings
 from tests.tiny import papers
@@ -126,7 +128,7 @@ def test_an_engine_that_is_away_is_found_again(other, service, tmp_path, monkeyp
     assert len(service.search("", "virus", {"mode": "lexical"})) > 0
     (tmp_path / "indexes").rename(tmp_path / "away")
     (tmp_path / "indexes").write_text("no folder")
-    with pytest.raises((UnavailableError, NotFoundError)):
+    with pytest.raises(UnavailableError, match="is missing"):
         service.search("a", "lung", {"mode": "lexical"})
     (tmp_path / "indexes").unlink()
     (tmp_path / "away").rename(tmp_path / "indexes")
@@ -157,6 +159,31 @@ def test_a_service_is_ready_when_the_default_index_was_searched(other, service):
             break
         except NotFoundError:
             time.sleep(0.01)
+
+
+def test_suggestions_are_read_when_the_service_is_ready(other, service, monkeypatch):
+    other.index("a", papers(10))
+    read = threading.Event()
+
+    def complete(opened, text, *, size=5):
+        assert service.ready() == "a"
+        read.set()
+
+    monkeypatch.setattr(OpenIndex, "complete", complete)
+    service.warm()
+    assert read.wait(30)
+
+
+def test_a_revision_changes_with_settings_that_change_answers(other, service, tmp_path):
+    other.index("a", papers(10))
+    words = tmp_path / "synonyms.txt"
+    words.write_text("flu, influenza\n")
+    settings = dataclasses.replace(other._settings, synonyms=words)
+    same, changed = (Service(ses.Library(one), ServiceSettings()) for one in (other._settings, settings))
+    assert same.revision() == service.revision()
+    assert changed.revision() != service.revision()
+    same.close()
+    changed.close()
 
 
 def test_the_size_of_a_page_grows_with_its_hits_and_texts(other):

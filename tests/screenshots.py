@@ -1,0 +1,116 @@
+"""The pictures of docs/page.md: the web page over 2,000 real papers, with the default model, in Chromium.
+
+`python -m tests.screenshots` indexes the papers and writes the pictures into docs/pictures. No abstract is shown in
+them: lists are compact, and the chosen paper has none. `tests/ses/service/web/test_screenshots.py` checks that the
+pages are still there.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from base64 import b64decode
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+from urllib.parse import quote
+
+import ses
+from tests.conftest import chromium
+from tests.guide import PAGES
+from tests.isolation import isolate
+from tests.ses.remote.serving import served
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+FOLDER = PAGES / "pictures"
+PAPER = "32588182"
+"""A letter without an abstract."""
+
+SWITCHES = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking")
+"""Chromium's own sandbox needs rights that a container's root lacks; the pages are those of this service."""
+
+_PAPERS = 2_000
+_QUALITY = 75
+_SEARCH = "/?query=risk+factors+for+severe+COVID-19&view=compact"
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture of a page.
+
+    Attributes:
+        path: Address of the page below the service's; `{paper}` stands for the id of a paper.
+        width: Of the window (CSS pixels).
+        height: Of the window (CSS pixels).
+        scheme: The theme that the reader's system asks for.
+    """
+
+    path: str
+    width: int = 1200
+    height: int = 800
+    scheme: Literal["light", "dark"] = "light"
+
+
+PICTURES = {
+    "home": Picture("/", height=560),
+    "search": Picture(f"{_SEARCH}&size=20"),
+    "filtered": Picture(f"{_SEARCH}&year_from=2020&only=types:Review", scheme="dark"),
+    "paper": Picture("/papers/{paper}"),
+    "map": Picture("/map?query=coronavirus&size=200"),
+    "phone": Picture(_SEARCH, width=390, height=780),
+}
+"""The pictures by name."""
+
+
+def shot(browser: Browser, address: str, picture: Picture, paper: str) -> bytes:
+    """Return a picture of a page, as WebP.
+
+    Args:
+        browser: Chromium.
+        address: Address of the service.
+        picture: What to show.
+        paper: Id of a paper of the index.
+
+    Returns:
+        The bytes of the file.
+
+    Raises:
+        LookupError: If there is no such page.
+    """
+    window = {"width": picture.width, "height": picture.height}
+    context = browser.new_context(viewport=window, color_scheme=picture.scheme, reduced_motion="reduce", locale="en")
+    try:
+        page = context.new_page()
+        reply = page.goto(address + picture.path.format(paper=quote(paper)), wait_until="networkidle")
+        if reply is None or not reply.ok:
+            raise LookupError(f"There is no page {picture.path}")
+        # Playwright itself writes PNG and JPEG only, which are three times as large.
+        asked = {"format": "webp", "quality": _QUALITY}
+        return b64decode(context.new_cdp_session(page).send("Page.captureScreenshot", asked)["data"])
+    finally:
+        context.close()
+
+
+def main(names: list[str]) -> None:
+    """Write the pictures; all of them if none is named."""
+    from playwright.sync_api import sync_playwright
+
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
+        folder = Path(name).resolve()
+        isolate(folder)
+        library = ses.open(
+            folder / "indexes", data_dir=folder / "data", cache_dir=folder / "cache", index="pubmed-sample"
+        )
+        library.index("pubmed-sample", limit=_PAPERS)
+        FOLDER.mkdir(exist_ok=True)
+        with served(library) as address, sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=chromium(), args=list(SWITCHES))
+            for one in names or PICTURES:
+                (FOLDER / f"{one}.webp").write_bytes(shot(browser, address, PICTURES[one], PAPER))
+            browser.close()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
