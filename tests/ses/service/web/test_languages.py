@@ -201,7 +201,8 @@ def test_a_site_offers_fewer_languages_and_its_own_first(library):
 @pytest.mark.slow
 def test_german_pages_fit_on_a_phone(visit, address):
     page = visit("/?lang=de", viewport={"width": 320, "height": 640})
-    for name, path in PAGES.items():
+    for name in ("filtered", "feed to build", "help", "map"):
+        path = PAGES[name]
         page.goto(f"{address}{path}{'&' if '?' in path else '?'}lang=de")
         assert page.evaluate("document.documentElement.scrollWidth") <= 320, name
         assert page.evaluate("document.documentElement.lang") == "de"
