@@ -14,7 +14,10 @@ from corpora.errors import InputError
 from ses.service.settings import load_service_settings
 from ses.service.web.languages import LOCALE, accepted, choose, languages, own_name, translations
 from tests.ses.service.web.pages import PAGES
+from tests.ses.service.web.test_browser import asked, browser, visit
 from tests.texts import catalogue, extracted, update
+
+__all__ = ["browser", "visit"]
 
 pytestmark = pytest.mark.serve
 
@@ -192,3 +195,29 @@ def test_a_site_offers_fewer_languages_and_its_own_first(library):
         assert '<html lang="de">' in client.get("/help?lang=es").text
     with pytest.raises(InputError, match="give some of en, de, es, fr, zh"):
         load_service_settings(site={"languages": ["it"]})
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_german_pages_fit_on_a_phone(visit, address):
+    page = visit("/?lang=de", viewport={"width": 320, "height": 640})
+    for name in ("filtered", "feed to build", "help", "map"):
+        path = PAGES[name]
+        page.goto(f"{address}{path}{'&' if '?' in path else '?'}lang=de")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 320, name
+        assert page.evaluate("document.documentElement.lang") == "de"
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_a_reader_chooses_a_language_that_later_pages_keep(visit):
+    page = visit("/?query=virus", locale="fr-FR")
+    assert page.locator("html").get_attribute("lang") == "fr"
+    page.get_by_role("link", name="Deutsch").click()
+    assert page.get_by_role("heading", level=1).text_content().endswith("Publikationen gefunden")
+    page.get_by_role("link", name="Hilfe zur Suche").last.click()
+    assert page.locator("html").get_attribute("lang") == "de"
+    page.get_by_role("searchbox").or_(page.get_by_role("combobox")).first.fill("virus")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**query=virus**")
+    assert asked(page) == [("query", "virus"), ("lang", "de")]
