@@ -4,16 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, Unpack
 from urllib.parse import quote
 
 from corpora.errors import InputError, NotFoundError, require
 from corpora.paper import Paper
+from search_plugin.contract.schema import (
+    PAPER_FIELDS,
+    Bm25,
+    Field,
+    IndexSchema,
+    Quantization,
+    VectorField,
+)
 from search_plugin.filters.parse import quoted
 from search_plugin.pages.hit import Hit
 from search_plugin.pages.page import Page
 from search_plugin.request import PageOptions, search_options
+from search_plugin.words.languages import DEFAULT_LANGUAGE
 from ses.checked import checked_methods
+from ses.index_facts import IndexFacts
 from ses.opened import OpenIndex, title_and_abstract
 from ses.remote.parsing import read_as
 
@@ -36,7 +47,10 @@ T = TypeVar("T")
 
 def refuse(*_: Any) -> NoReturn:
     """Raise `InputError`: a service offers no more than searching and reading."""
-    raise InputError("A service offers this to no client", "open the engine behind it where that runs")
+    raise InputError(
+        "This does not work through a service, which only searches and shows papers",
+        "give the engine of the service itself as <engine>",
+    )
 
 
 def refuse_writing() -> AbstractContextManager[Index]:
@@ -53,12 +67,56 @@ class RemoteEntry:
         default: Whether the service searches it where none is named.
         papers: Number of papers.
         model: Name of the model that encodes queries.
+        generation: Number of the version.
+        published: When that version was published (RFC 3339); None if it is not known.
+        vectors: Number of papers that have a vector, by format.
+        origins: Number of papers by corpus.
+        disk_bytes: Size of all copies.
+        fingerprint: Fingerprint of the model.
+        vector_fields: How vectors are kept, by format.
+        quantization: How the engine keeps all vectors in memory.
+        bm25: The constants by which words are scored.
+        language: Language by which words are analysed.
+        fields: Fields of the papers.
     """
 
     name: str
     default: bool
     papers: int
     model: str
+    generation: int = 0
+    published: str | None = None
+    vectors: Mapping[str, int] = field(default_factory=dict)
+    origins: Mapping[str, int] = field(default_factory=dict)
+    disk_bytes: int = 0
+    fingerprint: str = ""
+    vector_fields: tuple[VectorField, ...] = ()
+    quantization: Quantization = "none"
+    bm25: Bm25 = field(default_factory=Bm25)
+    language: str = DEFAULT_LANGUAGE
+    fields: tuple[Field, ...] = PAPER_FIELDS
+
+    def facts(self) -> IndexFacts:
+        """Return this as the library of an engine has it; `ValueError` if the time can't be read."""
+        return IndexFacts(
+            name=self.name,
+            default=self.default,
+            generation=self.generation,
+            published=datetime.fromisoformat(self.published) if self.published else None,
+            papers=self.papers,
+            vectors=self.vectors,
+            origins=self.origins,
+            schema=IndexSchema(
+                self.model,
+                self.fingerprint,
+                self.vector_fields,
+                self.quantization,
+                self.bm25,
+                self.fields,
+                self.language,
+            ),
+            disk_bytes=self.disk_bytes,
+        )
 
 
 @dataclass(frozen=True, slots=True)

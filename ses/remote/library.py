@@ -6,7 +6,7 @@ import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from corpora.errors import SesError, require
+from corpora.errors import InputError, SesError, require
 from ses.checked import checked_methods
 from ses.library import Library
 from ses.remote.client import ServiceClient
@@ -16,6 +16,7 @@ from ses.remote.parsing import read_as
 if TYPE_CHECKING:
     from products.kept import Kept
     from search_plugin.contract.engine import Engine
+    from ses.index_facts import IndexFacts
     from ses.kept import State
     from ses.opened import OpenIndex
     from ses.settings import Settings
@@ -74,6 +75,14 @@ class RemoteLibrary(Library):
         if name not in found:
             self.client.get("/v1/search", {"index": name, "size": "0"})  # which raises the error of the service
         return found[name]
+
+    def describe(self, name: str) -> IndexFacts:
+        """Return the counts, model, fields, origins and size of an index, or raise `NotFoundError`."""
+        entry = self.entry(name)
+        try:
+            return entry.facts()
+        except (ValueError, InputError) as error:
+            raise self.client.odd(str(error)) from error
 
     def indexes(self, *, evaluations: bool = False) -> list[str]:  # noqa: ARG002 - a service shows none
         """Return the names of the indexes, the most recently published first."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from search_plugin.contract.schema import Field
+from search_plugin.contract.schema import Bm25, Field, Quantization, VectorField
 from ses.service.access import needs
 from ses.service.answers import json_response
 from ses.service.conditional import etag_of, unless_kept
@@ -37,6 +37,11 @@ class IndexEntry:
         model: Name of the model that encodes queries.
         language: Language by which words are analysed.
         fields: Fields of the papers, for filters, facets and `fields`.
+        fingerprint: Fingerprint of the model.
+        vector_fields: How vectors are kept, by format.
+        quantization: How the engine keeps all vectors in memory.
+        bm25: The constants by which words are scored.
+        disk_bytes: Size of all copies.
     """
 
     name: str
@@ -49,6 +54,11 @@ class IndexEntry:
     model: str
     language: str
     fields: tuple[Field, ...]
+    fingerprint: str
+    vector_fields: tuple[VectorField, ...]
+    quantization: Quantization
+    bm25: Bm25
+    disk_bytes: int
 
 
 def entry_of(facts: IndexFacts) -> IndexEntry:
@@ -65,6 +75,11 @@ def entry_of(facts: IndexFacts) -> IndexEntry:
         model=PurePath(schema.model).name if PurePath(schema.model).is_absolute() else schema.model,
         language=schema.language,
         fields=schema.fields,
+        fingerprint=schema.fingerprint,
+        vector_fields=schema.vectors,
+        quantization=schema.quantization,
+        bm25=schema.bm25,
+        disk_bytes=facts.disk_bytes,
     )
 
 

@@ -130,6 +130,38 @@ def test_a_server_that_is_no_service(waits, answer, sentence):
         ses.open(url)
 
 
+@pytest.mark.parametrize(
+    "wrong", [{"published": "yesterday"}, {"language": "zz"}, {"disk_bytes": "1"}, {"bm25": {"k1": "x"}}]
+)
+def test_facts_that_can_not_be_are_refused(wrong):
+    odd = {"indexes": [{**INDEXES["indexes"][0], **wrong}]}
+    with (
+        serving((200, {}, INDEXES), (200, {}, odd)) as (url, _),
+        ses.open(url) as library,
+        pytest.raises(ses.UnavailableError, match=f"The answer of {url} can't be read, since"),
+    ):
+        library.describe("papers")
+
+
+def test_an_older_service_says_less_of_an_index():
+    with serving((200, {}, INDEXES)) as (url, _), ses.open(url) as library:
+        facts = library.describe("papers")
+    assert (facts.papers, facts.published, facts.schema.model, facts.schema.vectors) == (3, None, "tiny", ())
+
+
+def test_a_page_that_grows_when_unpacked_is_not_read(monkeypatch):
+    import gzip
+
+    monkeypatch.setattr(remote_client, "LARGEST", 1 << 20)
+    bomb = gzip.compress(b" " * (8 << 20))
+    assert len(bomb) < 1 << 17
+    with (
+        serving((200, {"Content-Encoding": "gzip"}, bomb)) as (url, _),
+        pytest.raises(ses.UnavailableError, match="since it has more than 1 MiB"),
+    ):
+        ses.open(url)
+
+
 def test_an_answer_without_end_is_not_read(monkeypatch):
     monkeypatch.setattr(remote_client, "LARGEST", 1 << 20)
     with serving((200, {}, b" " * (3 << 20))) as (url, _), pytest.raises(ses.UnavailableError, match="more than 1 MiB"):
