@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import weakref
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -67,6 +68,7 @@ class ServiceClient:
             shown = url.rpartition("@")[2]
             raise InputError(f"{shown!r} is no URL of a service", "write it as https://HOST/PATH, without a password")
         self.url, self._patience = str(parsed), connection.patience
+        self._timeout = connection.timeout
         headers = {"accept": "application/json"}
         secret = connection.api_key or connection.token
         if authorization := f"Bearer {secret}" if secret else connection.authorization:
@@ -137,9 +139,11 @@ class ServiceClient:
         raise refused
 
     def _content(self, reply: httpx.Response) -> bytes:
-        parts, size = [], 0
+        parts, size, end = [], 0, time.monotonic() + self._timeout
         for part in reply.iter_bytes():
             size += len(part)
+            if time.monotonic() > end:  # a timeout of httpx is that of one part
+                raise self.odd(f"it takes more than {self._timeout:g} s")
             if size > LARGEST:
                 raise self.odd(f"it has more than {LARGEST >> 20} MiB")
             parts.append(part)

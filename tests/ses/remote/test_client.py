@@ -3,6 +3,7 @@
 import http.server
 import threading
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 import orjson
 import pytest
@@ -147,6 +148,16 @@ def test_an_older_service_says_less_of_an_index():
     with serving((200, {}, INDEXES)) as (url, _), ses.open(url) as library:
         facts = library.describe("papers")
     assert (facts.papers, facts.published, facts.schema.model, facts.schema.vectors) == (3, None, "tiny", ())
+
+
+def test_an_answer_that_never_ends_is_given_up(monkeypatch):
+    late = iter((0.0, 20.0, 40.0))  # when it is asked, and when each part comes
+    monkeypatch.setattr(remote_client, "time", SimpleNamespace(monotonic=lambda: next(late)))
+    with (
+        serving((200, {}, b" " * 1_000_000)) as (url, _),
+        pytest.raises(ses.UnavailableError, match="since it takes more than 15 s"),
+    ):
+        ses.open(url, engine_timeout=15)
 
 
 def test_a_page_that_grows_when_unpacked_is_not_read(monkeypatch):
