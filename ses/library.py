@@ -58,7 +58,8 @@ class Library:
         self._tuned: SearchSettings | None = read_search_settings(settings.tuned) if settings.tuned else None
         self._synonyms: Synonyms = read_synonyms(settings.synonyms) if settings.synonyms else {}
         self._secrets: tuple[str, ...] = ()  # settings that another process left out
-        self._encoders: dict[str, TextEncoder] = {}
+        self._encoders: dict[str, TextEncoder] = {}  # by fingerprint
+        self._loaded: dict[tuple[str, str], TextEncoder] = {}  # by name and fingerprint, as an index names its model
         self._connected: Engine | None = None
         self._closed = False
         self._connect()
@@ -89,6 +90,7 @@ class Library:
         self._closed = True
         self._connected = None
         self._encoders.clear()
+        self._loaded.clear()
 
     def __enter__(self) -> Self:
         return self
@@ -105,6 +107,7 @@ class Library:
             "_secrets": secrets or self._secrets,
             "_connected": None,
             "_encoders": {},
+            "_loaded": {},
         }
 
     def indexes(self, *, evaluations: bool = False) -> list[str]:
@@ -615,9 +618,13 @@ class Library:
         from encoders.registry import find_model
         from search_plugin.ranking.planning import check_model
 
-        model = find_model(self._settings.model or index.schema.model)
-        check_model(index, model.card.name, model.card.fingerprint)
-        return self._encoder(model)
+        # To find a model reads and hashes its files, which takes longer than a search.
+        wanted = (index.schema.model, index.schema.fingerprint)
+        if wanted not in self._loaded:
+            model = find_model(self._settings.model or index.schema.model)
+            check_model(index, model.card.name, model.card.fingerprint)
+            self._loaded[wanted] = self._encoder(model)
+        return self._loaded[wanted]
 
     def _encoder(self, model: Model) -> TextEncoder:
         from ses.loaded_model import make_encoder

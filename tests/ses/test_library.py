@@ -252,3 +252,16 @@ def test_html_marks_the_matches():
     html = page_of(Paper("p", "a <b> virus"), snippets=snippets)[0]._repr_html_()
     assert "a &lt;b&gt; <mark>virus</mark>" in html
     assert "<small><mark>virus</mark> &amp; <mark>lung</mark></small>" in html
+
+
+def test_the_files_of_a_model_are_read_once(tmp_path, monkeypatch):
+    from encoders import registry
+
+    library = ses.open(tmp_path / "indexes", model=str(make_model(tmp_path / "model")), cache_dir=tmp_path / "cache")
+    library.index("papers", papers(3))
+    found = []
+    find = registry.find_model
+    monkeypatch.setattr(registry, "find_model", lambda name: found.append(name) or find(name))
+    for query in ("virus", "lung", "cell"):
+        assert library["papers"].search(query, mode="vector").hits
+    assert len(found) == 1
