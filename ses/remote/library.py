@@ -81,7 +81,9 @@ class RemoteLibrary(Library):
         entry = self.entry(name)
         try:
             return entry.facts()
-        except (ValueError, InputError) as error:
+        except InputError as error:
+            raise self.client.odd(error.sentence.rstrip(".")) from error
+        except ValueError as error:
             raise self.client.odd(str(error)) from error
 
     def indexes(self, *, evaluations: bool = False) -> list[str]:  # noqa: ARG002 - a service shows none
