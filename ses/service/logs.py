@@ -50,7 +50,7 @@ CONFIGURATION: dict[str, Any] = {
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "lines"}},
     "loggers": {
         "ses.service": {"handlers": ["stderr"], "level": "INFO", "propagate": False},
-        "uvicorn": {"handlers": ["stderr"], "level": "INFO", "propagate": False},
+        "uvicorn": {"handlers": ["stderr"], "level": "WARNING", "propagate": False},
     },
 }
 """The configuration of logging for `logging.config.dictConfig`, and so for uvicorn."""
