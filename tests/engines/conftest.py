@@ -144,5 +144,16 @@ def asking(request, tmp_path, monkeypatch):
     assert service.searches, "This test never searches, so it proves nothing about a service"
 
 
+def pytest_collection_modifyitems(config, items):
+    """Search over HTTP on the embedded engine alone: what a service adds does not depend on the engine."""
+    again = {one for one in items if _over_http(one) and any(map(one.get_closest_marker, SERVERS))}
+    items[:] = [one for one in items if one not in again]
+    config.hook.pytest_deselected(items=list(again))
+
+
+def _over_http(item):
+    return hasattr(item, "callspec") and item.callspec.params.get("asking") == "service"
+
+
 by_http_too = pytest.mark.usefixtures("asking")
 """For tests that search by `search_plugin.search` alone."""

@@ -182,7 +182,7 @@ def test_a_listing_is_read_on_after_a_position(listed, condition):
             listed.listed(where, parse_sort(sort, FIELDS.fields), len(PAPERS)).ids
         )
     nothing = listed.listed(parse_filter("year=1000", FIELDS.fields), parse_sort("year"), 5)
-    assert (nothing.ids, nothing.matches, nothing.positions) == ([], 0, ())
+    assert (nothing.ids, nothing.matches, list(nothing.positions)) == ([], 0, [])
 
 
 @pytest.mark.parametrize("sort", ["-year", "title", "impact"])
