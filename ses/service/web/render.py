@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from fastapi import Request, Response
 
-from ses.service.web.address import PageAddress, address, site_address
+from ses.service.web.address import PageAddress, address
 from ses.service.web.languages import SOURCE, choose, languages, own_name, translations
 from ses.service.web.reasons import snippet_parts, why
 from ses.service.web.static_files import logo_of, static_file
@@ -84,14 +84,15 @@ def html(request: Request, template: str, *, status: int = 200, **values: Any) -
         The response.
     """
     base, site = request.scope.get("root_path", ""), request.app.state.service.settings.site
+    public = request.app.state.service.settings.public_url.rstrip("/")
     language, asked = language_of(request), request.query_params.get("lang", "")
     kept = [("lang", language)] if asked else []
     path = address("/", name=request.scope["path"].removeprefix("/"))
     rest = tuple(pair for pair in request.query_params.multi_items() if pair[0] != "lang")
     places = {one: PageAddress(path, (*rest, ("lang", one))) for one in offered(request)}
     shared = {
-        # Pages with parameters are not listed by search engines.
-        "alternates": [] if rest else [(one, f"{site_address(request)}{place}") for one, place in places.items()],
+        # Pages with parameters are not listed by search engines; and a host that a client names is no address of ours.
+        "alternates": [(one, f"{public}{place}") for one, place in places.items()] if public and not rest else [],
         "base": base,
         "home": PageAddress(f"{base}/", tuple(kept)),
         "kept": kept,

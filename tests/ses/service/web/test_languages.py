@@ -147,11 +147,20 @@ def test_links_and_forms_keep_a_language_that_was_chosen(client):
     assert re.findall(r"lang=\w\w", text) == [f"lang={one}" for one in languages()]
 
 
-def test_pages_name_their_other_languages_by_whole_addresses(client):
-    text = client.get("/help").text
-    found = re.findall(r'<link rel="alternate" hreflang="(\w+)" href="([^"]*)">', text)
-    assert found == [(one, f"http://testserver/help?lang={one}") for one in languages()]
-    assert '<link rel="alternate" hreflang' not in client.get("/?query=virus").text
+def test_pages_name_their_other_languages_by_whole_addresses(client, library):
+    from starlette.testclient import TestClient
+
+    from ses.service.app import make_app
+    from ses.service.service import Service
+    from ses.service.settings import ServiceSettings
+
+    assert '<link rel="alternate" hreflang' not in client.get("/help").text
+    settings = ServiceSettings(public_url="https://library.example/ses/")
+    with TestClient(make_app(Service(ses.Library(library._settings), settings))) as public:
+        text = public.get("/help").text
+        found = re.findall(r'<link rel="alternate" hreflang="(\w+)" href="([^"]*)">', text)
+        assert found == [(one, f"https://library.example/ses/help?lang={one}") for one in languages()]
+        assert '<link rel="alternate" hreflang' not in public.get("/?query=virus").text
 
 
 def test_a_path_makes_no_link_to_another_host(client):
