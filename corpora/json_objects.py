@@ -12,7 +12,7 @@ from corpora.opening import LONGEST_RECORD, bounded_lines
 from corpora.paper import Rejected
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from io import BufferedReader
 
 
@@ -137,6 +137,38 @@ def read_items(stream: BufferedReader, layout: Literal["array", "mapping"]) -> I
         window.peek()
         line = window.line
         window.take("")
+    except ValueError as error:
+        yield Rejected(line, f"The JSON is damaged here ({error}); nothing after it can be read.")
+
+
+def read_lists(stream: BufferedReader, names: Sequence[str]) -> Iterator[JsonObject | Rejected]:
+    """Yield the objects of a list that stands in an object, `{"items": [...]}`, or in an object in it, by their names.
+
+    Each of `names` leads to the next object or to the list; the others are passed over. After damage, the whole rest is
+    one rejection.
+    """
+    window = _Window(stream)
+    line = 1
+    try:
+        window.take("{")
+        while window.peek() != "}":
+            name = window.value()
+            window.take(":")
+            if name in names and window.peek() == "{":
+                window.take("{")
+                continue
+            if name in names and window.peek() == "[":
+                window.take("[")
+                while window.peek() != "]":
+                    line = window.line
+                    yield _item(line, None, window.value())
+                    if window.peek() != "]":
+                        window.take(",")
+                return
+            window.value()
+            if window.peek() != "}":
+                window.take(",")
+        window.take("[")
     except ValueError as error:
         yield Rejected(line, f"The JSON is damaged here ({error}); nothing after it can be read.")
 

@@ -120,7 +120,8 @@ class Opening:
 
     Attributes:
         encoding: Encoding of a text file; UTF-8 if empty.
-        documents: Reads all documents of an index in a cluster, with their ids as `_id`; None if the path is no index.
+        documents: Reads all documents of an index in a cluster, with their ids as `_id`; None if the path is a file or
+            folder.
     """
 
     encoding: str = ""
@@ -222,6 +223,15 @@ def open_binary(path: Path, encoding: str = "") -> io.BufferedReader:
     """
     if encoding:
         check_encoding(encoding)
+    return _opened(path, encoding, _refuse_unreadable)
+
+
+def open_bytes(path: Path) -> io.BufferedReader:
+    """Return a file that need not be text as a stream; as `open_binary` otherwise."""
+    return _opened(path, "", _refuse_archive)
+
+
+def _opened(path: Path, encoding: str, refuse: Callable[[Path, bytes, str], None]) -> io.BufferedReader:
     try:
         raw = path.open("rb")
     except IsADirectoryError:
@@ -236,7 +246,7 @@ def open_binary(path: Path, encoding: str = "") -> io.BufferedReader:
         source = next((make(raw) for magic, make in _DECOMPRESSORS.items() if _starts(raw, magic)), raw)
         stream: io.BufferedReader = io.BufferedReader(_Guarded(source, raw, path, encoding), BUFFER_BYTES)
         head = stream.peek(BUFFER_BYTES)[:_SAMPLE_BYTES]
-        _refuse_unreadable(path, head, encoding)
+        refuse(path, head, encoding)
     except BaseException:
         raw.close()
         raise
@@ -264,6 +274,11 @@ def _starts(raw: io.BufferedReader, magic: bytes) -> bool:
 
 
 def _refuse_unreadable(path: Path, head: bytes, encoding: str) -> None:
+    _refuse_archive(path, head, encoding)
+    refuse_other_text(path, head, encoding)
+
+
+def _refuse_archive(path: Path, head: bytes, encoding: str) -> None:  # noqa: ARG001 - like _refuse_unreadable
     require(head, f"{path} is empty: fetch it again or name another file.")
     if head.startswith(_OLD_OFFICE) or (head.startswith(b"PK") and any(mark in head for mark in _OFFICE)):
         raise InputError(f"{path} is a spreadsheet", "use <corpus=xlsx>, or save it as CSV")
@@ -271,7 +286,6 @@ def _refuse_unreadable(path: Path, head: bytes, encoding: str) -> None:
     kind = "a tar archive" if head[257:262] == b"ustar" else kind
     if kind is not None:
         raise InputError(f"{path} is {kind}: unpack it and name the file you want of it.")
-    refuse_other_text(path, head, encoding)
 
 
 LONGEST_RECORD = 16 << 20

@@ -13,6 +13,7 @@ from corpora.opening import PLAIN, Opening
 
 if TYPE_CHECKING:
     from corpora.custom import CustomField
+    from corpora.obtaining import Obtain
     from corpora.paper import Record
 
 
@@ -45,6 +46,8 @@ class Corpus:
         takes_columns: Whether the reader uses a mapping of columns.
         is_form: Whether it is a format of many corpora, so that only files distinguish them.
         is_index: Whether its path is the URL of an index, `http://HOST:PORT/NAME`.
+        obtain: Function that gets its files from a server first, or None if there is none.
+        choices: Attributes of `Harvest` that it heeds.
     """
 
     name: str
@@ -53,12 +56,16 @@ class Corpus:
     takes_columns: bool = False
     is_form: bool = False
     is_index: bool = False
+    obtain: Obtain | None = None
+    choices: tuple[str, ...] = ()
 
 
-def _of(reader: str, function: str) -> Any:
-    """Return a function of a reader's module, which is imported when it is used."""
-    return deferred(f"corpora.readers.{reader}", function)
+def _of(module: str, function: str) -> Any:
+    """Return a function of a module, that of a reader if it has no package, which is imported when it is used."""
+    return deferred(module if "." in module else f"corpora.readers.{module}", function)
 
+
+_HARVEST = ("set", "from_date", "until", "metadata_prefix", "again")
 
 _ALL = (
     Corpus("cord19", _of("cord19", "read"), _of("cord19", "locate")),
@@ -73,6 +80,22 @@ _ALL = (
     Corpus("s2", _of("s2", "read"), is_form=True),
     Corpus("ris", _of("ris", "read"), is_form=True),
     Corpus("bibtex", _of("bibtex", "read"), is_form=True),
+    Corpus(
+        "zotero",
+        _of("zotero", "read"),
+        is_form=True,
+        obtain=_of("corpora.zotero_library", "obtain"),
+        choices=("again",),
+    ),
+    Corpus("marc", _of("marc", "read"), is_form=True),
+    Corpus(
+        "crossref",
+        _of("crossref", "read"),
+        is_form=True,
+        obtain=_of("corpora.crossref_works", "obtain"),
+        choices=("again",),
+    ),
+    Corpus("oai", _of("oai", "read"), is_form=True, obtain=_of("corpora.harvesting", "obtain"), choices=_HARVEST),
     Corpus("index", _of("index", "read"), takes_columns=True, is_form=True, is_index=True),
 )
 

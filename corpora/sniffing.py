@@ -18,6 +18,8 @@ KINDS = {
     "csv": "a table",
     "ris": "RIS",
     "bibtex": "BibTeX",
+    "oai": "answers of OAI-PMH",
+    "marc": "MARC",
     "xml": "XML, but not PubMed's",
 }
 """What a file's beginning may look like: the name of the corpus that reads it, if any, and a description."""
@@ -30,6 +32,10 @@ _BIBTEX = re.compile(
     rb"^[ \t]*@(?:article|book|in[a-z]{4,20}|misc|[a-z]{0,10}thesis|techreport|unpublished|string|comment)[ \t]*[{(]",
     re.MULTILINE | re.IGNORECASE,
 )
+_OAI_TAG = re.compile(rb"<(?:[\w.-]+:)?OAI-PMH\b")
+_MARC = re.compile(rb"\d{5}(?:[acdnp][a-z]|[ -~]{4}[ a][\d ]{2}\d{5})")
+"""The leader: the length, status and type, or blanks in their places, and where the data begins."""
+_MARC_XML = b"http://www.loc.gov/MARC21/slim"
 _PUBMED_TAG = re.compile(rb"<(?:Pubmed\w+|DeleteCitation)\b")
 
 
@@ -38,7 +44,11 @@ def guess_kind(head: bytes) -> str:
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     first_line = text.partition(b"\n")[0]
     if text.startswith(b"<"):
-        return "pubmed" if _PUBMED_TAG.search(text) else "xml"
+        # Answers of OAI-PMH may hold MARC.
+        marks = {"pubmed": _PUBMED_TAG.search(text), "oai": _OAI_TAG.search(text), "marc": _MARC_XML in text}
+        return next((kind for kind, found in marks.items() if found), "xml")
+    if _MARC.match(text):
+        return "marc"
     if text.startswith((b"{", b"[")):
         return "jsonl"
     if _RIS.search(text):

@@ -41,13 +41,15 @@ class Request(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Reply:
+class Reply:
+    """What is answered."""
+
     status: int
     headers: Headers
     body: bytes
 
 
-Handler: TypeAlias = Callable[[Request, Callable[[], _Reply | None]], _Reply | None]
+Handler: TypeAlias = Callable[[Request, Callable[[], Reply | None]], Reply | None]
 """Is given a request and what forwards it; returns the reply, or None to hang up."""
 
 
@@ -104,7 +106,7 @@ class FaultProxy:
             body = {"error": {"type": "injected_fault", "reason": f"status {status} by the proxy"}, "status": status}
         given = {name.title(): value for name, value in (headers or {}).items()}
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
-        reply = _Reply(status, list(({"Content-Type": "application/json"} | given).items()), content)
+        reply = Reply(status, list(({"Content-Type": "application/json"} | given).items()), content)
         self.handle(lambda request, forward: reply, times=times, match=match)
 
     def cut(self, *, times: float = 1, match: str = "", after_forward: bool = False) -> None:
@@ -140,7 +142,7 @@ class FaultProxy:
         if self._errors and error is None:
             raise self._errors[0]
 
-    def answer(self, request: Request, headers: Headers) -> _Reply | None:
+    def answer(self, request: Request, headers: Headers) -> Reply | None:
         """Return what to answer, or None to hang up."""
         with self._lock:
             self._requests.append(request)
@@ -171,7 +173,7 @@ class FaultProxy:
                 return planned.fault
         return None
 
-    def _forward(self, request: Request, headers: Headers) -> _Reply | None:
+    def _forward(self, request: Request, headers: Headers) -> Reply | None:
         """Return the reply, or None if the server is gone: the client then sees what it would without the proxy."""
         connection = HTTPConnection(*self._target)
         try:
@@ -184,7 +186,7 @@ class FaultProxy:
             reply = connection.getresponse()
             # What answers HEAD has no body, but the length that one would have.
             dropped = _HOP_BY_HOP if request.method == "HEAD" else _HOP_BY_HOP | _FRAMING
-            return _Reply(reply.status, _without(reply.getheaders(), dropped), reply.read())
+            return Reply(reply.status, _without(reply.getheaders(), dropped), reply.read())
         except (OSError, HTTPException):
             return None
         finally:
@@ -199,12 +201,12 @@ def _forgotten(forward: Callable[[], object]) -> None:
     forward()
 
 
-def _rewritten(reply: _Reply | None, function: Callable[[Any], Any]) -> _Reply | None:
+def _rewritten(reply: Reply | None, function: Callable[[Any], Any]) -> Reply | None:
     if reply is None:
         return None
     zipped = ("content-encoding", "gzip") in [(name.lower(), value.lower()) for name, value in reply.headers]
     value = function(json.loads(gzip.decompress(reply.body) if zipped else reply.body))
-    return _Reply(reply.status, _without(reply.headers, {"content-encoding"}), json.dumps(value).encode())
+    return Reply(reply.status, _without(reply.headers, {"content-encoding"}), json.dumps(value).encode())
 
 
 class _Server(ThreadingHTTPServer):

@@ -23,8 +23,9 @@ def test_knows_the_corpora():
             "s2",
             "ris",
             "bibtex",
+            "zotero",
         ),
-        "index",
+        *("marc", "crossref", "oai", "index"),
     ]
     assert {name for name, corpus in CORPORA.items() if corpus.takes_columns} == {"jsonl", "csv", "xlsx", "index"}
     assert {name for name, corpus in CORPORA.items() if corpus.locate} == {"cord19", "pubmed-sample"}

@@ -1,0 +1,78 @@
+"""Answers of servers that speak OAI-PMH: those of a harvest, or saved ones, in Dublin Core or MARCXML.
+
+A record that came several times is read several times, in the order of the answers: the index keeps the last.
+"""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+from corpora.assembling import assemble
+from corpora.documents import read_within
+from corpora.dublin_core import ELEMENTS, elements_of, members_of
+from corpora.errors import InputError, require
+from corpora.fetching import LARGEST_REPLY
+from corpora.oai import OaiRecord, name_of, page_of, parse_mended
+from corpora.opening import COMPRESSED_SUFFIXES, PLAIN, Opening, open_binary
+from corpora.paper import Deleted, Record, Rejected
+from corpora.reading import read_each
+from corpora.sniffing import refuse_other
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from corpora.custom import CustomField
+
+
+def read(
+    path: Path,
+    columns: Mapping[str, str],  # noqa: ARG001  # every reader is given it
+    custom: Sequence[CustomField] = (),
+    opening: Opening = PLAIN,
+) -> Iterator[Record]:
+    """Read an answer, or a folder of them in the order of their names, lazily; see `Reader`.
+
+    A paper's id is the record's identifier on the server. A rejected record's line is its number in the answer. Custom
+    fields are the elements of Dublin Core, `datestamp` and `sets`, or for MARC those of `corpora.readers.marc`.
+    """
+    files = [path]
+    if path.is_dir():
+        files = sorted(file for suffix in COMPRESSED_SUFFIXES for file in path.glob(f"*.xml{suffix}"))
+        require(files, f"{path} holds no .xml or .xml.gz file, as a harvest does: name another folder.")
+    yield from read_each(path, files, lambda file: _read_file(file, custom, opening.encoding))
+
+
+def _read_file(path: Path, custom: Sequence[CustomField], encoding: str) -> Iterator[Record]:
+    with open_binary(path, encoding) as stream:
+        refuse_other(path, stream.peek(), "answers of OAI-PMH", ("oai", "xml"))
+        try:
+            root, _ = parse_mended(read_within(stream, LARGEST_REPLY))
+            page = page_of(root)
+        except ValueError as error:
+            raise InputError(f"{path} should be an answer of OAI-PMH, but {error}", "harvest it again") from None
+    for record in page.records:
+        yield _read_record(record, custom)
+
+
+def _read_record(record: OaiRecord, custom: Sequence[CustomField]) -> Record:
+    id_ = record.identifier
+    if record.deleted:
+        return Deleted(record.number, id_) if id_ else Rejected(record.number, "The record has no id.")
+    if record.metadata is None:
+        return Rejected(record.number, "The record has no metadata.", id_)
+    beside: dict[str, object] = {"datestamp": record.stamp, "sets": list(record.sets)}
+    if name_of(record.metadata) == "record":
+        from corpora.readers.marc import members_of as marc_members
+        from corpora.readers.marc import records_of_xml, values_of
+
+        marc = records_of_xml(io.BytesIO(ET.tostring(record.metadata)))[0]
+        members = marc_members(marc)
+        beside |= values_of(marc, custom)
+    else:
+        found = elements_of(record.metadata)
+        members = members_of(found)
+        beside |= {name: found.get(name) for name in ELEMENTS}
+    return assemble(record.number, {**members, "id": id_}, {}, custom, beside)

@@ -1,0 +1,136 @@
+"""Records are made by pymarc, and read back in its three forms."""
+
+import io
+
+import pymarc
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corpora.custom import CustomField
+from corpora.errors import InputError
+from corpora.paper import Accepted, Deleted, Rejected
+from corpora.readers import marc
+
+F, S = pymarc.Field, pymarc.Subfield
+TEXT = st.text(st.characters(codec="utf-8", categories=["L", "N"]), min_size=1, max_size=20)
+
+
+def field(tag, *pairs, indicators="  "):
+    return F(tag, indicators=pymarc.Indicators(*indicators), subfields=[S(pair[0], pair[1:]) for pair in pairs])
+
+
+def book(**changes):
+    record = pymarc.Record(force_utf8=True)
+    record.leader = pymarc.Leader("00000nam a2200000 a 4500")
+    control = {"001": "ocm1", "008": "990101s1998    xx            000 0 ger  "} | changes
+    record.add_field(*(F(tag, data=data) for tag, data in control.items()))
+    record.add_field(
+        field("020", "a3-540-12345-X (pbk.)"),
+        field("022", "a1234-567x"),
+        field("024", "a10.1000/AB", "2doi", indicators="7 "),
+        field("100", "aGrün, Ana,", "d1960-", "eauthor."),
+        field("245", "aBees :", "ba history /", "cby A. Grün."),
+        field("264", "c©2001", indicators=" 4"),
+        field("264", "bA Press,", "c2000.", indicators=" 1"),
+        field("520", "aThey hum."),
+        field("650", "aBees", "xBehavior", "zGermany."),
+        field("700", "aExample, Bo."),
+        field("700", "aOther, Cy.", "tAnother work"),
+        field("852", "hR 12"),
+        field("856", "uhttps://example.org/1"),
+    )
+    return record
+
+
+def written(form, *records):
+    if form == "iso":
+        return b"".join(record.as_marc() for record in records)
+    if form == "xml":
+        body = b"".join(pymarc.record_to_xml(record) for record in records)
+        return b'<collection xmlns="%s">%s</collection>' % (marc.NAMESPACE.encode(), body)
+    return "\n".join(record.as_json() for record in records).encode()
+
+
+def read(folder, content, custom=(), name="a.mrc"):
+    (folder / name).write_bytes(content)
+    return list(marc.read(folder / name, {}, custom))
+
+
+@pytest.mark.parametrize("form", ["iso", "xml", "json"])
+def test_a_book_with_everything(tmp_path, form):
+    shelf = [CustomField("shelf", "keyword", "852h"), CustomField("publisher", "text")]
+    (record,) = read(tmp_path, written(form, book()), shelf)
+    paper = record.paper
+    assert (paper.id, paper.title, paper.abstract, paper.year) == ("ocm1", "Bees: a history", "They hum.", 2000)
+    assert paper.authors == ("Grün, Ana", "Example, Bo.")
+    assert (paper.types, paper.language, paper.fields) == (("book",), "ger", ("Bees -- Behavior -- Germany",))
+    assert set(paper.identifiers) == {"doi:10.1000/ab", "isbn:354012345X", "issn:1234-567X"}
+    assert paper.url == "https://example.org/1"
+    assert paper.extra == {"shelf": "R 12", "publisher": "A Press,"}
+
+
+def test_broken_records_are_rejected_and_the_next_is_read(tmp_path):
+    good = book().as_marc()
+    damaged = good[:12] + b"99999" + good[17:]
+    records = read(tmp_path, good + b"\n" + damaged + good.replace(b"ocm1", b"ocm2") + good[:40])
+    assert [type(one) for one in records] == [Accepted, Rejected, Accepted, Rejected]
+    assert [getattr(one, "line", 0) for one in records] == [1, 2, 3, 4]
+    assert records[3].reason == "The record is cut off where the file ends."
+    xml = written("xml", book()).replace(b"</collection>", b"<record><leader>x</record>" + b"</collection>")
+    assert [type(one) for one in read(tmp_path, xml)] == [Accepted, Rejected]
+
+
+def test_deleted_records_and_those_without_title(tmp_path):
+    gone, untitled = book(), book(**{"001": "u"})
+    gone.leader = pymarc.Leader("00000dam a2200000 a 4500")
+    untitled.remove_fields("245")
+    assert read(tmp_path, written("iso", gone, untitled)) == [
+        Deleted(1, "ocm1"),
+        Rejected(2, "The record has no title.", "u"),
+    ]
+
+
+def test_character_sets(tmp_path):
+    marked = book().as_marc()
+    unmarked = marked[:9] + b" " + marked[10:]  # UTF-8 that lacks its mark
+    (record,) = read(tmp_path, unmarked)
+    assert record.paper.authors[0] == "Grün, Ana"
+    # In MARC-8, the diaeresis is a byte before its letter.
+    name, marc8 = "Grün, Ana,".encode(), b"Gr\xe8un, Ana,"
+    assert len(name) == len(marc8)
+    press = unmarked.replace(name, marc8).replace("©".encode(), b"cc")
+    (record,) = read(tmp_path, press)
+    assert record.paper.authors[0] == "Grün, Ana"
+
+
+def test_prefixes_of_namespaces_and_folders(tmp_path):
+    record = pymarc.record_to_xml(book()).replace(b"<", b"<m:").replace(b"<m:/", b"</m:")
+    read(tmp_path, b'<m:collection xmlns:m="%s">%s</m:collection>' % (marc.NAMESPACE.encode(), record), name="a.xml")
+    (tmp_path / "b.mrc").write_bytes(b"12345nam " + b"\x1d")
+    records = list(marc.read(tmp_path, {}))
+    assert records[0].paper.title == "Bees: a history"
+    assert records[1].reason.startswith("b.mrc: The record isn't MARC")
+    with pytest.raises(InputError, match="MARC has no colour"):
+        list(marc.read(tmp_path, {}, [CustomField("colour", "keyword")]))
+
+
+@given(title=TEXT, names=st.lists(TEXT, max_size=3, unique=True), form=st.sampled_from(["iso", "xml", "json"]))
+def test_what_pymarc_writes_is_read_back(tmp_path_factory, title, names, form):
+    record = pymarc.Record(force_utf8=True)
+    record.add_field(F("001", data="1"), field("245", f"a{title}"), *(field("700", f"a{name}") for name in names))
+    (got,) = read(tmp_path_factory.mktemp("m"), written(form, record))
+    assert (got.paper.title, got.paper.authors) == (title, tuple(names))
+
+
+@given(damage=st.binary(max_size=60), at=st.integers(0, 400))
+def test_damage_never_raises_but_for_the_file(tmp_path_factory, damage, at):
+    good = book().as_marc()
+    records = read(tmp_path_factory.mktemp("m"), good + good[:at] + damage + good[at + len(damage) :] + good)
+    assert isinstance(records[0], Accepted)
+    assert all(isinstance(one, Accepted | Rejected | Deleted) for one in records)
+
+
+def test_json_of_other_kinds_is_rejected(tmp_path):
+    (record,) = read(tmp_path, io.BytesIO(b'{"leader": 1, "fields": [{"245": {}}]}').read())
+    assert record.reason.startswith("The record isn't MARC in JSON")

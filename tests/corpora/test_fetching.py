@@ -1,0 +1,154 @@
+"""A server over http and https, and a proxy, which note what they are sent."""
+
+import ssl
+import threading
+from base64 import b64decode
+from contextlib import closing, contextmanager
+from email.utils import formatdate
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from time import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corpora.errors import InputError, UnavailableError
+from corpora.fetching import Fetcher, Visitor, _seconds, _wait_of
+from tests.engines.pretender import make_certificate
+
+SECRET = Visitor("me@example.org", "me", "a:secret")
+
+
+@contextmanager
+def serve(answer, certificate=None):
+    """Serve what `answer` returns for a path: status, headers and body; `asked` has the path and headers of each."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.server.asked.append((self.path, {name.lower(): value for name, value in self.headers.items()}))
+            status, headers, body = answer(self.path)
+            self.send_response(status)
+            for name, value in {**headers, "Content-Length": str(len(body))}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    class Server(ThreadingHTTPServer):
+        def handle_error(self, request, client_address):
+            """Say nothing of clients that hang up over a certificate."""
+
+    server = Server(("127.0.0.1", 0), Handler)
+    server.asked = []
+    if certificate:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, certificate.with_suffix(".key"))
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+    server.url = f"{'https' if certificate else 'http'}://127.0.0.1:{server.server_port}"
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def get(url, visitor=SECRET, waits=None, **more):
+    with closing(Fetcher(visitor, [].append if waits is None else waits.append, **more)) as fetcher:
+        return fetcher.get(url, {})
+
+
+@pytest.fixture
+def certificate(tmp_path, monkeypatch):
+    made = make_certificate(tmp_path, "IP:127.0.0.1")
+    monkeypatch.setenv("SSL_CERT_FILE", str(made))
+    return made
+
+
+def test_credentials_are_sent_over_https_and_to_this_machine_alone(certificate):
+    told = (200, {"X-Some": "a"}, b"yes")
+    with serve(lambda path: told, certificate) as safe, serve(lambda path: told) as own:
+        reply = get(f"{safe.url}/a", headers={"X-Key": "k"})
+        assert (reply.status, reply.body, reply.headers["x-some"]) == (200, b"yes", "a")
+        get(own.url)
+    (_, sent), (_, here) = *safe.asked, *own.asked
+    assert b64decode(sent["authorization"].removeprefix("Basic ")) == b"me:a:secret"
+    assert (sent["x-key"], sent["user-agent"].partition(" ")[2]) == ("k", "(mailto:me@example.org)")
+    assert "authorization" in here
+    for visitor, headers in ((SECRET, {}), (Visitor(), {"X-Key": "k"})):
+        with pytest.raises(InputError, match=r"sent to example\.org in plain text"):
+            get("http://example.org/a", visitor, headers=headers)
+    with pytest.raises(InputError, match="seen by everyone"):
+        get("https://me:secret@example.org/")
+    assert "secret" not in repr(SECRET)
+
+
+def test_a_server_whose_certificate_is_unknown_is_sent_nothing(certificate, monkeypatch):
+    monkeypatch.delenv("SSL_CERT_FILE")
+    with serve(lambda path: (200, {}, b""), certificate) as safe:
+        waits = []
+        with pytest.raises(UnavailableError, match=r"(?i)can't be reached \(.*certificate"):
+            get(safe.url, waits=waits)
+        assert safe.asked == waits == []
+
+
+def test_an_address_that_never_answered_is_told_at_once():
+    waits = []
+    with pytest.raises(UnavailableError, match=r"host\.invalid/a can't be reached \(.*check the address"):
+        get("http://host.invalid/a", Visitor(), waits)
+    assert waits == []
+
+
+def test_redirects_never_leave_https_nor_take_secrets_along(certificate):
+    with serve(lambda path: (200, {}, b"other")) as other:
+        said = f"sends us on to {other.url}/b, which is not safe"
+        away = (302, {"Location": f"{other.url}/b"}, b"")
+        with serve(lambda path: away, certificate) as safe, pytest.raises(UnavailableError, match=said):
+            get(safe.url)
+        assert not other.asked
+        with serve(lambda path: (307, {"Location": f"{other.url}/c"}, b"")) as plain:
+            assert get(plain.url, headers={"X-Key": "k"}).body == b"other"
+        assert {"authorization", "x-key"} <= plain.asked[0][1].keys()
+        assert not {"authorization", "x-key"} & other.asked[0][1].keys()
+    left = [(301, {"Location": "next"}, b"")] * 5
+    with serve(lambda path: left.pop() if left else (200, {}, b"there")) as steps:
+        assert get(steps.url).body == b"there"
+    assert "authorization" in steps.asked[-1][1]
+    with serve(lambda path: (301, {"Location": "next"}, b"")) as circle:
+        with pytest.raises(UnavailableError, match="more than 5 times"):
+            get(circle.url)
+        assert len(circle.asked) == 6
+
+
+def test_the_proxy_of_the_environment_is_used(monkeypatch):
+    with serve(lambda path: (200, {}, b"by proxy")) as proxy, serve(lambda path: (200, {}, b"itself")) as server:
+        monkeypatch.setenv("http_proxy", proxy.url)
+        assert get("http://example.invalid/a?b=c", Visitor()).body == b"by proxy"
+        assert proxy.asked[0][0] == "http://example.invalid/a?b=c"
+        monkeypatch.setenv("no_proxy", "127.0.0.1")
+        assert get(server.url).body == b"itself"
+
+
+def test_waits_as_the_server_asks():
+    answers = [
+        (503, {"Retry-After": "7"}, b""),
+        (429, {"Retry-After": formatdate(time() + 60, usegmt=True)}, b""),
+        (500, {}, b""),
+        (200, {"Backoff": "9"}, b"yes"),
+    ]
+    waits = []
+    with serve(lambda path: answers.pop(0)) as server:
+        assert get(server.url, waits=waits).body == b"yes"
+    assert (waits[0], 55 < waits[1] <= 60, waits[2:]) == (7, True, [8, 9])
+    with serve(lambda path: (503, {}, b"")) as server:
+        with pytest.raises(UnavailableError, match="HTTP 503"):
+            get(server.url)
+        assert len(server.asked) == 6
+
+
+@given(st.text(max_size=12) | st.from_regex(r"\A[0-9]{1,12}\Z") | st.datetimes().map(lambda day: day.strftime("%c")))
+def test_any_header_gives_a_time_to_wait_or_none(text):
+    for wait in (_wait_of({"Retry-After": text}), _seconds(text)):
+        assert wait is None or 0 <= wait < 1e12
