@@ -25,6 +25,7 @@ from eval.retrieval.beir import BeirFolder
 from indexer.job import IndexJob
 from indexer.pipeline import index_corpus
 from search_plugin.contract.engine import Index
+from search_plugin.contract.schema import SEARCHED
 from search_plugin.engines.registry import connect
 from search_plugin.ranking.planning import make_plan
 from search_plugin.ranking.stages import fuse, render, retrieve
@@ -138,7 +139,7 @@ def seen(index: Index, encoder: TextEncoder, query: str, relevant: Iterable[str]
         state = stage(state)
     right = set(relevant)
     first = next((place for place, hit in enumerate(state.hits) if hit.id in right), -1)
-    return Seen(np.array([signals(hit, state) for hit in state.hits]).reshape(-1, 2), first)
+    return Seen(np.array([signals(hit, state, SEARCHED) for hit in state.hits]).reshape(-1, 2), first)
 
 
 def weak(case: Seen, floor: Floor) -> np.ndarray:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,15 +14,18 @@ from typing import TYPE_CHECKING
 import orjson
 
 from corpora.errors import StoppedError
-from corpora.paper import Accepted, Paper, Record, paper_from
+from corpora.paper import Accepted, Paper, Record, Rejected, paper_from
+from indexer.job import IndexReport
 from indexer.pipeline import index_corpus
+from indexer.work import DeadLetter
 from search_plugin.contract.schema import IndexSchema, paper_vector
+from search_plugin.engines.cluster.attached.index import AttachedIndex
 from search_plugin.engines.cluster.attached.places import read_from, record_of
 from search_plugin.engines.cluster.scan import scan_hits
 
 if TYPE_CHECKING:
     from corpora.progress import Progress
-    from indexer.job import IndexJob, IndexReport
+    from indexer.job import IndexJob
     from search_plugin.engines.cluster.attached.attachment import Attachment
     from search_plugin.engines.cluster.attached.engine import AttachingEngine
 
@@ -63,6 +67,39 @@ def follow(job: IndexJob, engine: AttachingEngine, progress: Progress | None = N
     except StoppedError as error:
         raise StoppedError(error.sentence, "attach it again to resume") from None
     return replace(report, origin=attachment.target)
+
+
+def only_searched(engine: AttachingEngine, attachment: Attachment, state_dir: Path) -> IndexReport:
+    """Return the report about an attached index of which ses makes no vectors; it lists what is no paper in a file."""
+    started = time.perf_counter()
+    index = AttachedIndex(engine.cluster, engine.dialect, attachment, None)
+    papers, documents = index.count(), index.count_all()
+    with closing(DeadLetter(state_dir / "rejected" / f"{attachment.name}.jsonl")) as dead:
+        for record in index.lacking(documents):
+            if isinstance(record, Rejected):
+                dead.add(record)
+    return IndexReport(
+        index=attachment.name,
+        origin=attachment.target,
+        generation=1,
+        model=attachment.schema.model,
+        new=0,
+        updated=0,
+        unchanged=papers,
+        revalued=0,
+        fields={},
+        duplicates=0,
+        deletions=0,
+        deleted_by_corpus=0,
+        deleted=0,
+        kept=0,
+        absent=0,
+        rejected=dead.count,
+        dead_letter=dead.path if dead.count else None,
+        papers=papers,
+        seconds=time.perf_counter() - started,
+        encoding_seconds=0.0,
+    )
 
 
 @contextmanager

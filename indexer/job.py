@@ -69,6 +69,25 @@ class IndexJob:
 
 
 @dataclass(frozen=True, slots=True)
+class ComparedVectors:
+    """How the vectors that an attached index holds compare with those that a model gives for its documents.
+
+    Attributes:
+        field: The field of vectors.
+        model: The model that the user names.
+        documents: Number of documents that were compared, 0 for vectors of passages.
+        text: The text of the documents that gives the nearest vectors, such as `title and abstract`.
+        cosine: Median of the cosines of their vectors to those of the model; None if none was compared.
+    """
+
+    field: str
+    model: str
+    documents: int
+    text: str
+    cosine: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class IndexReport:
     """Counts of one run.
 
@@ -95,6 +114,8 @@ class IndexReport:
         papers: Number of papers that the index holds now.
         seconds: Seconds of the whole run.
         encoding_seconds: Seconds spent in the encoder, while reading and writing went on.
+        vectors: Vectors of others that searches of an attached index use, compared with their models.
+        harvest: What a server gave for it; None if none was asked.
 
     Example:
         >>> report = library.index("two", [ses.Paper("a", "A virus"), ses.Paper("b", "")])
@@ -122,6 +143,8 @@ class IndexReport:
     papers: int
     seconds: float
     encoding_seconds: float
+    vectors: tuple[ComparedVectors, ...] = ()
+    harvest: Mapping[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON."""

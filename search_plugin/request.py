@@ -82,7 +82,12 @@ class PageOptions(TypedDict, total=False):
     ]
     fusion: Annotated[str, Option("How the legs are joined", "NAME", choices="search_plugin.fusion.fusions:FUSIONS")]
     weights: Annotated[
-        Mapping[str, float] | Sequence[str], Option("Weights of the legs, such as lexical=0.7", "LEG=NUMBER")
+        Mapping[str, float] | Sequence[str],
+        Option(
+            "Weights of the legs, such as lexical=0.7",
+            "LEG=NUMBER",
+            default_help="1 for words, 1 for all vectors together",
+        ),
     ]
     title_boost: Annotated[float, Option("Weight of the title's BM25 beside that of the whole text")]
     filter: Annotated[

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias
 
-from corpora.errors import InputError, NotFoundError
+from corpora.errors import InputError, NotFoundError, UnavailableError, require
 from search_plugin.contract.engine import Index
 from search_plugin.contract.plan import VectorClause
 from search_plugin.contract.trace import Clock
@@ -14,20 +13,14 @@ from search_plugin.contract.tree import Compare, Filter, Not, all_of
 from search_plugin.filters.resolve import resolve
 from search_plugin.fusion.fusions import fusion_of
 from search_plugin.pages.page import Page
-from search_plugin.ranking.planning import SEARCHED, make_plan, plan_of, text_vector
+from search_plugin.ranking.planning import EncoderSource, encoder_of, make_plan, plan_of, text_vector
 from search_plugin.ranking.stages import STAGES, Stage, get_reranker
 from search_plugin.ranking.state import SearchState
-from search_plugin.request import MAX_QUERY, SearchRequest
+from search_plugin.request import MAX_QUERY, MAX_WINDOW, SearchRequest
 from search_plugin.understanding.foreign import foreign_language, foreign_note
 from search_plugin.understanding.meaning import Meaning, QueryChange, find, look_up
 from search_plugin.understanding.preferences.recognise import recognise
 from search_plugin.understanding.spelling import correct, look_up_words, with_changes
-
-if TYPE_CHECKING:
-    from encoders.text_encoder import TextEncoder
-
-EncoderSource: TypeAlias = "TextEncoder | Callable[[], TextEncoder]"
-"""An encoder, or a function that loads it: a query that needs no vector loads no model."""
 
 
 def search(index: Index, request: SearchRequest, encoder: EncoderSource | None = None) -> Page:
@@ -36,8 +29,8 @@ def search(index: Index, request: SearchRequest, encoder: EncoderSource | None =
     Args:
         index: The index, of any engine.
         request: The request of the user.
-        encoder: Encoder of the model that made the index, or a function that loads it, called if a vector is needed;
-            not needed for lexical searches.
+        encoder: Encoder of the model that made the index, or a function that loads that of a leg by its name, called
+            if a vector is needed; not needed for lexical searches.
 
     Returns:
         The page asked for.
@@ -66,7 +59,8 @@ def asked(
         if meaning.topic and not request.verbatim:
             meaning = _recognised(index, meaning, request.filter)
         request, meaning = _understood(index, request, meaning)
-    loaded = _loaded(encoder) if meaning.topic and request.mode != "lexical" and not ranked else None
+    needed = bool(meaning.topic) and request.mode != "lexical" and not ranked
+    loaded = _loaded(index, encoder) if needed else None
     with clock.step("encode"):
         if meaning.topic or not request.searched:
             topic = request if meaning.topic == request.searched else replace(request, words=meaning.topic)
@@ -152,7 +146,7 @@ def similar(index: Index, paper_id: str, request: SearchRequest | None = None) -
 
 def asked_like(index: Index, paper_id: str, request: SearchRequest | None, clock: Clock) -> SearchState:
     """Return what a search for papers like one asks; arguments and errors as of `similar`."""
-    fields = () if request and request.mode == "lexical" else (SEARCHED,)
+    fields = () if request and request.mode == "lexical" else index.schema.legs
     with clock.step("read"):
         document = index.documents([paper_id], fields).get(paper_id)
         if document is None:
@@ -167,7 +161,9 @@ def asked_like(index: Index, paper_id: str, request: SearchRequest | None, clock
         request = _resolved(index, request)
     others: Filter = Not(Compare("id", "=", paper_id))
     request = replace(request, filter=all_of(request.filter, others))
-    vectors = tuple(VectorClause(field, document.vectors[field]) for field in fields)
+    vectors = tuple(VectorClause(leg, document.vectors[leg]) for leg in fields if leg in document.vectors)
+    if fields and not vectors:
+        raise UnavailableError(f"The document {paper_id[:100]} has no vector", "ask for papers like its text instead")
     return SearchState(index, request, plan_of(index, request, vectors), notes=request.notes)
 
 
@@ -179,7 +175,7 @@ def similar_text(index: Index, title: str, abstract: str, request: SearchRequest
         title: The paper's title.
         abstract: The paper's abstract; empty if it has none.
         request: The request, for mode, filter, facets and page; its query is not used.
-        encoder: Encoder of the model that made the index, or a function that loads it.
+        encoder: Encoder of the model that made the index, or a function that loads that of a leg by its name.
 
     Returns:
         The page asked for.
@@ -192,14 +188,16 @@ def similar_text(index: Index, title: str, abstract: str, request: SearchRequest
     clock = Clock()
     with clock.step("read"):
         request = _resolved(index, request)
-    loaded = _loaded(encoder) if request.mode != "lexical" else None
+    legs = index.schema.legs if request.mode != "lexical" else ()
+    loaded = _loaded(index, encoder) if legs else encoder
     with clock.step("encode"):
-        vectors = (VectorClause(SEARCHED, text_vector(index, title, abstract, loaded)),) if loaded else ()
+        vectors = tuple(VectorClause(leg, text_vector(index, title, abstract, loaded, leg)) for leg in legs)
     return _page(SearchState(index, request, plan_of(index, request, vectors), notes=request.notes), clock)
 
 
-def _loaded(encoder: EncoderSource | None) -> TextEncoder | None:
-    return encoder() if callable(encoder) else encoder
+def _loaded(index: Index, encoder: EncoderSource | None) -> EncoderSource:
+    """Return the encoders of all vector legs, loaded, so that loading does not count as encoding."""
+    return {leg: encoder_of(index, leg, encoder) for leg in index.schema.legs}.__getitem__
 
 
 def _check(index: Index, request: SearchRequest) -> None:
@@ -207,6 +205,11 @@ def _check(index: Index, request: SearchRequest) -> None:
     fusion_of(request.fusion)
     if request.rerank:
         get_reranker(request.rerank)
+        most = MAX_WINDOW // (1 + len(index.schema.legs))
+        require(
+            request.window <= most,
+            f"A window of {request.window:,} is too large to rank again; choose up to {most:,}.",
+        )
     for name in request.facets:
         index.schema.facet(name)
     if not request.searched and (request.rerank or request.collapse):

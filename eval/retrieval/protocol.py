@@ -23,9 +23,9 @@ from search_plugin.contract.engine import Index
 from search_plugin.contract.legs import Fused, Scored
 from search_plugin.contract.plan import LEXICAL, TITLE_BOOST
 from search_plugin.contract.schema import Bm25
-from search_plugin.fusion.fusions import DEFAULT_FUSION, Legs, fusion_of
+from search_plugin.fusion.fusions import DEFAULT_FUSION, Legs, fusion_of, with_defaults
 from search_plugin.fusion.search_settings import SearchSettings
-from search_plugin.ranking.planning import SEARCHED, make_plan
+from search_plugin.ranking.planning import EncoderSource, make_plan
 from search_plugin.request import MAX_QUERY, MAX_WINDOW, Mode, SearchRequest
 from search_plugin.search import search
 
@@ -145,7 +145,7 @@ def make_protocol(
 
 
 def evaluate_queries(
-    judged: JudgedQueries, index: Index, encoder: TextEncoder | None, protocol: Protocol
+    judged: JudgedQueries, index: Index, encoder: EncoderSource | None, protocol: Protocol
 ) -> dict[str, Retrieval]:
     """Run judged queries against an index, and measure the runs; arguments and errors as of `run_queries`."""
     runs = run_queries(judged.texts, index, encoder, protocol)
@@ -153,7 +153,7 @@ def evaluate_queries(
 
 
 def run_queries(
-    texts: Mapping[str, str], index: Index, encoder: TextEncoder | None, protocol: Protocol
+    texts: Mapping[str, str], index: Index, encoder: EncoderSource | None, protocol: Protocol
 ) -> dict[str, Run]:
     """Search queries in every mode and by every fusion; each leg is searched once and shared by all.
 
@@ -169,19 +169,26 @@ def run_queries(
         legs = collect_legs(texts, index, encoder, wanted, depth=protocol.depth, **options)
     runs: dict[str, Run] = {}
     for label, (mode, fusion) in protocol.systems.items():
-        fuse, leg = fusion_of(fusion), LEXICAL if mode == "lexical" else SEARCHED
-        rankings = {
-            query: fuse(found, protocol.weights) if mode == "hybrid" else found.get(leg, ())
-            for query, found in legs.items()
-        }
+        rankings = {query: _joined(found, mode, fusion, protocol.weights) for query, found in legs.items()}
         runs[label] = _run(label, rankings, protocol)
     return runs
+
+
+def _joined(found: Legs, mode: Mode, fusion: str, weights: Mapping[str, float]) -> Sequence[Scored | Fused]:
+    """Return the papers of a query in a mode, from those of all its legs."""
+    vectors = [leg for leg in found if leg != LEXICAL]
+    if mode == "hybrid":
+        return fusion_of(fusion)(found, with_defaults(vectors, weights))
+    asked = [LEXICAL] if mode == "lexical" else vectors
+    if len(asked) > 1:
+        return fusion_of(fusion)({leg: found[leg] for leg in asked}, {})
+    return found.get(asked[0], ()) if asked else ()
 
 
 def collect_legs(
     texts: Mapping[str, str],
     index: Index,
-    encoder: TextEncoder | None,
+    encoder: EncoderSource | None,
     mode: Mode = "hybrid",
     *,
     depth: int = DEPTH,

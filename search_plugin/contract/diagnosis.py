@@ -15,11 +15,16 @@ _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 @dataclass(frozen=True, slots=True)
 class VectorCount:
-    """How many papers have a vector in a field, and how long the vectors are."""
+    """How many papers have a vector in a field, and how long the vectors are.
+
+    The last two attributes are those of the model, if the vectors are not of the index's model.
+    """
 
     field: str
     dimension: int
     count: int
+    model: str = ""
+    fingerprint: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +71,16 @@ class IndexDiagnosis:
         )
 
     def with_papers(self, schema: IndexSchema, papers: int, count: Callable[[str], int]) -> IndexDiagnosis:
-        """Return a copy with what the searched version holds; `count` counts the papers with a vector of a format."""
-        vectors = tuple(VectorCount(v.format, v.dimension, count(v.format)) for v in schema.vectors)
+        """Return a copy with what the searched version holds; `count` counts the papers with a vector of a leg."""
+        own = (VectorCount(one.format, one.dimension, count(one.format)) for one in schema.vectors)
+        foreign = (
+            VectorCount(one.format, one.dimension, count(one.format), one.model, one.fingerprint)
+            for one in schema.foreign
+        )
         return replace(
             self,
             papers=papers,
-            vectors=vectors,
+            vectors=(*own, *foreign),
             model=schema.model,
             fingerprint=schema.fingerprint,
             quantization=schema.quantization,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal
@@ -10,7 +11,7 @@ from typing import Any, Literal
 from corpora.custom import CustomField, FieldKind, check_field_name
 from corpora.errors import InputError, UnavailableError
 from corpora.typed import typed
-from encoders.models.formats import Similarity
+from encoders.models.formats import Format, Similarity
 from search_plugin.words.languages import DEFAULT_LANGUAGE, get_language
 
 FieldOrigin = Literal["paper", "custom", "tag", "forecast"]
@@ -102,6 +103,9 @@ def custom_fields(fields: Iterable[CustomField]) -> tuple[Field, ...]:
     return tuple(Field(field.name, field.kind, field.kind != "text") for field in fields)
 
 
+SEARCHED = Format.PRX.value
+"""The format of the document vectors that queries search."""
+
 VERSION = 3
 """Version of the form in which engines keep an index; an index of another version has to be made again."""
 
@@ -134,8 +138,30 @@ class VectorField:
 
     def __post_init__(self) -> None:
         # The name is used in scripts that a search server runs.
-        if not all(part.isidentifier() for part in self.name.split(".")) or not self.name.isascii():
+        if not _VECTOR_NAME.fullmatch(self.name):
             raise InputError(f"A vector field can't be named {self.name[:60]!r}.")
+
+
+_VECTOR_NAME = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignField(VectorField):
+    """A field of vectors that another program writes, with a model that ses can load too.
+
+    Attributes:
+        model: Name of the model, which finds it again.
+        fingerprint: Fingerprint of the model.
+        quantization: How the engine keeps these vectors in memory.
+        graph: Whether the engine has a graph of them; without one, a search compares with every vector.
+        nested: Path of the nested objects that hold the vectors of passages; empty for vectors of papers.
+    """
+
+    model: str = ""
+    fingerprint: str = ""
+    quantization: Quantization = "none"
+    graph: bool = True
+    nested: str = ""
 
 
 def paper_vector(name: str, dimension: int, similarity: Similarity) -> VectorField:
@@ -179,6 +205,8 @@ class IndexSchema:
         fields: The fields of the papers: `PAPER_FIELDS`, then those of other origins.
         language: How words are analysed; a name in `search_plugin.words.languages`.
         version: Version of the index's form in its engine.
+        foreign: Vectors of an attached index that are its owner's. They are no part of what is stored with an index:
+            the attachment keeps them. If there are no other vectors, the model is that of the first of them.
 
     Raises:
         InputError: If there is no such language, or two fields have the same name.
@@ -192,10 +220,12 @@ class IndexSchema:
     fields: tuple[Field, ...] = PAPER_FIELDS
     language: str = DEFAULT_LANGUAGE
     version: int = VERSION
+    foreign: tuple[ForeignField, ...] = ()
 
     def __post_init__(self) -> None:
         get_language(self.language)
-        names = [*(field.name for field in self.fields), *(vector.name for vector in self.vectors)]
+        names = [field.name for field in self.fields]
+        names += [vector.name for vector in (*self.vectors, *self.foreign)]
         if twice := next((name for name in names if names.count(name) > 1), ""):
             raise InputError(f"Two fields of the index are named {twice}; rename one of them.")
 
@@ -225,13 +255,37 @@ class IndexSchema:
         for field in own:
             if field.format == name:
                 return field
+        if not own and self.foreign:
+            raise InputError(
+                f"ses has made no vectors of this index, and this needs {name} vectors of ses",
+                f"detach it, and attach it with <formats={name}>",
+            )
         known = ", ".join(field.format for field in own)
         raise InputError(f"This index holds no {name} vectors, only: {known}", f"index again with <formats={name}>")
 
+    @property
+    def legs(self) -> tuple[str, ...]:
+        """The names of the vector legs of a search: the format `prx`, and the owner's fields of an attached index.
+
+        The first one is of the index's model, and is what other functions than a search use.
+        """
+        own = (SEARCHED,) if self.vectors or not self.foreign else ()
+        return (*own, *(field.format for field in self.foreign))
+
     def leg(self, name: str) -> VectorField:
         """Return the field that a leg searches: a format's vectors of papers, or else of passages; see `vector`."""
-        fields = [field for field in self.vectors if field.format == name]
+        fields = [field for field in (*self.vectors, *self.foreign) if field.format == name]
         return min(fields, key=lambda field: field.unit != "paper") if fields else self.vector(name)
+
+    def graph_of(self, field: VectorField) -> Quantization | None:
+        """Return how the engine's graph of a field keeps vectors; None if there is no graph."""
+        if isinstance(field, ForeignField):
+            return field.quantization if field.graph else None
+        return self.quantization
+
+    def foreign_leg(self, name: str) -> ForeignField | None:
+        """Return the field of a leg if its vectors are those of an attached index's owner."""
+        return next((field for field in self.foreign if field.format == name), None)
 
     @property
     def added(self) -> tuple[Field, ...]:
@@ -262,7 +316,9 @@ class IndexSchema:
 
 def to_stored(schema: IndexSchema) -> dict[str, Any]:
     """Return what engines store of a schema, ready for JSON."""
-    return asdict(schema)
+    stored = asdict(schema)
+    del stored["foreign"]
+    return stored
 
 
 def from_stored(stored: Mapping[str, Any]) -> IndexSchema:
@@ -270,7 +326,7 @@ def from_stored(stored: Mapping[str, Any]) -> IndexSchema:
 
     Raises `ValueError` if the schema is damaged, and `UnavailableError` if another version of ses made it.
     """
-    if lacking := [one.name for one in fields(IndexSchema) if one.name not in stored]:
+    if lacking := [one.name for one in fields(IndexSchema) if one.name not in (*stored, "foreign")]:
         raise ValueError(f"The schema lacks {lacking[0]}.")
     version = stored["version"]
     if isinstance(version, int) and version != VERSION:

@@ -6,16 +6,41 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any, NamedTuple
 
 _NOTED: ContextVar[list[str] | None] = ContextVar("noted", default=None)
 """One per thread, so that concurrent searches don't record each other's requests."""
 
 
-def note(request: str) -> None:
+class Sent(NamedTuple):
+    """A request to an engine as it was sent: path, parameters of the URL, and the JSON of the body or its bytes."""
+
+    path: str
+    params: Mapping[str, Any]
+    body: Mapping[str, Any] | bytes
+
+
+_SENT: ContextVar[list[Sent] | None] = ContextVar("sent", default=None)
+
+
+def note(request: str, sent: Sent) -> None:
     """Record a request and its purpose, if a recorder is active."""
-    noted = _NOTED.get()
+    noted, whole = _NOTED.get(), _SENT.get()
     if noted is not None:
         noted.append(request)
+    if whole is not None:
+        whole.append(sent)
+
+
+@contextmanager
+def recorded() -> Iterator[list[Sent]]:
+    """Give the list in which the requests of the block will be, whole."""
+    sent: list[Sent] = []
+    token = _SENT.set(sent)
+    try:
+        yield sent
+    finally:
+        _SENT.reset(token)
 
 
 class Clock:

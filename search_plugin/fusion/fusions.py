@@ -25,6 +25,9 @@ DEFAULT_FUSION = "minmax"
 RANKED = "rrf"
 """The fusion that takes a rank constant."""
 
+RANK_CONSTANT = 60
+"""The rank constant of `rrf`."""
+
 LARGEST_CONSTANT = 100_000
 
 _WITH_CONSTANT = re.compile(rf"{RANKED}@([1-9]\d{{0,5}})", re.ASCII)
@@ -73,7 +76,7 @@ def zscore(legs: Legs, weights: Mapping[str, float], *, floor: float = 0.001) ->
     return combine(legs, shares(legs, weights), standardized)
 
 
-def rrf(legs: Legs, weights: Mapping[str, float], *, k: int = 60) -> list[Fused]:
+def rrf(legs: Legs, weights: Mapping[str, float], *, k: int = RANK_CONSTANT) -> list[Fused]:
     """Rank papers by the weighted sum of `1 / (k + rank)` over the legs that found them; a larger k levels the ranks.
 
     Cormack, Clarke and Buettcher, "Reciprocal rank fusion outperforms Condorcet and individual rank learning methods",
@@ -99,6 +102,14 @@ def check_weights(legs: Iterable[str], weights: Mapping[str, float]) -> dict[str
     if complete and not any(complete.values()):
         raise InputError("The weights of all legs are 0, so nothing would be ranked; give at least one above 0.")
     return complete
+
+
+def with_defaults(vector_legs: Sequence[str], weights: Mapping[str, float]) -> dict[str, float]:
+    """Return weights with those of the vector legs that they do not name, which share a weight of 1.
+
+    So words count as much as meaning, however many fields of vectors there are.
+    """
+    return {**dict.fromkeys(vector_legs, 1 / max(len(vector_legs), 1)), **weights}
 
 
 def shares(legs: Iterable[str], weights: Mapping[str, float]) -> dict[str, float]:
@@ -170,3 +181,9 @@ def fusion_of(name: str) -> Fusion:
     if match is None or int(match[1]) > LARGEST_CONSTANT:
         return get_fusion(name)
     return partial(rrf, k=int(match[1]))
+
+
+def rank_constant(name: str) -> int:
+    """Return the rank constant of a fusion that `fusion_of` knows; 0 of one that does not rank by ranks."""
+    match = _WITH_CONSTANT.fullmatch(name)
+    return int(match[1]) if match else RANK_CONSTANT if name == RANKED else 0

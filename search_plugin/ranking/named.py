@@ -73,7 +73,7 @@ def _with_preferences(state: SearchState) -> tuple[SearchState, set[str]]:
         legs = state.index.search(replace(state.plan, filter=where))
         if state.plan.column:
             values |= {hit.id: hit.value for hits in legs.values() for hit in hits}
-        fused = fusion_of(state.request.fusion)(legs, state.request.weights)
+        fused = fusion_of(state.request.fusion)(legs, state.weights)
         if wanted[0].kind == "author":
             authored |= {hit.id for hit in fused}
         else:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from corpora.errors import InputError
 from encoders.models.formats import Format
 from search_plugin.contract.engine import Index
 from search_plugin.contract.ordering import NEWEST_FIRST
 from search_plugin.contract.plan import Plan, VectorClause
+from search_plugin.contract.schema import SEARCHED
 from search_plugin.request import SearchRequest
 from search_plugin.understanding.expansion.acronyms import long_forms
 from search_plugin.understanding.expansion.expand import expand
@@ -19,15 +21,26 @@ if TYPE_CHECKING:
 
     from encoders.text_encoder import TextEncoder
 
-SEARCHED = Format.PRX.value
-"""Queries search the document vectors."""
+EncoderSource: TypeAlias = "TextEncoder | Callable[[str], TextEncoder]"
+"""An encoder of the index's model, or a function that loads that of a leg: a query without vectors loads no model."""
 
 
-def make_plan(index: Index, request: SearchRequest, encoder: TextEncoder | None) -> Plan:
-    """Return the plan of a request that `plan_of` takes, with the vector of its words; errors as of `search.search`."""
+class EncoderLoader(Protocol):
+    """Loads the model that queries of an index are encoded with."""
+
+    def __call__(self, index: Index, leg: str = "", /) -> TextEncoder:
+        """Return the encoder of a vector leg, that of the first one if none is named."""
+
+
+def make_plan(index: Index, request: SearchRequest, encoder: EncoderSource | None) -> Plan:
+    """Return the plan of a request that `plan_of` takes, with the vectors of its words; errors as of `search.search`.
+
+    Every vector leg of the index gets a vector of its own model.
+    """
     vectors: tuple[VectorClause, ...] = ()
     if request.mode != "lexical" and request.searched:
-        vectors = (VectorClause(SEARCHED, _query_vector(index, encoder, request.searched)),)
+        legs = index.schema.legs
+        vectors = tuple(VectorClause(leg, _query_vector(index, leg, encoder, request.searched)) for leg in legs)
     return plan_of(index, request, vectors)
 
 
@@ -53,28 +66,56 @@ def plan_of(index: Index, request: SearchRequest, vectors: tuple[VectorClause, .
     return replace(plan, plain=plain, notions=notions)
 
 
-def _query_vector(index: Index, encoder: TextEncoder | None, query: str) -> np.ndarray:
-    index.schema.vector(SEARCHED)
+def encoder_of(index: Index, leg: str, encoder: EncoderSource | None) -> TextEncoder:
+    """Return the encoder of a vector leg; errors as of `check_model`, and `InputError` if there is none."""
+    if not index.schema.foreign_leg(leg):
+        index.schema.vector(leg)
     if encoder is None:
         raise InputError(
             "A hybrid or vector search needs the model that made the index; give one, or search lexically."
         )
-    check_model(index, encoder.card.name, encoder.card.fingerprint)
-    vector: np.ndarray = encoder.encode([query], Format.QRY)[0]
-    return vector
+    loaded = encoder(leg) if callable(encoder) else encoder
+    check_model(index, loaded.card.name, loaded.card.fingerprint, leg)
+    return loaded
 
 
-def text_vector(index: Index, title: str, abstract: str, encoder: TextEncoder) -> np.ndarray:
-    """Return the vector of a paper that is not in the index, float32 (dimension,); errors as of `check_model`."""
-    check_model(index, encoder.card.name, encoder.card.fingerprint)
-    row: np.ndarray = encoder.encode([encoder.card.text(title, abstract)], Format(SEARCHED))[0]
-    return row
+def _query_vector(index: Index, leg: str, encoder: EncoderSource | None, query: str) -> np.ndarray:
+    vector: np.ndarray = encoder_of(index, leg, encoder).encode([query], Format.QRY)[0]
+    return _as_compared(index, leg, vector)
 
 
-def check_model(index: Index, name: str, fingerprint: str) -> None:
-    """Raise `InputError`, naming both, where a model is not the one that made the index."""
+def text_vector(index: Index, title: str, abstract: str, encoder: EncoderSource, leg: str = "") -> np.ndarray:
+    """Return the vector of a paper that is not in the index, float32 (dimension,); errors as of `check_model`.
+
+    It is that of a leg, or of the first one.
+    """
+    leg = leg or index.schema.legs[0]
+    loaded = encoder_of(index, leg, encoder)
+    row: np.ndarray = loaded.encode([loaded.card.text(title, abstract)], Format(SEARCHED))[0]
+    return _as_compared(index, leg, row)
+
+
+def _as_compared(index: Index, leg: str, vector: np.ndarray) -> np.ndarray:
+    """Return a vector of length one where others' vectors are compared by cosine: some fields take no other."""
+    import numpy as np
+
+    field = index.schema.foreign_leg(leg)
+    if field is None or field.similarity != "cosine":
+        return vector
+    return np.asarray(vector / (np.linalg.norm(vector) or 1.0), np.float32)
+
+
+def check_model(index: Index, name: str, fingerprint: str, leg: str = "") -> None:
+    """Raise `InputError`, naming both, where a model is not the one that made the index, or the vectors of a leg."""
     schema = index.schema
-    if schema.fingerprint != fingerprint:
+    field = schema.foreign_leg(leg)
+    if field and field.fingerprint != fingerprint:
+        raise InputError(
+            f"The vectors {leg} of the index {index.name} are of the model {field.model} ({field.fingerprint}), not of "
+            f"{name} ({fingerprint})",
+            "attach the index again with that model",
+        )
+    if not field and schema.fingerprint != fingerprint:
         raise InputError(
             f"The index {index.name} was made by the model {schema.model} ({schema.fingerprint}), not by {name} "
             f"({fingerprint})",

@@ -39,7 +39,7 @@ def complete(state: SearchState) -> Sequence[Fused]:
     ids = tuple(hit.id for hit in state.ranking)
     where = all_of(OneOf("id", ids), plan.filter)
     legs = state.index.search(replace(plan, filter=where, window=len(ids), exact=True))
-    return fusion_of(request.fusion)(legs, request.weights)
+    return fusion_of(request.fusion)(legs, state.weights)
 
 
 RERANKERS: Mapping[str, Reranker] = {"complete": complete}
@@ -67,7 +67,7 @@ def retrieve(state: SearchState) -> SearchState:
         listed = [Fused(id_, 0.0, {}) for id_ in listing.ids]
         return replace(state, ranking=listed, shown=listed, total=listing.matches)
     if request.join == "engine" and len(plan.legs) > 1:
-        joined = index.rank(plan, request.fusion, request.weights)
+        joined = index.rank(plan, request.fusion, state.weights)
         if joined is not None:
             return replace(
                 state, ranking=joined.fused, shown=joined.fused, values=joined.values, joined_by=request.join
@@ -81,7 +81,7 @@ def fuse(state: SearchState) -> SearchState:
     """Join the legs by the request's fusion, unless the engine has joined them, or there are none."""
     if state.joined_by == "engine" or not state.plan.legs:
         return state
-    ranking = fusion_of(state.request.fusion)(state.legs, state.request.weights)
+    ranking = fusion_of(state.request.fusion)(state.legs, state.weights)
     return replace(state, ranking=ranking, shown=ranking)
 
 

@@ -9,6 +9,7 @@ from corpora.paper import Paper
 from search_plugin.contract.engine import Index
 from search_plugin.contract.legs import Facets, Fused, Join, Scored
 from search_plugin.contract.plan import Plan
+from search_plugin.fusion.fusions import with_defaults
 from search_plugin.pages.hit import Hit
 from search_plugin.request import SearchRequest
 from search_plugin.understanding.meaning import Meaning
@@ -55,6 +56,11 @@ class SearchState:
     facets: Facets | None = None
     notes: tuple[str, ...] = ()
     meaning: Meaning = field(default_factory=lambda: Meaning(""))
+
+    @property
+    def weights(self) -> Mapping[str, float]:
+        """The weights of the legs: those of the request. Vector legs that it does not name share a weight of 1."""
+        return with_defaults([clause.field for clause in self.plan.vectors], self.request.weights)
 
     @property
     def topic(self) -> str:

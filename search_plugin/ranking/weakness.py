@@ -66,14 +66,25 @@ def literal(state: SearchState) -> SearchState:
     Models know few names of genes and drugs, such as TNF-alpha. With more words, most papers say some of them, and
     nothing is moved.
     """
-    plan, schema = state.plan, state.index.schema
-    floor = FLOORS.get(schema.fingerprint)
-    if not floor or LEXICAL not in state.legs or not plan.vectors or not _is_one_word(state):
+    judged = _floor(state)
+    if not judged or LEXICAL not in state.legs or not _is_one_word(state):
         return state
+    leg, floor = judged
     said = {hit.id for hit in state.legs[LEXICAL]}
-    near = {hit.id for hit in state.legs[plan.vectors[0].field] if hit.score >= floor.least}
+    near = {hit.id for hit in state.legs[leg] if hit.score >= floor.least}
     ranking = sorted(state.ranking, key=lambda hit: hit.id not in said and hit.id not in near)
     return replace(state, ranking=ranking, shown=ranking)
+
+
+def _floor(state: SearchState) -> tuple[str, Floor] | None:
+    """Return the first vector leg of whose model there is a floor, with the floor; floors are of cosines."""
+    schema = state.index.schema
+    for clause in state.plan.vectors:
+        foreign = schema.foreign_leg(clause.field)
+        floor = FLOORS.get(foreign.fingerprint if foreign else schema.fingerprint)
+        if floor and (foreign is None or foreign.similarity == "cosine"):
+            return clause.field, floor
+    return None
 
 
 def _is_one_word(state: SearchState) -> bool:
@@ -92,10 +103,11 @@ def warn(state: SearchState) -> SearchState:
             f"Most of the query is in a script that this index does not know: it analyses words as {schema.language}."
         )
     hits = state.hits
-    floor = FLOORS.get(schema.fingerprint)
-    if floor and state.plan.vectors and state.legs:
+    judged = _floor(state)
+    if judged and state.legs:
+        leg, floor = judged
         hits = tuple(
-            hit if hit.known_by else replace(hit, weak=floor.strength(*signals(hit, state)) < floor.least)
+            hit if hit.known_by else replace(hit, weak=floor.strength(*signals(hit, state, leg)) < floor.least)
             for hit in hits
         )
         if hits and not state.before + state.request.offset and all(hit.weak for hit in hits):
@@ -103,9 +115,8 @@ def warn(state: SearchState) -> SearchState:
     return replace(state, hits=hits, notes=tuple(notes))
 
 
-def signals(hit: Hit, state: SearchState) -> tuple[float, float]:
-    """Return a hit's similarity to the query, and the share of the query's words that it holds."""
-    leg = state.plan.vectors[0].field
+def signals(hit: Hit, state: SearchState, leg: str) -> tuple[float, float]:
+    """Return a hit's similarity to the query by a leg, and the share of the query's words that it holds."""
     found = hit.legs.get(leg)
     # A paper that the leg did not find is no nearer than the last one that it found.
     last = state.legs[leg][-1].score if state.legs[leg] else 0.0

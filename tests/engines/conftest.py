@@ -26,10 +26,19 @@ def _lanes(names):
     return [pytest.param(lane, marks=getattr(pytest.mark, lane)) for lane in names]
 
 
+def _with_time(names):
+    return [pytest.param(lane, marks=[getattr(pytest.mark, lane), pytest.mark.long]) for lane in names]
+
+
 ENGINES = ["embedded", *_lanes(SERVERS)]
 CLUSTERS = _lanes(SERVERS)
+NEWEST_CLUSTERS = [*_lanes(["opensearch", "elasticsearch9"]), *_with_time(["opensearch2", "elasticsearch"])]
+"""For what does not depend on the version of a product: the older ones run in the lane long."""
+NEWEST = ["embedded", *NEWEST_CLUSTERS]
 EVERYWHERE = [*ENGINES, *_lanes(SECURED), *_lanes(NODES)]
 """Also where there is a password and where there are two nodes: for the tests of what every engine does."""
+EVERY_VERSION = [*ENGINES, *_with_time(SECURED), *_with_time(NODES)]
+"""The same, where a password and a second node change nothing: those run in the lane long."""
 
 
 @pytest.fixture(params=ENGINES)
@@ -70,6 +79,8 @@ def empty(server):
 
 every_version = pytest.mark.parametrize("server", _lanes(SERVERS), indirect=True)
 """For tests of what one version may do another way than the next."""
+newest_version = pytest.mark.parametrize("server", NEWEST_CLUSTERS, indirect=True)
+"""For tests of what all versions of a product do the same way: the older ones run in the lane long."""
 
 
 @pytest.fixture(params=_lanes(["opensearch", "elasticsearch9"]))

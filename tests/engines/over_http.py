@@ -36,7 +36,7 @@ class OneIndex(ses.Library):
     def _open(self, name):
         return self.held
 
-    def _load(self, index):
+    def _load(self, index, leg=""):
         check_model(index, self.encoder.card.name, self.encoder.card.fingerprint)
         return self.encoder
 

@@ -42,8 +42,13 @@ class Pretended:
 
 
 @contextmanager
-def pretend(answers: Mapping[str, Answer], certificate: Path | None = None) -> Iterator[Pretended]:
-    """Answer by path, `{}` where none is given; over TLS if there is a certificate, whose key lies beside it."""
+def pretend(
+    answers: Mapping[str, Answer], certificate: Path | None = None, bodies: list[bytes] | None = None
+) -> Iterator[Pretended]:
+    """Answer by path, `{}` where none is given; over TLS if there is a certificate, whose key lies beside it.
+
+    The bodies of the requests are added to `bodies`.
+    """
     seen: list[tuple[str, Mapping[str, str]]] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -51,7 +56,9 @@ def pretend(answers: Mapping[str, Answer], certificate: Path | None = None) -> I
         wbufsize = -1
 
         def answer(self) -> None:
-            self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            read = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            if bodies is not None:
+                bodies.append(read)
             path = unquote(urlsplit(self.path).path)
             seen.append((f"{self.command} {path}", {name.lower(): value for name, value in self.headers.items()}))
             answer = answers.get(path, Answer({}))

@@ -14,7 +14,7 @@ from indexer.pipeline import index_corpus
 from search_plugin.request import SearchRequest
 from search_plugin.search import search, similar
 from tests.encoders.every import MAKERS, TORCH_MAKERS
-from tests.engines.conftest import CLUSTERS
+from tests.engines.conftest import NEWEST_CLUSTERS
 from tests.tiny import papers, write_jsonl
 
 FORMATS = (Format.PRX, Format.CLF, Format.RGN)
@@ -47,7 +47,7 @@ def test_its_formats_are_indexed_and_searched(name, engine, tmp_path):
     check(name, engine, tmp_path)
 
 
-@pytest.mark.parametrize("engine", CLUSTERS, indirect=True)
+@pytest.mark.parametrize("engine", NEWEST_CLUSTERS, indirect=True)
 @pytest.mark.parametrize("name", marked(ON_SERVERS))
 def test_its_formats_are_indexed_and_searched_on_servers(name, engine, tmp_path):
     check(name, engine, tmp_path)

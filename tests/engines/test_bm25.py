@@ -13,7 +13,7 @@ from search_plugin.contract.engine import Document
 from search_plugin.contract.plan import LEXICAL, Plan
 from search_plugin.contract.schema import Bm25, IndexSchema, paper_vector
 from search_plugin.engines.registry import connect
-from tests.engines.conftest import another, every_version
+from tests.engines.conftest import another, every_version, newest_version
 
 COUNTS = {f"p{virus}{other}": (virus, other) for virus in range(1, 6) for other in (0, 3, 9)}
 """By paper, how often its abstract has the word that is searched for, and others."""
@@ -60,7 +60,7 @@ def test_words_are_scored_by_the_constants_an_index_was_made_with(server, bm25):
     assert shares(index) == pytest.approx(expected(bm25), rel=1e-5)
 
 
-@every_version
+@newest_version
 def test_other_constants_hold_while_they_are_tried(server):
     index = build(server, Bm25())
     with index.scored_by(OTHER):

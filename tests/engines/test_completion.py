@@ -12,7 +12,7 @@ from search_plugin.contract.schema import Field, IndexSchema, paper_vector
 from search_plugin.filters import containing
 from search_plugin.understanding.completion import complete
 from ses.opened import OpenIndex
-from tests.engines.conftest import ENGINES, emptied
+from tests.engines.conftest import NEWEST, emptied
 
 WIDTH = 4
 SCHEMA = IndexSchema("tiny", "f", (paper_vector("prx", WIDTH, "cosine"),)).with_fields([Field("score", "number")])
@@ -28,7 +28,7 @@ PAPERS = [
 ]
 
 
-@pytest.fixture(scope="module", params=ENGINES)
+@pytest.fixture(scope="module", params=NEWEST)
 def index(request, tmp_path_factory):
     for engine in emptied(request.param, tmp_path_factory.mktemp("completion")):
         built = engine.build("papers", SCHEMA, "source")

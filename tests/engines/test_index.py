@@ -12,7 +12,7 @@ from corpora.errors import InputError
 from search_plugin.contract.engine import Document
 from search_plugin.contract.plan import Plan, VectorClause
 from search_plugin.filters.matching import matches
-from tests.engines.conftest import DIMENSION, EVERYWHERE, SCHEMA, documents, emptied, facets_of
+from tests.engines.conftest import DIMENSION, EVERYWHERE, NEWEST, SCHEMA, documents, emptied, facets_of
 from tests.search_plugin.filters.filtered import exact_filter
 
 
@@ -204,6 +204,7 @@ def test_a_vector_of_another_length_is_refused_both_ways(filled):
         filled.search(Plan("", (VectorClause("rgn", np.ones(3, np.float32)),), None, 5))
 
 
+@pytest.mark.parametrize("engine", NEWEST, indirect=True)
 def test_large_indexes_find_the_nearest_too_with_and_without_a_filter(engine):
     count = 6_000
     written = documents(count)

@@ -11,7 +11,7 @@ from search_plugin.contract.engine import Document
 from search_plugin.contract.schema import IndexSchema, paper_vector
 from search_plugin.request import make_request
 from search_plugin.search import search
-from tests.engines.conftest import ENGINES, by_http_too, emptied
+from tests.engines.conftest import NEWEST, by_http_too, emptied
 from tests.engines.test_known_real import WIDTH, Encoder, fill, real_papers
 
 SCHEMA = IndexSchema("random", "f", (paper_vector("prx", WIDTH, "cosine"),))
@@ -184,7 +184,7 @@ CASES = (
 )
 
 
-@pytest.fixture(scope="module", params=ENGINES)
+@pytest.fixture(scope="module", params=NEWEST)
 def index(request, tmp_path_factory):
     for engine in emptied(request.param, tmp_path_factory.mktemp("kinds")):
         built = engine.build("kinds", SCHEMA, "source")
@@ -199,14 +199,14 @@ def index(request, tmp_path_factory):
 @by_http_too
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.kind}: {case.typed}")
 def test_kinds(index, case):
-    page = search(index, make_request(case.typed, mode="lexical", size=20), Encoder)
+    page = search(index, make_request(case.typed, mode="lexical", size=20), Encoder())
     shown = [hit.id.removeprefix("p/") for hit in page]
     assert set(shown[: len(case.first)]) == set(case.first)
     assert not set(shown) & set(case.never)
     assert (case.told in " ".join(page.notes)) if case.told else not any("No paper" in note for note in page.notes)
     if not case.first:
         assert shown == [] or case.kind == "other language"
-    hybrid = search(index, make_request(case.typed, size=20, window=20), Encoder)
+    hybrid = search(index, make_request(case.typed, size=20, window=20), Encoder())
     assert hybrid.notes == page.notes
     assert not {hit.id.removeprefix("p/") for hit in hybrid} & set(case.never)
 
@@ -263,6 +263,7 @@ MISSPELLED = {
 }
 
 
+@pytest.mark.parametrize("engine", NEWEST, indirect=True)
 def test_kinds_among_real_papers(engine, data_dir):
     index, failed = fill(engine, real_papers(data_dir)), []
     for several in REAL:

@@ -17,7 +17,7 @@ from search_plugin.filters.parse import parse_filter
 from search_plugin.filters.resolve import resolve
 from search_plugin.request import make_request
 from search_plugin.search import search, similar
-from tests.engines.conftest import DIMENSION, SCHEMA, by_http_too, forget
+from tests.engines.conftest import DIMENSION, NEWEST, SCHEMA, by_http_too, forget
 from tests.search_plugin.filters.filtered import PAPERS, expected
 from tests.search_plugin.filters.test_filters import FIELDS, any_filters, loose
 from tests.search_plugin.understanding.test_meaning import KNOWN, TITLE
@@ -55,6 +55,7 @@ def values_of(field):
     return {one for value in held if value for one in (value if isinstance(value, tuple) else (value,)) if one}
 
 
+@pytest.mark.parametrize("engine", NEWEST, indirect=True)
 def test_values_are_listed_by_expressions(engine):
     index = fill(engine, "odd", PAPERS)
 
@@ -73,6 +74,7 @@ def test_values_are_listed_by_expressions(engine):
     lists()
 
 
+@pytest.mark.parametrize("engine", NEWEST, indirect=True)
 def test_filters_in_any_case_mean_the_same_in_every_leg(engine):
     index = fill(engine, "odd", PAPERS)
     vector = np.ones(DIMENSION, np.float32)
@@ -106,7 +108,7 @@ def test_known_papers_come_first(engine):
     assert index.named(["a1"], []) == index.papers(["a1"])
 
     def asked(query, **options):
-        return search(index, make_request(query, fields=index.schema.fields, **options), Encoder)
+        return search(index, make_request(query, fields=index.schema.fields, **options), Encoder())
 
     for query, id_ in [("10.1000/ONE", "a1"), ("PMID: 11111", "a1"), ("PMC111", "a1"), ("arXiv:2004.10706", "A1")]:
         page = asked(query)
@@ -127,7 +129,7 @@ def test_filters_by_name_and_case(engine):
 
     def ids(text):
         request = make_request("virus lung cell", fields=index.schema.fields, filter=text, size=90)
-        page = search(index, request, Encoder)
+        page = search(index, request, Encoder())
         return {hit.id for hit in page}
 
     franklin = ids('author == "Rosalind Franklin"')
@@ -136,7 +138,7 @@ def test_filters_by_name_and_case(engine):
     assert ids("author=Franklin B") == set()
     assert ids('journal == "The Lancet"') == ids("journal=the lancet") == ids("journal=THE*") != set()
     assert ids("doi=10.1000/ONE or pmid=22222") == {"a1", "4984"}
-    page = search(index, make_request("virus", fields=index.schema.fields, filter="author=Frankln"), Encoder)
+    page = search(index, make_request("virus", fields=index.schema.fields, filter="author=Frankln"), Encoder())
     assert page.notes == ('No paper of the index known has authors = Frankln; the nearest is "Rosalind Franklin".',)
 
 
@@ -144,10 +146,10 @@ def test_filters_by_name_and_case(engine):
 def test_an_author_who_is_asked_for_comes_first(engine):
     index = fill(engine, "known", papers(80))
     request = make_request("Rosalind Franklin", fields=index.schema.fields, size=90)
-    page = search(index, request, Encoder)
+    page = search(index, request, Encoder())
     assert {hit.id for hit in page} == set(index.ids(resolve(parse_filter("author=franklin"), index).filter))
     assert page.notes == ("Papers by Rosalind Franklin, the latest first.",)
-    page = search(index, make_request("Meitner L brain", fields=index.schema.fields, size=90), Encoder)
+    page = search(index, make_request("Meitner L brain", fields=index.schema.fields, size=90), Encoder())
     by_her = ["Lise Meitner" in hit.paper.authors for hit in page]
     assert by_her == sorted(by_her, reverse=True)
     assert any(by_her)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,6 +22,7 @@ from search_plugin.search import search
 from search_plugin.understanding.meaning import look_up
 from search_plugin.understanding.preferences.recognise import recognise
 from search_plugin.words.names import stored_readings
+from tests.engines.conftest import NEWEST, emptied
 
 WIDTH = 16
 SCHEMA = IndexSchema("random", "f", (paper_vector("prx", WIDTH, "cosine"),))
@@ -48,6 +51,14 @@ def fill(engine, papers):
 @pytest.fixture
 def papers(data_dir):
     return real_papers(data_dir)
+
+
+@pytest.fixture(scope="module", params=NEWEST)
+def index(request, tmp_path_factory):
+    """The papers of CORD-19's sample, which no test changes."""
+    for engine in emptied(request.param, tmp_path_factory.mktemp("real")):
+        # `data_dir` is a test's own.
+        yield fill(engine, real_papers(Path(os.environ["SES_TEST_DATA"])))
 
 
 def real_papers(data_dir):
@@ -88,35 +99,35 @@ def known_items(papers):
     return [(kind, form(paper), paper.id) for n, (kind, form) in enumerate(kinds) for paper in long[n : n + 90 : 30]]
 
 
-def test_known_items_are_at_rank_1(engine, papers):
-    index, failed = fill(engine, papers), []
+def test_known_items_are_at_rank_1(index, papers):
+    failed = []
     items = known_items(papers)
     assert len(items) == 39
     for kind, query, id_ in items:
-        page = search(index, make_request(query[:10_000]), Encoder)
+        page = search(index, make_request(query[:10_000]), Encoder())
         if not page.hits or page.hits[0].id != id_:
             failed.append((kind, query, [hit.id for hit in page][:3], page.notes))
     assert failed == []
     asked = ", ".join(named(paper, "doi") for paper in papers[:5])
-    assert [hit.id for hit in search(index, make_request(asked), Encoder)] == [paper.id for paper in papers[:5]]
+    assert [hit.id for hit in search(index, make_request(asked), Encoder())] == [paper.id for paper in papers[:5]]
 
 
-def test_authors_papers_come_first(engine, papers):
-    index, failed = fill(engine, papers), []
+def test_authors_papers_come_first(index, papers):
+    failed = []
     usual = re.compile(r"[A-Z][a-z]+, [A-Z][a-z]+(-[A-Z][a-z]+| [A-Z]\.?)?")
     chosen = [paper for paper in papers if paper.authors and usual.fullmatch(paper.authors[0])][::30][:10]
     assert len(chosen) == 10
     for paper in chosen:
         author = paper.authors[0]
         for typed in forms(author):
-            page = search(index, make_request(typed, size=20), Encoder)
+            page = search(index, make_request(typed, size=20), Encoder())
             if paper.id not in {hit.id for hit in page if hit.known_by == "author"}:
                 failed.append((typed, page.notes))
             where = resolve(parse_filter(f'author="{typed.removeprefix("papers by ")}"'), index).filter
             if paper.id not in set(index.ids(where)):
                 failed.append(("filter", typed))
         topic = " ".join(paper.title.split()[:3])
-        page = search(index, make_request(f"{topic.lower()} by {author}"), Encoder)
+        page = search(index, make_request(f"{topic.lower()} by {author}"), Encoder())
         if not any(stored_readings(author) & stored_readings(other) for other in page.hits[0].paper.authors):
             failed.append(("topic", author, page.notes))
     assert failed == []

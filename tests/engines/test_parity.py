@@ -21,14 +21,13 @@ from search_plugin.contract.engine import Document
 from search_plugin.contract.plan import Plan, VectorClause
 from search_plugin.contract.schema import IndexSchema, paper_vector
 from search_plugin.engines.registry import connect
-from tests.conftest import SERVERS, server_url
-from tests.engines.conftest import facets_of, forget
+from tests.conftest import server_url
+from tests.engines.conftest import CLUSTERS, NEWEST_CLUSTERS, facets_of, forget
 from tests.search_plugin.filters.filtered import PAPERS, exact_filter, expected
 from tests.search_plugin.filters.test_filters import FIELDS, filters
 
 WIDTH = 32
 SCHEMA = IndexSchema("random", "0123", (paper_vector("prx", WIDTH, "cosine"), paper_vector("clf", WIDTH, "l2")))
-LANES = [pytest.param(lane, marks=getattr(pytest.mark, lane)) for lane in SERVERS]
 FACETS = ("year", "venue", "types", "fields", "authors", "language", "retracted", "origins")
 
 
@@ -66,7 +65,7 @@ def embedded(corpora, tmp_path_factory):
     return {name: fill(engine, f"parity-{name}", papers) for name, papers in corpora.items()}
 
 
-@pytest.fixture(scope="module", params=LANES)
+@pytest.fixture(scope="module", params=NEWEST_CLUSTERS)
 def cluster(request, corpora):
     engine = connect(server_url(request.param))
     yield {name: fill(engine, f"parity-{name}", papers) for name, papers in corpora.items()}
@@ -123,7 +122,7 @@ def test_counts_are_equal(embedded, cluster, words):
         assert counts[0].matches >= 150
 
 
-@pytest.fixture(params=["embedded", *LANES])
+@pytest.fixture(params=["embedded", *CLUSTERS])
 def odd_papers(request, tmp_path):
     url = f"embedded:{tmp_path}" if request.param == "embedded" else server_url(request.param)
     engine = connect(url)

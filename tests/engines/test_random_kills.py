@@ -81,7 +81,7 @@ def test_killed_runs_end_in_the_index_of_an_uninterrupted_one(server, home):
         assert killed.is_set() == (report is None)
         return killed.is_set(), report
 
-    rounds(home, server, kills(6, 6, 20), run)
+    rounds(home, server, kills(3, 3, 20), run)
 
 
 @pytest.mark.engines_cli
@@ -89,7 +89,7 @@ def test_killed_runs_end_in_the_index_of_an_uninterrupted_one(server, home):
     "kind",
     [
         "opensearch",
-        "elasticsearch9",
+        pytest.param("elasticsearch9", marks=pytest.mark.long),
         pytest.param("opensearch2", marks=pytest.mark.long),
         pytest.param("elasticsearch", marks=pytest.mark.long),
     ],

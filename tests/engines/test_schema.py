@@ -17,7 +17,7 @@ from search_plugin.contract.plan import Plan
 from search_plugin.contract.schema import Field
 from search_plugin.request import SearchRequest
 from search_plugin.search import search
-from tests.engines.conftest import EVERYWHERE, SCHEMA, another, documents, emptied
+from tests.engines.conftest import EVERY_VERSION, SCHEMA, another, documents, emptied
 from tests.indexer.jobs import make_job
 from tests.search_plugin.filters.filtered import exact_filter
 from tests.tiny import papers
@@ -44,7 +44,7 @@ VALUES = {
 }
 
 
-@pytest.fixture(params=EVERYWHERE)
+@pytest.fixture(params=EVERY_VERSION)
 def engine(request, tmp_path):
     yield from emptied(request.param, tmp_path)
 

@@ -17,7 +17,7 @@ from search_plugin.filters.parse import parse_filter
 from search_plugin.filters.resolve import resolve
 from search_plugin.request import make_request
 from search_plugin.search import search
-from tests.engines.conftest import ENGINES, by_http_too, emptied
+from tests.engines.conftest import NEWEST, by_http_too, emptied
 from tests.search_plugin.filters.filtered import SPEAKING, expected
 from tests.search_plugin.filters.test_filters import FIELDS, saying
 
@@ -56,7 +56,7 @@ class Encoder:
         return np.stack([NORTH] * len(texts))
 
 
-@pytest.fixture(scope="module", params=ENGINES)
+@pytest.fixture(scope="module", params=NEWEST)
 def engine(request, tmp_path_factory):
     yield from emptied(request.param, tmp_path_factory.mktemp("typed"))
 

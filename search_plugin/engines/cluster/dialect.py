@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import base64
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from encoders.models.formats import Similarity
-from search_plugin.contract.schema import VectorField
+from search_plugin.contract.schema import Quantization, VectorField
 from search_plugin.engines.cluster.product import Product
 
 if TYPE_CHECKING:
@@ -57,6 +59,23 @@ GRAPH = {"m": 16, "ef_construction": 100}
 """Edges per node and build candidates of every HNSW graph; set explicitly because defaults change."""
 
 
+@dataclass(frozen=True, slots=True)
+class MappedVectors:
+    """What the mapping of a vector field says.
+
+    Attributes:
+        dimension: Length of the vectors.
+        similarity: How they are compared; None if the mapping leaves it open.
+        quantization: How they are kept in memory.
+        graph: Whether there is a graph of them; without one, only an exact search is possible.
+    """
+
+    dimension: int
+    similarity: Similarity | None
+    quantization: Quantization
+    graph: bool
+
+
 class Dialect(ABC):
     """How one product renders vectors."""
 
@@ -78,6 +97,13 @@ class Dialect(ABC):
     @abstractmethod
     def vector(self, field: VectorField, quantization: str) -> dict[str, Any]:
         """Return the mapping of a vector field, or raise `InputError` if the product does not support it."""
+
+    @abstractmethod
+    def read_vector(self, mapping: Mapping[str, Any], settings: Mapping[str, Any]) -> MappedVectors:
+        """Return what the mapping of a field of others says of its vectors, given the flat settings of its index.
+
+        Raises `ValueError`, whose text is a clause, if ses can't search them.
+        """
 
     @abstractmethod
     def nearest(self, field: str, vector: np.ndarray, k: int, candidates: int, where: QueryBody | None) -> QueryBody:

@@ -14,7 +14,7 @@ from corpora.errors import UnavailableError
 from corpora.paper import Paper, is_empty
 from search_plugin.contract.engine import Document, Refused
 from search_plugin.contract.ordering import title_key
-from search_plugin.contract.schema import IndexSchema
+from search_plugin.contract.schema import ForeignField, IndexSchema
 from search_plugin.engines.cluster.dialect import as_json
 from search_plugin.engines.cluster.mapping import TITLE_ORDER
 from search_plugin.engines.cluster.passages import as_stored, path_of, read_vectors
@@ -200,11 +200,15 @@ def read_documents(
 
 
 def vectors_of(hit: Mapping[str, Any], fields: Sequence[VectorField]) -> dict[str, np.ndarray]:
-    """Return a hit's float32 vectors by format, or raise `UnavailableError` if ses did not write the document."""
+    """Return a hit's float32 vectors by format, or raise `UnavailableError` if ses did not write the document.
+
+    Vectors that are the owner's of an attached index may be missing.
+    """
     found: dict[str, np.ndarray] = {}
     for field in fields:
         held = read_vectors(field, hit["fields"])
-        if held is None:
+        if held is None and not isinstance(field, ForeignField):
             raise foreign(id_of(hit))
-        found[field.format] = held
+        if held is not None:
+            found[field.format] = held
     return found

@@ -13,12 +13,14 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
-from search_plugin.contract.schema import VectorField
+from encoders.models.formats import Similarity
+from search_plugin.contract.schema import Quantization, VectorField
 from search_plugin.engines.cluster import joining
-from search_plugin.engines.cluster.dialect import GRAPH, Dialect, QueryBody
+from search_plugin.engines.cluster.dialect import GRAPH, Dialect, MappedVectors, QueryBody
 from search_plugin.engines.cluster.errors import ClusterError
 from search_plugin.engines.cluster.product import Product
 from search_plugin.engines.cluster.queries import columns
+from search_plugin.fusion.fusions import RANK_CONSTANT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,6 +36,16 @@ MIN_DIMENSION_1BIT = 64
 
 # Not `dot_product`, which refuses vectors that are not exactly of unit length.
 _SIMILARITIES = {"cosine": "cosine", "dot": "max_inner_product", "l2": "l2_norm"}
+# Vectors of `dot_product` have length one, so it is the cosine, and has the same score.
+_MEANT: dict[str, Similarity] = {
+    "cosine": "cosine",
+    "dot_product": "cosine",
+    "max_inner_product": "dot",
+    "l2_norm": "l2",
+}
+_KEPT: dict[str, Quantization] = {"int8": "int8", "int4": "int4", "bbq": "1bit"}
+"""Quantization by the first part of the type of an index."""
+
 _GRAPHS = {"none": "hnsw", "int8": "int8_hnsw", "int4": "int4_hnsw", "1bit": "bbq_hnsw"}
 
 # The script holds the field's name, never the vector. `schema` restricts what a name can be.
@@ -69,6 +81,23 @@ class ElasticsearchDialect(Dialect):
             "similarity": _SIMILARITIES[field.similarity],
             "index_options": {"type": _GRAPHS[quantization], **GRAPH},
         }
+
+    def read_vector(self, mapping: Mapping[str, Any], settings: Mapping[str, Any]) -> MappedVectors:  # noqa: ARG002 - OpenSearch's needs them
+        """Return what the mapping of a field says; it raises `ValueError` as the class `Dialect` describes."""
+        if mapping.get("type") != "dense_vector":
+            raise ValueError(f"it is of the type {mapping.get('type', 'object')}, and not dense_vector")
+        if (element := mapping.get("element_type", "float")) not in ("float", "bfloat16"):
+            raise ValueError(f"its vectors are of the element type {element}, and models give floats")
+        if "dims" not in mapping:
+            raise ValueError("its mapping has no dims yet, so no document has a vector in it")
+        # Without an index, the mapping has no similarity, and a script of any similarity can compare.
+        if mapping.get("index") is False:
+            return MappedVectors(int(mapping["dims"]), None, "none", graph=False)
+        similarity = _MEANT.get(mapping.get("similarity", "cosine"))
+        if similarity is None:
+            raise ValueError(f"its similarity is {mapping['similarity']}, which ses does not know")
+        kept = _KEPT.get(mapping.get("index_options", {}).get("type", "").partition("_")[0], "none")
+        return MappedVectors(int(mapping["dims"]), similarity, kept, graph=True)
 
     def nearest(self, field: str, vector: np.ndarray, k: int, candidates: int, where: QueryBody | None) -> QueryBody:
         """Return the HNSW query for the k nearest papers, among the papers that match a filter."""
@@ -131,7 +160,7 @@ def _joined(index: Searched, plan: Plan, weights: Mapping[str, float], kind: str
         if index.cluster.product.version < _RANK_WEIGHTS_SINCE:
             raise joining.refused(index.cluster.product, "can't weigh the legs of rrf")
         legs = [{"retriever": leg, "weight": weight} for leg, weight in zip(legs, shares, strict=True)]
-    return {"rrf": {"retrievers": legs, "rank_constant": joining.RANK_CONSTANT, "rank_window_size": plan.window}}
+    return {"rrf": {"retrievers": legs, "rank_constant": RANK_CONSTANT, "rank_window_size": plan.window}}
 
 
 def _retrievers(index: Searched, plan: Plan) -> list[dict[str, Any]]:

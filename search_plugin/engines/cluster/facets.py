@@ -26,7 +26,7 @@ def facets_body(counting: Counting, schema: IndexSchema) -> dict[str, Any]:
         matching.append({"bool": {"must": [holds], "filter": [where]}} if where else holds)
     if plan.order:
         matching = [where or {"match_all": {}}]
-    counts = {name: _counted(schema.field(name), size, counting.include) for name in counting.fields}
+    counts = {name: counted(schema.field(name), size, counting.include) for name in counting.fields}
     return {
         "query": {"bool": {"filter": [{"bool": {"should": matching, "minimum_should_match": 1}}]}},
         "size": 0,
@@ -37,7 +37,7 @@ def facets_body(counting: Counting, schema: IndexSchema) -> dict[str, Any]:
 
 def tally_body(field: Field, size: int) -> dict[str, Any]:
     """Return the search that counts the values of a field over all papers."""
-    return {"size": 0, "aggs": {field.name: _counted(field, size)}}
+    return {"size": 0, "aggs": {field.name: counted(field, size)}}
 
 
 def read_tally(reply: Mapping[str, Any], field: Field, size: int) -> list[tuple[str | int | float, int]]:
@@ -46,7 +46,8 @@ def read_tally(reply: Mapping[str, Any], field: Field, size: int) -> list[tuple[
     return [(_value(field, bucket), bucket["doc_count"]) for bucket in found if bucket["key"] != ""][:size]
 
 
-def _counted(field: Field, size: int, include: Sequence[str] = ()) -> dict[str, Any]:
+def counted(field: Field, size: int, include: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the aggregation that counts the most frequent values of a field."""
     order = [{"_count": "desc"}, {"_key": "asc"}]
     if field.kind == "date":
         years = {"field": field.name, "calendar_interval": "year", "format": "yyyy", "min_doc_count": 1}

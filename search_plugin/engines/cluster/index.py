@@ -12,7 +12,7 @@ from corpora.paper import Paper
 from search_plugin.contract.engine import Document, Refused, Remembered
 from search_plugin.contract.legs import Facets, Listing, Position
 from search_plugin.contract.schema import Bm25, Field, IndexSchema
-from search_plugin.contract.trace import note
+from search_plugin.contract.trace import Sent, note
 from search_plugin.contract.values import checked
 from search_plugin.engines.cluster import bulk, facets, queries, revisions
 from search_plugin.engines.cluster.dialects import rank
@@ -34,7 +34,7 @@ from search_plugin.engines.cluster.documents import (
     vectors_of,
 )
 from search_plugin.engines.cluster.errors import ClusterError, check_whole
-from search_plugin.engines.cluster.mapping import LOADING, SERVING, added_mapping, similarity_of
+from search_plugin.engines.cluster.mapping import LOADING, SERVING, TITLE_ORDER, added_mapping, similarity_of
 from search_plugin.engines.cluster.passages import has_vector, path_of
 from search_plugin.engines.cluster.physical import physical_name
 from search_plugin.engines.cluster.transport import READING
@@ -212,6 +212,25 @@ class ClusterIndex:
         """Send one search, and return the reply if every shard gave its part; `why` tells what for."""
         return self._ask("_search", body, {"allow_partial_search_results": False, **(params or {})}, why)
 
+    @property
+    def address(self) -> str:
+        """The name in a path under which other programs search the index, whichever generation is published."""
+        return self.name
+
+    @property
+    def holds_vectors(self) -> bool:
+        """Whether the vectors are in the documents that are searched by words."""
+        return True
+
+    @property
+    def unshown(self) -> list[str]:
+        """The fields of its documents that are for ses alone."""
+        return [*(field.name for field in self.schema.vectors), "content_hash", TITLE_ORDER]
+
+    def as_asked(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a search in the names of ses as the cluster is asked it."""
+        return dict(body)
+
     def upsert(self, documents: Sequence[Document]) -> Sequence[Refused]:
         """Write documents, replacing those with the same ids; durable on return. Returns those not taken."""
         self._written()
@@ -304,7 +323,7 @@ class ClusterIndex:
         self._refresh()
         check = partial(check_whole, url=self.cluster.url, name=self.name)
         path = f"/{self.physical}/{what}"
-        note(f"POST {path}" + (f" for {why}" if why else ""))
+        note(f"POST {path}" + (f" for {why}" if why else ""), Sent(path, params or {}, body))
         return self.cluster.call("POST", path, body, params=params, retry=self._retry, check=check)
 
     @property

@@ -10,7 +10,7 @@ from search_plugin.contract.legs import Fused, Ranking
 from search_plugin.engines.cluster.documents import id_of
 from search_plugin.engines.cluster.passages import scored_papers
 from search_plugin.engines.cluster.queries import check_vector, condition, nearest_query, value_of, words_query
-from search_plugin.fusion.fusions import shares
+from search_plugin.fusion.fusions import shares, with_defaults
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from search_plugin.engines.cluster.dialect import Dialect, QueryBody
     from search_plugin.engines.cluster.product import Product
     from search_plugin.engines.cluster.transport import Cluster
-
-RANK_CONSTANT = 60
-"""The rank constant of reciprocal rank fusion, the same as in ses."""
 
 
 class Searched(Protocol):
@@ -50,17 +47,21 @@ def _vector_query(index: Searched, plan: Plan, clause: VectorClause) -> QueryBod
     """
     field = check_vector(clause, index.schema)
     where = condition(plan.filter, index.schema)
-    if plan.exact:
+    graph = index.schema.graph_of(field)
+    if plan.exact or graph is None:
         return scored_papers(index.dialect, field, clause.vector, where)
     nearest, _ = nearest_query(clause, plan, index.schema, index.dialect, where)
-    if index.schema.quantization == "none":
+    if graph == "none":
         return nearest
     return scored_papers(index.dialect, field, clause.vector, nearest)
 
 
 def leg_shares(plan: Plan, weights: Mapping[str, float]) -> list[float]:
-    """Return the legs' weights in the order of the legs, scaled to sum to 1; raises `InputError` as a fusion does."""
-    return list(shares(plan.legs, weights).values())
+    """Return the legs' weights in the order of the legs, scaled to sum to 1; raises `InputError` as a fusion does.
+
+    Vector legs that have no weight share a weight of 1, as where ses joins them.
+    """
+    return list(shares(plan.legs, with_defaults([clause.field for clause in plan.vectors], weights)).values())
 
 
 def is_weighted(weights: Iterable[float]) -> bool:

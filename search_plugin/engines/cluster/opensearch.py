@@ -21,12 +21,14 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from corpora.errors import UnavailableError
-from search_plugin.contract.schema import VectorField
+from encoders.models.formats import Similarity
+from search_plugin.contract.schema import Quantization, VectorField
 from search_plugin.engines.cluster import joining
-from search_plugin.engines.cluster.dialect import GRAPH, Dialect, QueryBody
+from search_plugin.engines.cluster.dialect import GRAPH, Dialect, MappedVectors, QueryBody
 from search_plugin.engines.cluster.errors import ClusterError
 from search_plugin.engines.cluster.product import Product
 from search_plugin.engines.cluster.queries import columns
+from search_plugin.fusion.fusions import RANK_CONSTANT
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,10 +40,13 @@ if TYPE_CHECKING:
 PLUGIN = "opensearch-knn"
 
 _SPACES = {"cosine": "cosinesimil", "dot": "innerproduct", "l2": "l2"}
+_MEANT: dict[str, Similarity] = {"cosinesimil": "cosine", "innerproduct": "dot", "l2": "l2"}
 _FILTERS_PASSAGES_SINCE = (3, 5)
 """See the issue 2222 of the k-NN plugin."""
 
 _COMPRESSED = {"int4": "8x", "1bit": "32x"}
+_KEPT: dict[str, Quantization] = {"4x": "int8", "8x": "int4", "16x": "1bit", "32x": "1bit"}
+"""Quantization by the level of compression of a field; 16x has 2 bits per number."""
 
 
 class OpenSearchDialect(Dialect):
@@ -78,6 +83,25 @@ class OpenSearchDialect(Dialect):
             parameters["encoder"] = {"name": "sq", "parameters": bits}
         return mapping | {"method": {"name": "hnsw", "engine": "lucene", "space_type": space, "parameters": parameters}}
 
+    def read_vector(self, mapping: Mapping[str, Any], settings: Mapping[str, Any]) -> MappedVectors:
+        """Return what the mapping of a field says; it raises `ValueError` as the class `Dialect` describes."""
+        if mapping.get("type") != "knn_vector":
+            raise ValueError(f"it is of the type {mapping.get('type', 'object')}, and not knn_vector")
+        if "dimension" not in mapping:
+            raise ValueError("its graph is of a trained model (model_id), and its mapping says no dimension")
+        if (kind := mapping.get("data_type", "float")) not in ("float", "half_float"):
+            raise ValueError(f"its vectors are of the data type {kind}, and models give floats")
+        graph = str(settings.get("index.knn", "false")) == "true"
+        method = mapping.get("method", {})
+        space = method.get("space_type") or mapping.get("space_type") or settings.get("index.knn.space_type")
+        # Without a graph, a script of any similarity can compare; with one, l2 is the default.
+        if space is None and not graph:
+            return MappedVectors(int(mapping["dimension"]), None, "none", graph=False)
+        similarity = _MEANT.get(space or "l2")
+        if similarity is None:
+            raise ValueError(f"its vectors are compared by {space}, which ses does not know")
+        return MappedVectors(int(mapping["dimension"]), similarity, _kept(mapping, method), graph)
+
     def nearest(self, field: str, vector: np.ndarray, k: int, candidates: int, where: QueryBody | None) -> QueryBody:
         """Return the HNSW query for the k nearest papers, among the papers that match a filter."""
         clause: dict[str, Any] = {"vector": vector, "k": k, "method_parameters": {"ef_search": candidates}}
@@ -102,6 +126,18 @@ _RANK_WEIGHTS_SINCE = (3, 1)
 _ZSCORE_SINCE = (3, 0)
 
 
+def _kept(mapping: Mapping[str, Any], method: Mapping[str, Any]) -> Quantization:
+    """Return how the vectors of a field are kept in memory; for encoders unknown here, by few bits, to be safe."""
+    encoder = method.get("parameters", {}).get("encoder", {})
+    level = mapping.get("compression_level") or ("32x" if mapping.get("mode") == "on_disk" else "1x")
+    if encoder.get("name") == "sq":
+        if method.get("engine") == "lucene":
+            return "1bit" if encoder.get("parameters", {}).get("bits") == 1 else "int8"
+        # The one of faiss keeps 16 bits, unless it says otherwise.
+        return "1bit" if encoder.get("parameters", {}).get("bits") in (1, 2, 4) else "none"
+    return "1bit" if encoder.get("name", "flat") != "flat" else _KEPT.get(level, "none")
+
+
 def rank(index: Searched, plan: Plan, fusion: str, weights: Mapping[str, float]) -> Ranking:
     """Return the papers of the legs that OpenSearch runs and joins, without each leg's contribution.
 
@@ -109,8 +145,6 @@ def rank(index: Searched, plan: Plan, fusion: str, weights: Mapping[str, float])
     `UnavailableError` if the plugin for it is missing.
     """
     product = index.cluster.product
-    if len(plan.legs) > MAX_LEGS:
-        raise joining.refused(product, f"joins up to {MAX_LEGS} legs, and this search has {len(plan.legs)}")
     pipeline = pipeline_for(product, fusion, joining.leg_shares(plan, weights))
     return joining.read_ranking(_search(index, plan, pipeline_name(fusion, pipeline), pipeline), plan)
 
@@ -118,14 +152,17 @@ def rank(index: Searched, plan: Plan, fusion: str, weights: Mapping[str, float])
 def pipeline_for(product: Product, fusion: str, weights: list[float]) -> dict[str, Any]:
     """Return the search pipeline that joins legs by weights, which sum to 1.
 
-    Of the user's input only numbers get into it. Raises `InputError` if the product has no such fusion in its version.
+    Of the user's input only numbers get into it. Raises `InputError` if the product has no such fusion in its version,
+    or joins fewer legs.
     """
+    if len(weights) > MAX_LEGS:
+        raise joining.refused(product, f"joins up to {MAX_LEGS} legs, and this search has {len(weights)}")
     weighing = {"parameters": {"weights": weights}}
     if fusion == "rrf":
         weighted = joining.is_weighted(weights)
         if weighted and product.version < _RANK_WEIGHTS_SINCE:
             raise joining.refused(product, "can't weigh the legs of rrf")
-        combination = {"technique": "rrf", "rank_constant": joining.RANK_CONSTANT, **(weighing if weighted else {})}
+        combination = {"technique": "rrf", "rank_constant": RANK_CONSTANT, **(weighing if weighted else {})}
         return {"phase_results_processors": [{"score-ranker-processor": {"combination": combination}}]}
     if fusion not in _NORMALIZATIONS or (fusion == "zscore" and product.version < _ZSCORE_SINCE):
         raise joining.refused(product, f"has no fusion {fusion}")

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
+from search_plugin.contract.schema import ForeignField
 
 if TYPE_CHECKING:
     import numpy as np
@@ -91,9 +92,14 @@ def read_vectors(field: VectorField, columns: Mapping[str, Any]) -> np.ndarray |
 
 def _inside(field: VectorField) -> VectorField:
     """Return a field whose name is that of its vectors in queries."""
-    return field if field.unit == "paper" else replace(field, name=f"{field.name}.{_VECTOR}")
+    if field.unit == "paper" or isinstance(field, ForeignField):
+        return field
+    return replace(field, name=f"{field.name}.{_VECTOR}")
 
 
 def _of_papers(field: VectorField, query: QueryBody) -> QueryBody:
     """Return a query of papers for a query of a field's vectors; the best passage gives the score."""
-    return query if field.unit == "paper" else {"nested": {"path": field.name, "query": query, "score_mode": "max"}}
+    if field.unit == "paper":
+        return query
+    path = field.nested if isinstance(field, ForeignField) else field.name
+    return {"nested": {"path": path, "query": query, "score_mode": "max"}}

@@ -32,7 +32,8 @@ OVERSAMPLING: dict[Quantization, float] = {"none": 1.0, "int8": 1.5, "int4": 2.0
 ID_COLUMN = {"_source": False, "stored_fields": "_none_", "docvalue_fields": ["id"], "track_total_hits": False}
 """Options for id-only searches."""
 
-_BEST_FIRST = {"sort": [{"_score": "desc"}, {"id": "asc"}]}
+BEST_FIRST = {"sort": [{"_score": "desc"}, {"id": "asc"}]}
+"""The order of a leg: equal scores by id."""
 
 
 def words_query(plan: Plan, where: QueryBody | None) -> QueryBody:
@@ -86,7 +87,7 @@ def leg_bodies(plan: Plan, schema: IndexSchema, dialect: Dialect) -> dict[str, d
     bodies = {}
     if plan.words:
         query = words_query(plan, where)
-        bodies[LEXICAL] = {"query": query, "size": plan.window, **columns(plan), **_BEST_FIRST}
+        bodies[LEXICAL] = {"query": query, "size": plan.window, **columns(plan), **BEST_FIRST}
     for clause in plan.vectors:
         bodies[clause.field] = {**_nearest(clause, plan, schema, dialect, where), "size": plan.window, **columns(plan)}
     return bodies
@@ -96,11 +97,12 @@ def _nearest(
     clause: VectorClause, plan: Plan, schema: IndexSchema, dialect: Dialect, where: QueryBody | None
 ) -> dict[str, Any]:
     field = check_vector(clause, schema)
-    if plan.exact:
-        return {"query": scored_papers(dialect, field, clause.vector, where), **_BEST_FIRST}
+    graph = schema.graph_of(field)
+    if plan.exact or graph is None:
+        return {"query": scored_papers(dialect, field, clause.vector, where), **BEST_FIRST}
     query, found = nearest_query(clause, plan, schema, dialect, where)
-    if schema.quantization == "none":
-        return {"query": query, **_BEST_FIRST}
+    if graph == "none":
+        return {"query": query, **BEST_FIRST}
     again = {"rescore_query": scored_papers(dialect, field, clause.vector, None), "query_weight": 0}
     return {"query": query, "rescore": {"window_size": found, "query": again}}
 
@@ -109,18 +111,20 @@ def nearest_query(
     clause: VectorClause, plan: Plan, schema: IndexSchema, dialect: Dialect, where: QueryBody | None
 ) -> tuple[QueryBody, int]:
     """Return the graph search of a leg, and how many papers it returns."""
-    found = min(round(plan.window * OVERSAMPLING[schema.quantization]), MAX_CANDIDATES)
+    field = schema.leg(clause.field)
+    found = min(round(plan.window * OVERSAMPLING[schema.graph_of(field) or "none"]), MAX_CANDIDATES)
     candidates = min(max(2 * found, MIN_CANDIDATES), MAX_CANDIDATES)
-    return nearest_papers(dialect, schema.leg(clause.field), clause.vector, found, candidates, where), found
+    return nearest_papers(dialect, field, clause.vector, found, candidates, where), found
 
 
 def check_vector(clause: VectorClause, schema: IndexSchema) -> VectorField:
     """Return the clause's vector field, or raise `InputError` if its vector can't be one of the field's."""
     field = schema.leg(clause.field)
     if clause.vector.shape != (field.dimension,):
+        foreign = schema.foreign_leg(clause.field)
         raise InputError(
             f"The query's vector has {clause.vector.size} numbers and the index holds vectors of {field.dimension}: "
-            f"search with the model that made it, {schema.model}."
+            f"search with the model that made it, {foreign.model if foreign else schema.model}."
         )
     return field
 

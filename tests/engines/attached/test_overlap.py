@@ -9,7 +9,7 @@ from search_plugin.engines.cluster.attached.attachment import Attachment, overla
 from search_plugin.engines.cluster.attached.engine import AttachingEngine
 from search_plugin.engines.cluster.attached.writing import pin
 from tests.engines.attached.conftest import opened
-from tests.engines.conftest import SCHEMA, every_version
+from tests.engines.conftest import SCHEMA, newest_version
 from tests.engines.foreign import ALIAS, ATTACHED, INDEXES, document, sources, write
 
 MORE = {**ATTACHED, "fields": {}}
@@ -45,7 +45,7 @@ def test_a_name_reaches_an_index_by_its_name_an_alias_a_pattern_or_a_stream(targ
     assert list(overlaps(described, attachment("mine", "whatever", beside="so"), [other])) == []
 
 
-@every_version
+@newest_version
 def test_documents_are_attached_once(server, library, attached):
     before = sources(server.cluster)
     server.cluster.call("PUT", f"/{FIRST}/_alias/third", {"filter": {"term": {"pub_year": 1991}}})
@@ -102,7 +102,7 @@ def test_two_runs_that_attach_the_same_documents_at_once(server, library, model,
     assert engine.indexes() == [FIRST]
 
 
-@every_version
+@newest_version
 def test_documents_that_the_alias_reaches_no_more_are_restored_too(server, library):
     cluster = server.cluster
     before = sources(cluster)

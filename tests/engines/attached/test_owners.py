@@ -10,7 +10,7 @@ import ses
 from corpora.errors import UnavailableError
 from tests.commands import ses as command
 from tests.engines.attached.conftest import opened
-from tests.engines.conftest import every_version
+from tests.engines.conftest import every_version, newest_version
 from tests.engines.foreign import ALIAS, ATTACHED, INDEXES, MAPPING, document, drop, make, sources, write
 from tests.engines.test_meddling import making_what_is_missing
 
@@ -64,7 +64,7 @@ def test_documents_with_numbers_that_an_update_would_change_are_skipped_and_told
     assert library.attach(ALIAS, **ATTACHED, beside=True).papers == 63
 
 
-@every_version
+@newest_version
 @pytest.mark.parametrize(("anew", "early"), [(False, False), (True, False), (True, True)])
 def test_an_index_that_is_deleted_or_replaced_meanwhile_gets_no_vectors(server, proxy, model, tmp_path, anew, early):
     drop(server.cluster)
@@ -113,7 +113,7 @@ def test_a_cluster_that_allows_no_scripts_is_told(server, proxy, model, tmp_path
     drop(server.cluster)
 
 
-@every_version
+@newest_version
 def test_the_aliases_of_a_run_are_gone_afterwards(server, library):
     library.attach(ALIAS, **ATTACHED)
     assert all(list(server.cluster.call("GET", f"/{name}")[name]["aliases"]) == [ALIAS] for name in INDEXES)
@@ -128,7 +128,7 @@ def test_the_aliases_of_a_run_are_gone_afterwards(server, library):
     assert isinstance(library, ses.Library)
 
 
-@every_version
+@newest_version
 @pytest.mark.parametrize("beside", [False, True])
 def test_the_revision_follows_the_documents_of_the_owner(server, library, beside):
     library.attach(ALIAS, **ATTACHED, beside=beside)

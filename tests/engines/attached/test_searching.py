@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tests.engines.attached.conftest import attach, beside, matching
-from tests.engines.conftest import CLUSTERS, emptied
+from tests.engines.conftest import NEWEST_CLUSTERS, emptied
+from tests.engines.copying import run
 from tests.engines.foreign import document
 
 
-@pytest.fixture(scope="module", params=CLUSTERS)
+@pytest.fixture(scope="module", params=NEWEST_CLUSTERS)
 def server(request):
     """Each version, with what the tests of this file only read."""
     yield from emptied(request.param, None)
@@ -102,3 +103,22 @@ def test_an_author_and_similar_papers_are_found(attached):
     similar = attached.similar("10.1000/abc.3", size=5)
     assert len(similar.hits) == 5
     assert "id-3" not in {hit.id for hit in similar}
+
+
+@pytest.mark.parametrize("call", [{}, {"mode": "lexical"}, {"join": "engine"}])
+def test_requests_to_copy_are_in_the_names_of_the_owner(library, attached, call, tmp_path):
+    options = {"filter": "year>=1995 and authors exists", "facets": ["journal", "shelf", "authors"], "size": 5, **call}
+    requests = library.cluster.request("virus lung", index=attached.name, **options)
+    (*_, last) = run("curl", requests.text("curl"), tmp_path)
+    replies = last.get("responses", [last])
+    hits = [hit for reply in replies for hit in reply["hits"]["hits"]]
+    page = attached.search("virus lung", **options)
+    if call.get("join") != "engine":
+        assert sorted(hit["_id"] for hit in hits) == sorted(hit.id for hit in page)
+    assert len(hits) == 5
+    assert all({"title_t"} <= hit["_source"].keys() and "ses" not in hit["_source"] for hit in hits)
+    assert any("<em>" in text for hit in hits for texts in hit.get("highlight", {}).values() for text in texts)
+    counts = next(reply["aggregations"] for reply in replies if "aggregations" in reply)
+    assert [b["doc_count"] for b in counts["journal" if "journal" in counts else "venue"]["buckets"]] == [
+        count for _, count in page.facets.counts["journal"]
+    ]

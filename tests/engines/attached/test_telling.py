@@ -9,7 +9,8 @@ import ses
 from corpora.errors import InputError, NotFoundError, UnavailableError
 from tests.commands import ses as command
 from tests.engines.attached.conftest import opened
-from tests.engines.conftest import every_version
+from tests.engines.conftest import newest_version
+from tests.engines.copying import run_with_client
 from tests.engines.foreign import ALIAS, ATTACHED, INDEXES, document, drop, sources, write
 from tests.tiny import make_model
 
@@ -99,33 +100,34 @@ def test_another_model_has_to_be_attached_anew(server, library, attached, tmp_pa
     assert sources(server.cluster) == before
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"title": "name"}, "catalogue has no field name for title; its fields are acquired, authors, doi_s"),
-        ({"title": "authors.name"}, "is in nested objects, so it can't be the title"),
-        ({"title": "doi_s"}, "is of the type keyword, and title has to be text"),
-        ({"fields": {"place": "place"}}, "is of the type geo_point, which ses can't search by"),
-        ({"fields": {"journal": "journal"}}, "is an object; name one of its fields, such as journal.name"),
-        ({"fields": {"year": "doi_s"}}, "year has to be a number or a date"),
-        ({"fields": {"venue": "summary_t"}}, "is analysed text, whose values can't be compared"),
-        ({"fields": {"x": "unsearched"}}, "is not indexed there"),
-        ({"fields": {"x": "uncounted"}}, "uncounted of catalogue-a has no doc_values in its mapping"),
-        ({"fields": {"journal": "doi_s", "venue": "doi_s"}}, "The field venue is given twice"),
-        ({"fields": {"title": "journal.name"}}, "title is given twice, as title_t and as journal.name; leave one"),
-        ({"fields": {"Title": "journal.name"}}, "The field title is given twice"),
-        ({"abstract": "summary_t", "fields": {"abstract": "title_t"}}, "abstract is given twice, as summary_t and as"),
-        ({"fields": {"origin": "doi_s"}}, "Origins are the corpora of an index that ses made"),
-        ({"fields": {"id": "doi_s"}}, "A document's id is that of the index"),
-        ({"fields": {"and": "doi_s"}}, "A field can't be named 'and'"),
-    ],
+REFUSED = (
+    ({"title": "name"}, "catalogue has no field name for title; its fields are acquired, authors, doi_s"),
+    ({"title": "authors.name"}, "is in nested objects, so it can't be the title"),
+    ({"title": "doi_s"}, "is of the type keyword, and title has to be text"),
+    ({"fields": {"place": "place"}}, "is of the type geo_point, which ses can't search by"),
+    ({"fields": {"journal": "journal"}}, "is an object; name one of its fields, such as journal.name"),
+    ({"fields": {"year": "doi_s"}}, "year has to be a number or a date"),
+    ({"fields": {"venue": "summary_t"}}, "is analysed text, whose values can't be compared"),
+    ({"fields": {"x": "unsearched"}}, "is not indexed there"),
+    ({"fields": {"x": "uncounted"}}, "uncounted of catalogue-a has no doc_values in its mapping"),
+    ({"fields": {"journal": "doi_s", "venue": "doi_s"}}, "The field venue is given twice"),
+    ({"fields": {"title": "journal.name"}}, "title is given twice, as title_t and as journal.name; leave one"),
+    ({"fields": {"Title": "journal.name"}}, "The field title is given twice"),
+    ({"abstract": "summary_t", "fields": {"abstract": "title_t"}}, "abstract is given twice, as summary_t and as"),
+    ({"fields": {"origin": "doi_s"}}, "Origins are the corpora of an index that ses made"),
+    ({"fields": {"id": "doi_s"}}, "A document's id is that of the index"),
+    ({"fields": {"and": "doi_s"}}, "A field can't be named 'and'"),
 )
-def test_fields_that_can_not_serve_are_refused_in_a_sentence(server, library, given, message):
+"""Fields that can't serve, and what is said of each."""
+
+
+def test_fields_that_can_not_serve_are_refused_in_a_sentence(server, library):
     before = server.cluster.call("GET", f"/{ALIAS}/_mapping")
-    with pytest.raises(InputError, match=message):
-        library.attach(ALIAS, **{"title": "title_t", **given})
-    assert server.cluster.call("GET", f"/{ALIAS}/_mapping") == before
-    assert ALIAS not in library
+    for given, message in REFUSED:
+        with pytest.raises(InputError, match=message):
+            library.attach(ALIAS, **{"title": "title_t", **given})
+        assert server.cluster.call("GET", f"/{ALIAS}/_mapping") == before
+        assert ALIAS not in library
 
 
 def test_what_can_not_be_attached_is_told(server, library, tmp_path):
@@ -188,7 +190,7 @@ def test_a_mapping_that_is_full_gets_a_companion(server, library):
     assert library[ALIAS].search("virus").hits
 
 
-@every_version
+@newest_version
 def test_an_index_that_is_closed_is_told(server, library):
     cluster, before = server.cluster, sources(server.cluster)
     cluster.call("POST", f"/{INDEXES[0]}/_close")
@@ -253,7 +255,7 @@ def test_years_may_be_dates(library):
     assert page.hits[0].paper.year == 2020
 
 
-@every_version
+@newest_version
 @pytest.mark.parametrize("beside", [False, True])
 def test_dates_are_read_in_every_format_of_the_mapping(server, library, beside):
     # 31 December 2003, as milliseconds since 1970.
@@ -308,3 +310,18 @@ def test_the_commands_say_what_was_done(server, library, model, tmp_path):
     assert "vectors beside its documents (you asked for it): 60 papers" in done.stdout
     done = command(tmp_path, "detach", url)
     assert done.stdout == "catalogue is detached from catalogue: no document held vectors.\n"
+
+
+def test_requests_over_vectors_beside_the_documents_join_both_indexes(server, library, tmp_path):
+    library.attach(ALIAS, **ATTACHED, beside=True)
+    page = library[ALIAS].search("virus lung", filter="year>=1995", size=5)
+    requests = library.cluster.request("virus lung", index=ALIAS, filter="year>=1995", size=5)
+    assert len(requests.requests) == 3
+    (found,) = run_with_client(server.cluster.product, requests, tmp_path)
+    assert [hit["_id"] for hit in found["hits"]["hits"]] == [hit.id for hit in page]
+    assert requests.notes == (
+        "The vectors are in another index, so papers that were deleted since leave gaps in the page.",
+    )
+    with pytest.raises(InputError, match="The vectors of catalogue are not in its documents, so no single request"):
+        library.cluster.request("virus lung", index=ALIAS, join="engine")
+    assert len(library.cluster.request("virus lung", index=ALIAS, mode="lexical").requests) == 1

@@ -8,7 +8,7 @@ import pytest
 
 from corpora.errors import InputError, StoppedError, UnavailableError
 from tests.engines.attached.conftest import matching
-from tests.engines.conftest import every_version
+from tests.engines.conftest import every_version, newest_version
 from tests.engines.foreign import ALIAS, ATTACHED, INDEXES, MAPPING, document, drop, make, sources, write
 
 
@@ -30,7 +30,7 @@ def test_documents_are_as_they_were_after_detaching(server, library):
     assert server.cluster.call("GET", "/ses.attached*") == {}
 
 
-@every_version
+@newest_version
 def test_an_update_follows_the_owner(server, library, attached):
     cluster = server.cluster
     vectors = attached.index.vectors(["id-1", "id-3", "id-5"], "prx")

@@ -29,6 +29,9 @@ QUERY = np.eye(DIMENSION, dtype=np.float32)[0]
 class Encoder:
     """Gives every query the same vector."""
 
+    def __init__(self, leg=""):
+        assert leg in ("", "prx")
+
     card = type("Card", (), {"name": "tiny", "fingerprint": "f"})
 
     @staticmethod
@@ -61,7 +64,7 @@ def scaled(scores):
 
 
 def test_every_stage_is_timed_in_order(index):
-    page = search(index, SearchRequest("virus lung"), Encoder)
+    page = search(index, SearchRequest("virus lung"), Encoder())
     stages = "retrieve fuse rerank literal boost known collapse sort render warn"
     assert list(page.milliseconds) == ["read", "encode", *stages.split()] == ["read", "encode", *STAGES]
     assert page.milliseconds["retrieve"] > 0
@@ -71,7 +74,7 @@ def test_every_stage_is_timed_in_order(index):
 
 def test_complete_gives_every_paper_found_what_every_leg_scores_it(index):
     request = SearchRequest("virus lung", window=9, size=9)
-    plain, complete = (search(index, replace(request, rerank=name, size=9), Encoder) for name in ("", "complete"))
+    plain, complete = (search(index, replace(request, rerank=name, size=9), Encoder()) for name in ("", "complete"))
     assert (plain.rerank, complete.rerank) == ("", "complete")
     assert complete.candidates == plain.candidates > 9
     legs = index.search(Plan("virus lung", (VectorClause("prx", QUERY),), None, 9))
@@ -90,13 +93,13 @@ def test_complete_gives_every_paper_found_what_every_leg_scores_it(index):
 def test_complete_keeps_to_the_filter_and_leaves_a_lexical_search_alone(index):
     where = parse_filter("year>=2000")
     request = SearchRequest("virus lung", window=9, size=9, filter=where, rerank="complete")
-    page = search(index, request, Encoder)
+    page = search(index, request, Encoder())
     assert page.hits
     assert all(hit.paper.year >= 2000 for hit in page.hits)
     lexical = replace(request, mode="lexical")
     assert search(index, lexical).hits == search(index, replace(lexical, rerank="")).hits
     nothing = replace(request, filter=parse_filter("year>3000"))
-    assert search(index, nothing, Encoder).hits == ()
+    assert search(index, nothing, Encoder()).hits == ()
 
 
 def test_rerankers_that_cannot_be_had_are_refused_before_the_index_is_asked():
@@ -144,11 +147,11 @@ def test_of_papers_that_share_a_value_the_first_is_shown(field, values, shown, h
 
 
 def test_the_legs_bring_the_values_of_the_field_to_collapse_by(index):
-    page = search(index, SearchRequest("virus lung", collapse="journal", size=50), Encoder)
+    page = search(index, SearchRequest("virus lung", collapse="journal", size=50), Encoder())
     venues = [hit.paper.venue for hit in page.hits if hit.paper.venue]
     assert len(venues) == len(set(venues)) > 1
     assert sum(hit.collapsed for hit in page.hits) > 0
-    flagged = search(index, SearchRequest("virus lung", collapse="retracted", size=50), Encoder)
+    flagged = search(index, SearchRequest("virus lung", collapse="retracted", size=50), Encoder())
     assert len(flagged.hits) == 1
 
 

@@ -27,6 +27,9 @@ NOTHING = "Nothing matches well; the nearest papers follow."
 class Encoder:
     card = type("Card", (), {"name": "tiny", "fingerprint": "f"})
 
+    def __init__(self, leg=""):
+        assert leg in ("", "prx")
+
     @staticmethod
     def encode(_texts, _format):
         return np.array([[1, 0]], np.float32)
@@ -54,38 +57,38 @@ def weak(page):
 
 @pytest.mark.usefixtures("floor")
 def test_a_hit_is_weak_by_its_vector_and_its_words(index):
-    page = search(index, SearchRequest("virus lung"), Encoder)
+    page = search(index, SearchRequest("virus lung"), Encoder())
     # .9 + .5, .4 + .25, .4, .1 + .25
     assert weak(page) == {"a": False, "b": True, "c": True, "d": True}
     assert page.notes == ()
-    one = search(index, SearchRequest("a virus"), Encoder)
+    one = search(index, SearchRequest("a virus"), Encoder())
     assert weak(one) == {"a": False, "b": False, "c": True, "d": True}
-    assert weak(search(index, SearchRequest("virus lung", mode="vector"), Encoder)) == weak(page)
+    assert weak(search(index, SearchRequest("virus lung", mode="vector"), Encoder())) == weak(page)
 
 
 @pytest.mark.usefixtures("floor")
 def test_a_paper_beyond_the_vector_leg_counts_as_near_as_its_last(index):
     asked = SearchRequest("star", window=3, size=3, fusion="rrf", weights={"lexical": 2})
-    page = search(index, asked, Encoder)
+    page = search(index, asked, Encoder())
     assert "prx" not in next(hit for hit in page if hit.id == "d").legs
     assert weak(page) == {"c": False, "d": False, "a": False}
 
 
 @pytest.mark.usefixtures("floor")
 def test_a_page_says_if_nothing_matches_well(index):
-    rest = search(index, SearchRequest("xyzzy", size=3, offset=1), Encoder)
+    rest = search(index, SearchRequest("xyzzy", size=3, offset=1), Encoder())
     assert (set(weak(rest).values()), rest.notes) == ({True}, ())
-    assert search(index, SearchRequest("xyzzy", size=1), Encoder).notes == ()
-    none = search(index, SearchRequest("xyzzy", filter=parse_filter("not id=a")), Encoder)
+    assert search(index, SearchRequest("xyzzy", size=1), Encoder()).notes == ()
+    none = search(index, SearchRequest("xyzzy", filter=parse_filter("not id=a")), Encoder())
     assert none.notes == (NOTHING,)
     assert search(index, SearchRequest("xyzzy", mode="lexical")).notes == ()
-    empty = search(index, SearchRequest("xyzzy", filter=parse_filter("year=1")), Encoder)
+    empty = search(index, SearchRequest("xyzzy", filter=parse_filter("year=1")), Encoder())
     assert (empty.hits, empty.notes) == ((), ())
 
 
 @pytest.mark.usefixtures("floor")
 def test_papers_of_an_author_that_come_first_are_not_weak(index):
-    page = search(index, SearchRequest("Fuerst virus"), Encoder)
+    page = search(index, SearchRequest("Fuerst virus"), Encoder())
     assert page.notes == ("Papers by Fuerst, Max come first.",)
     assert (page[0].id, page[0].known_by) == ("d", "author")
     # The name is no word of the topic: .4 + .5 for b, which says the rest.
@@ -95,18 +98,18 @@ def test_papers_of_an_author_that_come_first_are_not_weak(index):
 @pytest.mark.usefixtures("floor")
 def test_papers_that_say_the_only_word_come_before_those_that_are_a_little_near(index):
     by_vectors = {"fusion": "rrf", "weights": {"lexical": 0.01}}
-    assert [hit.id for hit in search(index, SearchRequest("star", **by_vectors), Encoder)] == ["a", "c", "d", "b"]
-    more = search(index, SearchRequest("star xyzzy", verbatim=True, **by_vectors), Encoder)
+    assert [hit.id for hit in search(index, SearchRequest("star", **by_vectors), Encoder())] == ["a", "c", "d", "b"]
+    more = search(index, SearchRequest("star xyzzy", verbatim=True, **by_vectors), Encoder())
     assert [hit.id for hit in more][-1] == "d"
 
 
 def test_without_a_floor_vectors_decide(index):
-    page = search(index, SearchRequest("star", fusion="rrf", weights={"lexical": 0.01}), Encoder)
+    page = search(index, SearchRequest("star", fusion="rrf", weights={"lexical": 0.01}), Encoder())
     assert [hit.id for hit in page][-1] == "d"
 
 
 def test_of_a_model_without_a_floor_nothing_is_said(index):
-    page = search(index, SearchRequest("xyzzy"), Encoder)
+    page = search(index, SearchRequest("xyzzy"), Encoder())
     assert set(weak(page).values()) == {False}
     assert page.notes == ()
 

@@ -12,8 +12,10 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, UnavailableError
-from search_plugin.contract.schema import to_stored
+from corpora.typed import typed
+from search_plugin.contract.schema import ForeignField, to_stored
 from search_plugin.engines.cluster.attached.places import Place, fields_of
+from search_plugin.engines.cluster.attached.vectors import described_vectors
 from search_plugin.engines.cluster.mapping import schema_of
 
 if TYPE_CHECKING:
@@ -39,6 +41,7 @@ class Attachment:
         beside: Why the vectors are in an index beside it; empty if they are in its own documents.
         moment: When it was attached, in seconds since 1970.
         indexes: Indexes whose documents may hold vectors, also if the target reaches them no more.
+        foreign: Its own vectors that searches use too.
     """
 
     name: str
@@ -48,22 +51,31 @@ class Attachment:
     beside: str
     moment: float
     indexes: tuple[str, ...] = ()
+    foreign: tuple[ForeignField, ...] = ()
 
     @property
     def searched(self) -> IndexSchema:
-        """The schema as searches see it: with the fields of the attached index alone."""
-        return replace(self.schema, fields=fields_of(self.places))
+        """The schema as searches see it: with the fields and the vectors of the attached index."""
+        return replace(self.schema, fields=fields_of(self.places), foreign=self.foreign)
+
+    @property
+    def inside(self) -> bool:
+        """Whether ses writes vectors into the documents."""
+        return bool(self.schema.vectors) and not self.beside
 
     @property
     def vectors_place(self) -> str:
         """Where the vectors are, as a clause for people."""
-        return f"vectors beside its documents ({self.beside})" if self.beside else "vectors in its documents"
+        own = f"vectors beside its documents ({self.beside})" if self.beside else "vectors in its documents"
+        return ", ".join(filter(None, [own if self.schema.vectors else "", described_vectors(self.foreign)]))
 
     def facts(self) -> dict[str, Any]:
         """Return the metadata to store."""
         kept = {name: getattr(self, name) for name in ("target", "beside", "moment", "indexes")}
-        places = [asdict(place) for place in self.places]
-        return {"ses": {"schema": to_stored(self.schema), "source": "", "attached": {**kept, "places": places}}}
+        kept["places"] = [asdict(place) for place in self.places]
+        if self.foreign:
+            kept["foreign"] = [asdict(field) for field in self.foreign]
+        return {"ses": {"schema": to_stored(self.schema), "source": "", "attached": kept}}
 
 
 def companion_name(name: str) -> str:
@@ -87,8 +99,9 @@ def _read(name: str, mappings: Mapping[str, Any]) -> Attachment:
         kept = mappings["_meta"]["ses"]["attached"]
         places = tuple(Place(**place) for place in kept["places"])
         indexes = tuple(kept["indexes"])
-        return Attachment(name, kept["target"], places, schema, kept["beside"], float(kept["moment"]), indexes)
-    except (KeyError, TypeError, ValueError) as error:
+        foreign = tuple(typed(ForeignField, one) for one in kept.get("foreign", ()))
+        return Attachment(name, kept["target"], places, schema, kept["beside"], float(kept["moment"]), indexes, foreign)
+    except (KeyError, TypeError, ValueError, InputError) as error:
         raise UnavailableError(f"{what} is damaged", "detach it, and attach it again") from error
 
 
@@ -106,7 +119,7 @@ def overlaps(
     aliases, as the cluster describes them.
     """
     for other in others:
-        if other.name != attachment.name and not (other.beside or attachment.beside):
+        if other.name != attachment.name and other.inside and attachment.inside:
             yield from ((index, other) for index, facts in described.items() if _reaches(other.target, index, facts))
 
 

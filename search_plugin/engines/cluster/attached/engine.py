@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from corpora.errors import InputError, NotFoundError, UnavailableError
 from search_plugin.contract.engine import check_index_name
-from search_plugin.contract.schema import PAPER_FIELDS
+from search_plugin.contract.schema import PAPER_FIELDS, IndexSchema
 from search_plugin.engines.cluster.attached.attachment import (
     HASH,
     NAMESPACE,
@@ -23,6 +23,7 @@ from search_plugin.engines.cluster.attached.attachment import (
 )
 from search_plugin.engines.cluster.attached.index import PAGE, AttachedIndex, companion_of, gone, open_attached
 from search_plugin.engines.cluster.attached.places import check_places, fields_of, find_places
+from search_plugin.engines.cluster.attached.vectors import NamedVectors, check_vectors, find_vectors
 from search_plugin.engines.cluster.attached.writing import pin, pinned, unpin
 from search_plugin.engines.cluster.engine import ClusterEngine
 from search_plugin.engines.cluster.errors import ClusterError
@@ -31,7 +32,6 @@ from search_plugin.engines.cluster.physical import create_index, delete_index, p
 from search_plugin.engines.cluster.scan import check_plain_name
 
 if TYPE_CHECKING:
-    from search_plugin.contract.schema import IndexSchema
     from search_plugin.engines.cluster.dialect import Dialect
     from search_plugin.engines.cluster.index import ClusterIndex
 
@@ -48,12 +48,14 @@ class Wanted:
         target: The index or alias.
         fields: Its fields by names of ses.
         beside: Whether the vectors should be beside the documents even if these could hold them.
+        vectors: Vectors that it holds already.
     """
 
     name: str
     target: str
     fields: Mapping[str, str]
     beside: bool = False
+    vectors: tuple[NamedVectors, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +97,24 @@ class AttachingEngine(ClusterEngine):
             raise NotFoundError(f"No index {name!r} of {self.url} is attached", hint)
         return found[0]
 
+    def found(self, wanted: Wanted) -> Attachment:
+        """Return what attaching an index without vectors of ses would keep; nothing is changed.
+
+        Raises `NotFoundError` if there is no such index, and `InputError` if a field can't serve.
+        """
+        check_plain_name(wanted.target)
+        described = self._described(wanted.target)
+        check_readable(described, wanted.target)
+        places = find_places(described, wanted.fields, wanted.target)
+        foreign = find_vectors(described, wanted.vectors, self.dialect, wanted.target)
+        model, fingerprint = (foreign[0].model, foreign[0].fingerprint) if foreign else ("", "")
+        schema = IndexSchema(model, fingerprint, ())
+        return Attachment(wanted.name, wanted.target, places, schema, "", time.time(), foreign=foreign)
+
     def attach(self, wanted: Wanted, schema: IndexSchema) -> Attachment:
         """Attach an index, or attach it again with other fields; no vector is written yet.
+
+        If the schema has no vectors, ses writes nothing into the documents, and searches use the owner's.
 
         Raises `NotFoundError` if there is no such index, and `InputError` if a field can't serve, the name is taken, or
         the index is attached with another model.
@@ -112,11 +130,14 @@ class AttachingEngine(ClusterEngine):
             described = self._described(wanted.target)
             check_readable(described, wanted.target)
             places = find_places(described, wanted.fields, wanted.target)
+            foreign = find_vectors(described, wanted.vectors, self.dialect, wanted.target)
             custom = tuple(field for field in fields_of(places) if field.origin == "custom")
             schema = replace(schema, fields=(*PAPER_FIELDS, *custom))
             moment = before.moment if before else time.time()
-            attachment = Attachment(name, wanted.target, places, schema, "", moment, before.indexes if before else ())
-            attachment = self._placed(attachment, wanted, described, before)
+            indexes = before.indexes if before else ()
+            attachment = Attachment(name, wanted.target, places, schema, "", moment, indexes, foreign)
+            if schema.vectors:
+                attachment = self._placed(attachment, wanted, described, before)
             self._keep(attachment, before)
             if not before:
                 try:
@@ -138,7 +159,8 @@ class AttachingEngine(ClusterEngine):
         except NotFoundError as error:
             raise gone(self.cluster, attachment) from error
         check_places(described, attachment.places, attachment.target)
-        if not attachment.beside:
+        check_vectors(described, attachment.foreign, self.dialect, attachment.target)
+        if attachment.inside:
             self._map(attachment)
             self._keep(_holding(attachment, described), attachment)
 
@@ -152,7 +174,7 @@ class AttachingEngine(ClusterEngine):
         with self.lock(name):
             attachment = self.attached(name)
             described: dict[str, Any] = {}
-            for target in () if attachment.beside else (attachment.target, *attachment.indexes):
+            for target in (attachment.target, *attachment.indexes) if attachment.inside else ():
                 with suppress(NotFoundError):
                     described |= {} if target in described else self._readable(target)
             unpin(self.cluster, name)
@@ -258,7 +280,10 @@ def _properties(facts: Mapping[str, Any]) -> Mapping[str, Any]:
 def _check_same(before: Attachment, wanted: Wanted, schema: IndexSchema) -> None:
     if before.target != wanted.target:
         raise InputError(f"{before.name} is attached to {before.target}", "choose another name with <index>")
-    if before.schema.fingerprint != schema.fingerprint:
+    if bool(before.schema.vectors) != bool(schema.vectors):
+        how = "with" if before.schema.vectors else "without"
+        raise InputError(f"{before.name} is attached {how} vectors of ses", "detach it first, or give other <formats>")
+    if schema.vectors and before.schema.fingerprint != schema.fingerprint:
         raise InputError(
             f"{before.name} is attached with the model {before.schema.model}", "detach it first, or give that <model>"
         )

@@ -16,10 +16,12 @@ from search_plugin.engines.cluster.attached import writing
 from search_plugin.engines.cluster.attached.attachment import HASH, NAMESPACE, Attachment, companion_name, not_ours
 from search_plugin.engines.cluster.attached.places import read_from, record_of
 from search_plugin.engines.cluster.attached.translation import Translation
+from search_plugin.engines.cluster.attached.vectors import check_vectors
 from search_plugin.engines.cluster.documents import among
 from search_plugin.engines.cluster.errors import ClusterError
 from search_plugin.engines.cluster.index import ClusterIndex
-from search_plugin.engines.cluster.queries import condition
+from search_plugin.engines.cluster.passages import has_vector
+from search_plugin.engines.cluster.queries import ID_COLUMN, condition
 from search_plugin.engines.cluster.scan import scan_hits
 
 if TYPE_CHECKING:
@@ -57,7 +59,7 @@ class AttachedIndex(ClusterIndex):
         self.physical = quote(self.target, safe="*")
         self.companion = companion_of(cluster, dialect, attachment, lease) if attachment.beside else None
         self._pinned: Mapping[str, str] | None = None
-        self._translation = Translation(attachment.places, "" if attachment.beside else HASH)
+        self._translation = Translation(attachment.places, HASH if attachment.inside else "", attachment.foreign)
 
     def upsert(self, documents: Sequence[Document]) -> Sequence[Refused]:
         """Write the vectors of existing documents into them; their own fields stay as they are."""
@@ -109,11 +111,36 @@ class AttachedIndex(ClusterIndex):
         writing.unpin(self.cluster, self.name)
 
     def count(self, field: str | None = None) -> int:
-        """Return how many documents ses has made vectors of, or how many have a vector of a format."""
-        if self.companion:
+        """Return how many documents ses has made vectors of, or how many have a vector of a leg.
+
+        If ses makes none, all documents with a title count.
+        """
+        foreign = field is not None and self.schema.foreign_leg(field) is not None
+        if self.companion and not foreign:
             return self.companion.count(field)
-        there = [{"exists": {"field": self.schema.vector(field).name}}] if field else self._marks
+        there = [has_vector(self.schema.leg(field))] if field else self._counted
+        if foreign:
+            there = [*there, self._translation.has_title]
         return int(self._ask("_count", {"query": {"bool": {"filter": there}}})["count"])
+
+    @property
+    def address(self) -> str:
+        """The name in a path under which other programs search the index."""
+        return self.physical
+
+    @property
+    def holds_vectors(self) -> bool:
+        """Whether the vectors are in the documents, and not beside them."""
+        return self.companion is None
+
+    @property
+    def unshown(self) -> list[str]:
+        """The fields of its documents that no page shows: those of ses, and its own vectors that are searched."""
+        return [NAMESPACE, *(field.name for field in self.schema.foreign)]
+
+    def as_asked(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a search in the names of ses in those of the owner."""
+        return self._translation.body(body)
 
     @property
     def attached_to(self) -> str:
@@ -124,14 +151,19 @@ class AttachedIndex(ClusterIndex):
         """Return how many documents there are, with vectors or not."""
         return int(self._ask("_count", {"query": {"match_all": {}}})["count"])
 
-    def lacking(self, most: int) -> Generator[Accepted | Rejected, None, None]:
-        """Yield the paper of each document that has no vector, or why it is no paper, so that no vector can be made.
+    def having_vector(self, leg: str, most: int) -> list[str]:
+        """Return the ids of some documents with a title that have a vector of a leg."""
+        body = {"query": has_vector(self.schema.leg(leg)), "size": most, **ID_COLUMN}
+        return [str(hit["_id"]) for hit in self.ask_search(body)["hits"]["hits"]]
 
-        At most `most` documents are read; of an index with a companion, those with vectors count too.
+    def lacking(self, most: int) -> Generator[Accepted | Rejected, None, None]:
+        """Yield the paper of each document that `count` leaves out, or why it is no paper, so that it can't count.
+
+        At most `most` documents are read; of an index with a companion, those with vectors too.
         """
         body: dict[str, Any] = {"query": {"match_all": {}}}
         if not self.companion:
-            body = {"query": {"bool": {"must_not": [{"bool": {"filter": self._marks}}]}}}
+            body = {"query": {"bool": {"must_not": [{"bool": {"filter": self._counted}}]}}}
         hits = scan_hits(self.cluster, self.target, {**body, **read_from(self.attachment.places)})
         with closing(hits):
             read = islice(hits, most)
@@ -177,12 +209,29 @@ class AttachedIndex(ClusterIndex):
 
     def vectors(self, ids: Sequence[str], field: str) -> Mapping[str, np.ndarray]:
         """Return float32 (dimension,) vectors of the ids that have one."""
-        if self.companion:
+        if self.companion and not self.schema.foreign_leg(field):
             return self.companion.vectors(ids, field)
-        return {id_: document.vectors[field] for id_, document in self.documents(ids, [field]).items()}
+        found = self.documents(ids, [field])
+        return {id_: document.vectors[field] for id_, document in found.items() if field in document.vectors}
 
     def documents(self, ids: Sequence[str], fields: Sequence[str]) -> Mapping[str, Document]:
-        """Return the papers that exist, with their vectors in some fields."""
+        """Return the papers that exist, with their vectors in some fields; an owner's vector may be missing."""
+        own = [field for field in fields if not self.schema.foreign_leg(field)]
+        foreign = [field for field in fields if field not in own and self.schema.leg(field).unit == "paper"]
+        found = self._own_documents(ids, own) if own or not foreign else {}
+        if not foreign:
+            return found
+        more = super().documents(ids, foreign)
+        if not own:
+            return more
+        none: Mapping[str, np.ndarray] = {}
+        return {
+            id_: replace(document, vectors={**document.vectors, **(more[id_].vectors if id_ in more else none)})
+            for id_, document in found.items()
+        }
+
+    def _own_documents(self, ids: Sequence[str], fields: Sequence[str]) -> Mapping[str, Document]:
+        """Return papers with vectors that ses has made."""
         if self.companion:
             return self.companion.documents(ids, fields)
         there = self.hashes(ids) if fields else {}
@@ -194,11 +243,14 @@ class AttachedIndex(ClusterIndex):
         """Return the papers of each leg: of vectors in a companion, those that the index still holds."""
         if not self.companion:
             return super().search(plan)
-        legs = self.companion.search(replace(plan, words=""))
+        foreign = tuple(clause for clause in plan.vectors if self.schema.foreign_leg(clause.field))
+        own = tuple(clause for clause in plan.vectors if not self.schema.foreign_leg(clause.field))
+        legs = self.companion.search(replace(plan, words="", vectors=own))
         nearest = list(dict.fromkeys(hit.id for hits in legs.values() for hit in hits))
         there = {str(hit["_id"]) for hit in self._located(nearest)}
         kept = {leg: [hit for hit in hits if hit.id in there] for leg, hits in legs.items()}
-        return {**super().search(replace(plan, vectors=())), **kept}
+        found = {**super().search(replace(plan, vectors=foreign)), **kept}
+        return {leg: found[leg] for leg in plan.legs}
 
     def rank(self, plan: Plan, fusion: str, weights: Mapping[str, float]) -> Ranking | None:
         """Return None: ses joins the legs."""
@@ -212,12 +264,17 @@ class AttachedIndex(ClusterIndex):
 
     def ask_search(self, body: Mapping[str, Any], params: Mapping[str, Any] | None = None, why: str = "") -> Any:
         """Send a search in the names of ses."""
-        return self._translation.reply(body, super().ask_search(self._translation.body(body), params, why))
+        return self._translation.reply(body, super().ask_search(self.as_asked(body), params, why))
 
     def _ask_all(self, bodies: Mapping[str, Mapping[str, Any]], why: str) -> dict[str, Any]:
-        there = {name: self._translation.body(body) for name, body in bodies.items()}
+        there = {name: self.as_asked(body) for name, body in bodies.items()}
         replies = super()._ask_all(there, why)
         return {name: self._translation.reply(bodies[name], reply) for name, reply in replies.items()}
+
+    @property
+    def _counted(self) -> list[QueryBody]:
+        """The conditions of a document that counts: that it has the vectors of ses, or a title if ses makes none."""
+        return self._marks if self.schema.vectors else [self._translation.has_title]
 
     @property
     def _marks(self) -> list[QueryBody]:
@@ -280,6 +337,7 @@ def open_attached(
     """
     target = attachment.target
     mappings = _mappings(cluster, attachment)
+    check_vectors(mappings, attachment.foreign, dialect, target)
     if not attachment.beside:
         for index, kept in sorted(mappings.items()):
             own = kept["mappings"].get("properties", {}).get(NAMESPACE, {}).get("properties", {})

@@ -75,7 +75,7 @@ def find_places(mappings: Mapping[str, Any], fields: Mapping[str, str], target: 
 def check_places(mappings: Mapping[str, Any], places: tuple[Place, ...], target: str) -> None:
     """Raise `InputError` if the owner of an index has removed the title, or has given a field another type."""
     for place in places:
-        there = [found for kept in mappings.values() if (found := _look_up(kept.get("mappings", {}), place.path))]
+        there = [found for kept in mappings.values() if (found := look_up(kept.get("mappings", {}), place.path))]
         kinds = {(_TYPES.get(found.mapping.get("type", "")), found.nested) for found in there}
         # An index that was deleted and made again may have no document with some field yet.
         if kinds != {(place.kind, place.nested)} and (kinds or place.name == "title"):
@@ -97,7 +97,7 @@ def fields_of(places: tuple[Place, ...]) -> tuple[Field, ...]:
 
 
 def _place(mappings: Mapping[str, Any], name: str, path: str, target: str) -> Place:
-    there = {index: found for index, kept in mappings.items() if (found := _look_up(kept.get("mappings", {}), path))}
+    there = {index: found for index, kept in mappings.items() if (found := look_up(kept.get("mappings", {}), path))}
     if not there:
         known = {field for kept in mappings.values() for field in kept.get("mappings", {}).get("properties", {})}
         listed = ", ".join(sorted(known)) or "none"
@@ -113,7 +113,7 @@ def _place(mappings: Mapping[str, Any], name: str, path: str, target: str) -> Pl
     return distinct.pop()
 
 
-def _checked(found: _Found, name: str, path: str, index: str) -> Place:
+def _checked(found: Located, name: str, path: str, index: str) -> Place:
     wanted = _wanted(name)
     mapping, at = found.mapping, found.path
     kind = _kind(mapping, path, index)
@@ -173,15 +173,17 @@ def _kind(mapping: Mapping[str, Any], path: str, index: str) -> FieldKind:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class Located:
+    """A field that a path leads to: its mapping, its path in queries and in documents, and its nested objects' path."""
+
     mapping: Mapping[str, Any]
     path: str
     source: str
     nested: str
 
 
-def _look_up(mapping: Mapping[str, Any], path: str) -> _Found | None:
-    """Follow a path through objects, and at its end through a multi-field or an alias of a field."""
+def look_up(mapping: Mapping[str, Any], path: str) -> Located | None:
+    """Follow a path through the objects of a mapping, and at its end through a multi-field or an alias of a field."""
     field: Mapping[str, Any] = mapping
     nested, parts, at = "", path.split("."), 0
     while at < len(parts):
@@ -190,11 +192,11 @@ def _look_up(mapping: Mapping[str, Any], path: str) -> _Found | None:
         end = next((end for end in range(len(parts), at, -1) if ".".join(parts[at:end]) in inside), 0)
         if not end:
             last = field.get("fields", {}).get(parts[at]) if at == len(parts) - 1 else None
-            return _Found(last, path, ".".join(parts[:-1]), nested) if last else None
+            return Located(last, path, ".".join(parts[:-1]), nested) if last else None
         field, at = inside[".".join(parts[at:end])], end
         if field.get("type") == "nested":
             nested = ".".join(parts[:at])
-    return _look_up(mapping, field["path"]) if field.get("type") == "alias" else _Found(field, path, path, nested)
+    return look_up(mapping, field["path"]) if field.get("type") == "alias" else Located(field, path, path, nested)
 
 
 _DAY = "yyyy-MM-dd"

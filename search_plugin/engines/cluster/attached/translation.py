@@ -13,6 +13,7 @@ from typing import Any
 from corpora.aliases import IDENTIFIERS
 from corpora.errors import InputError
 from corpora.paper import Accepted
+from search_plugin.contract.schema import ForeignField
 from search_plugin.engines.cluster.attached.places import Place, as_stored, read_from, record_of
 from search_plugin.engines.cluster.dialect import TEXT, QueryBody, enclosed
 
@@ -28,11 +29,12 @@ NOTHING: QueryBody = {"match_none": {}}
 class Translation:
     """Between the names of ses and those of an index, in which fields are at `places`.
 
-    The index has content hashes at `hash_path`; if that is empty, they are elsewhere.
+    The index has content hashes at `hash_path`; if that is empty, they are elsewhere. `foreign` are its own vectors.
     """
 
     places: tuple[Place, ...]
     hash_path: str = ""
+    foreign: tuple[ForeignField, ...] = ()
 
     @cached_property
     def _by_name(self) -> Mapping[str, Place]:
@@ -41,10 +43,10 @@ class Translation:
     def body(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Return a search of the index for a search in the names of ses; only documents with a title are found."""
         there = {name: value for name, value in body.items() if name not in ("stored_fields", "docvalue_fields")}
-        has_title = {"exists": {"field": self._by_name["title"].path}}
-        there["query"] = {"bool": {"must": [self.query(body.get("query", {"match_all": {}}))], "filter": [has_title]}}
+        there["query"] = self._of_papers(body.get("query", {"match_all": {}}))
         wanted = [name for name in body.get("docvalue_fields", ()) if name != "id"] or body.get("_source")
-        if wanted:
+        # Whole documents may be asked for, without some fields.
+        if wanted and not isinstance(wanted, Mapping):
             there |= self._read(wanted)
         if "sort" in body:
             there["sort"] = [self._sort(one) for one in body["sort"]]
@@ -52,6 +54,8 @@ class Translation:
             there["fields"] = [name for name in body["fields"] if name != "id"]
         if "aggs" in body:
             there["aggs"] = {name: self._counted(one) for name, one in body["aggs"].items()}
+        if "highlight" in body:
+            there["highlight"] = self._marked(body["highlight"])
         return there
 
     def reply(self, body: Mapping[str, Any], reply: Mapping[str, Any]) -> dict[str, Any]:
@@ -67,6 +71,19 @@ class Translation:
             }
         return here
 
+    def _of_papers(self, query: QueryBody) -> QueryBody:
+        """Return a query of the documents that have a title; legs that the cluster joins may be inside nothing else."""
+        if "hybrid" in query:
+            inside = query["hybrid"]
+            return {"hybrid": {**inside, "queries": [*map(self._of_papers, inside["queries"])]}}
+        return {"bool": {"must": [self.query(query)], "filter": [self.has_title]}}
+
+    def _marked(self, how: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what to mark words in."""
+        fields = {self._by_name[name].path: one for name, one in how["fields"].items() if name in self._by_name}
+        words = {"highlight_query": self.query(how["highlight_query"])} if "highlight_query" in how else {}
+        return {**how, **words, "fields": fields}
+
     def query(self, query: QueryBody) -> QueryBody:
         """Return a query of the index for a query in the names of ses."""
         (kind, inside), *_ = query.items()
@@ -80,20 +97,38 @@ class Translation:
             return enclosed(self.query(inside["query"].query))
         if kind == "script_score":
             return {"script_score": {**inside, "query": self.query(inside["query"])}}
+        if kind == "nested":
+            return {"nested": {**inside, "query": self.query(inside["query"])}}
         if kind == "knn":
             return {"knn": self._nearest(inside)}
         return self._leaf(kind, inside) if kind in _LEAVES else query
 
+    @property
+    def has_title(self) -> QueryBody:
+        """The condition that a document is a paper, as a query of the index."""
+        return {"exists": {"field": self._by_name["title"].path}}
+
     def _nearest(self, clause: Mapping[str, Any]) -> dict[str, Any]:
         if "field" in clause:  # as Elasticsearch writes it
-            return {**clause, "filter": self.query(clause["filter"])} if "filter" in clause else dict(clause)
+            return {**clause, **self._within(clause["field"], clause)}
         ((field, inside),) = clause.items()
-        return {field: {**inside, "filter": self.query(inside["filter"])} if "filter" in inside else inside}
+        return {field: {**inside, **self._within(field, inside)}}
+
+    def _within(self, field: str, clause: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the filter of a graph search: the owner may have given a vector to documents without a title too."""
+        where = [self.query(clause["filter"])] if "filter" in clause else []
+        # Some versions apply a filter to the passages themselves.
+        if any(own.name == field and not own.nested for own in self.foreign):
+            # Elasticsearch 9 returns documents without a vector too if there is a filter and no graph (flat).
+            where += [self.has_title, {"exists": {"field": field}}]
+        return {"filter": {"bool": {"filter": where}} if len(where) > 1 else where[0]} if where else {}
 
     def _leaf(self, kind: str, inside: Mapping[str, Any]) -> QueryBody:
         ((name, value),) = inside.items()
         if kind == "exists":
             name = value
+        if any(own.name == name for own in self.foreign):
+            return {kind: dict(inside)}
         if name == "id":
             return self._of_id(kind, value)
         if name == "identifiers":

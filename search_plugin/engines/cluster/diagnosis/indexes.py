@@ -285,7 +285,10 @@ def check_attached(questions: Questions, dialect: Dialect, attachment: Attachmen
     )
     try:
         index = open_attached(questions.cluster, dialect, attachment)
-        found = replace(found.with_papers(schema, index.count(), index.count), disk_bytes=index.disk_bytes())
+        found = found.with_papers(attachment.searched, index.count(), index.count)
+        found = replace(found, disk_bytes=index.disk_bytes())
+        if not schema.vectors:
+            return found
         documents = index.count_all()
         return found.plus(*_check_lacking(index, documents - found.papers, documents))
     except UnavailableError as error:

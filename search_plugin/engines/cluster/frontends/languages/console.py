@@ -1,0 +1,27 @@
+"""Requests as they are, in the form that Kibana's and OpenSearch Dashboards' consoles take."""
+
+from __future__ import annotations
+
+from search_plugin.engines.cluster.frontends.http import HttpRequest
+from search_plugin.engines.cluster.frontends.languages.parts import explained, filled, lines_of
+from search_plugin.engines.cluster.frontends.literals import Notation
+from search_plugin.engines.cluster.frontends.script import PageScript
+
+_NOTATION = Notation(parameter=lambda parameter: f"{{{{{parameter.name}}}}}")
+
+
+def write(script: PageScript) -> str:
+    """Return the requests; parameters are names in double braces."""
+    parts = [f"# {sentence}" for sentence in explained(script)]
+    parts += [_request(request, script) for request in script.searches]
+    if script.papers:
+        parts.append(
+            f"# Then ses joins the legs; these are the papers that were found now.\n{_request(script.papers, script)}"
+        )
+    return "\n\n".join(parts) + "\n"
+
+
+def _request(request: HttpRequest, script: PageScript) -> str:
+    lines = lines_of(HttpRequest(request.method, request.path, filled(request.body, script)))
+    body = "\n".join(_NOTATION.write(line, None if len(lines) > 1 else "") for line in lines)
+    return f"# {request.why}\n{request.method} {request.path}\n{body}"

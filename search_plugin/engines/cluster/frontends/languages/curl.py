@@ -1,0 +1,64 @@
+"""Requests as commands of a shell, by curl."""
+
+from __future__ import annotations
+
+import re
+from shlex import quote
+
+from search_plugin.engines.cluster.frontends.http import HttpRequest
+from search_plugin.engines.cluster.frontends.languages.parts import content_type, explained, filled, lines_of
+from search_plugin.engines.cluster.frontends.literals import Notation, json_string
+from search_plugin.engines.cluster.frontends.script import VECTOR, WORDS, PageScript
+
+_EXPANDED = re.compile(r"[\\$`]")
+_AUTHORIZATION = {
+    "ApiKey": "ApiKey $SES_ENGINE_API_KEY",
+    "Bearer": "Bearer $SES_ENGINE_TOKEN",
+    "Basic": 'Basic $(printf %s "$SES_ENGINE_USERNAME:$SES_ENGINE_PASSWORD" | base64 | tr -d "\\n")',
+}
+
+
+def write(script: PageScript) -> str:
+    """Return the commands; what lies between the requests of legs and of papers is said, since curl can't do it."""
+    head = [f"# {sentence}" for sentence in explained(script)]
+    if VECTOR in script.asked:
+        head.append("vector=$(cat vector.json)")
+    if WORDS in script.asked:
+        head += ["# The words are a JSON string.", f"words={quote(json_string(script.values[WORDS]))}"]
+    parts = ["\n".join(head)] if head else []
+    parts += [_command(request, script) for request in script.searches]
+    if script.papers:
+        parts.append(
+            "# Then ses joins the legs, which curl does not; choose a language to have the code for it.\n"
+            "# So these are the papers that were found now.\n" + _command(script.papers, script)
+        )
+    return "\n\n".join(parts) + "\n"
+
+
+def _command(request: HttpRequest, script: PageScript) -> str:
+    options = [
+        f"curl -sS --fail-with-body -X {request.method} {quote(script.url + request.path)}",
+        f"-H 'Content-Type: {content_type(request)}'",
+    ]
+    if script.certificates:
+        options.append('--cacert "$SES_ENGINE_CA"')
+    documents = ""
+    if script.scheme:
+        # Other users of a machine can read the arguments of a command.
+        options.append("--config /dev/fd/3 3<<CONFIG")
+        documents = f'header = "Authorization: {_AUTHORIZATION[script.scheme]}"\nCONFIG\n'
+    # In a document with a quoted name, the shell replaces nothing.
+    options.append("--data-binary @- " + ("<<JSON" if script.asked else "<<'JSON'"))
+    return f"# {request.why}\n" + " \\\n  ".join(options) + f"\n{documents}{_body(request, script)}\nJSON"
+
+
+def _body(request: HttpRequest, script: PageScript) -> str:
+    if not script.asked:
+        notation = Notation()
+    else:
+        notation = Notation(
+            text=lambda text: _EXPANDED.sub(lambda found: f"\\{found[0]}", json_string(text)),
+            parameter=lambda parameter: f"${parameter.name}",
+        )
+    lines = lines_of(HttpRequest(request.method, request.path, filled(request.body, script)))
+    return "\n".join(notation.write(line, None if len(lines) > 1 else "") for line in lines)

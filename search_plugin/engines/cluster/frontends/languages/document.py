@@ -1,0 +1,40 @@
+"""Requests as one JSON document."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import orjson
+
+from corpora.outgoing import json_text
+from search_plugin.engines.cluster.frontends.http import HttpRequest, Parameter, replaced
+from search_plugin.engines.cluster.frontends.languages.parts import content_type, filled, lines_of
+from search_plugin.engines.cluster.frontends.script import PageScript
+
+
+def write(script: PageScript) -> str:
+    """Return the document; a parameter that its sender fills is an object with its name."""
+    whole = {
+        "url": script.url,
+        "product": script.product,
+        "authorization": script.scheme,
+        "requests": [_request(request, script) for request in script.requests],
+        "joining": asdict(script.joining) if script.joining else None,
+        "parameters": list(script.asked),
+    }
+    return json_text(orjson.dumps(whole, option=orjson.OPT_INDENT_2)) + "\n"
+
+
+def _request(request: HttpRequest, script: PageScript) -> dict[str, Any]:
+    def named(part: Any) -> Any:
+        return {"parameter": part.name} if isinstance(part, Parameter) else part
+
+    lines = lines_of(HttpRequest(request.method, request.path, filled(request.body, script)))
+    return {
+        "for": request.why,
+        "method": request.method,
+        "path": request.path,
+        "content_type": content_type(request),
+        "lines": [replaced(line, named) for line in lines],
+    }

@@ -1,0 +1,127 @@
+"""A page as a JavaScript module, by fetch or by the product's own client."""
+
+from __future__ import annotations
+
+from search_plugin.engines.cluster.frontends.languages.parts import explained
+from search_plugin.engines.cluster.frontends.languages.program import OUTPUT, Program
+from search_plugin.engines.cluster.frontends.literals import Notation, json_string
+from search_plugin.engines.cluster.frontends.script import VECTOR, PageScript
+
+
+def _text(text: str) -> str:
+    # A script in a page of HTML ends at its closing tag, also inside a text.
+    return json_string(text).replace("<", "\\u003c")
+
+
+_AUTHORIZATION = {
+    "ApiKey": "`ApiKey ${process.env.SES_ENGINE_API_KEY}`",
+    "Bearer": "`Bearer ${process.env.SES_ENGINE_TOKEN}`",
+    "Basic": "`Basic ${Buffer.from("
+    '`${process.env.SES_ENGINE_USERNAME}:${process.env.SES_ENGINE_PASSWORD}`).toString("base64")}`',
+}
+_CLIENTS = {
+    "opensearch": ('import {Client} from "@opensearch-project/opensearch";', ".body"),
+    "elasticsearch": ('import {Client} from "@elastic/elasticsearch";', ""),
+}
+
+_FETCH = """
+async function send(method, path, body, type) {{
+  const headers = {{"Content-Type": type{authorization}}};
+  const reply = await fetch({url} + path, {{method, headers, body}});
+  if (!reply.ok) throw new Error(await reply.text());
+  return reply.json();
+}}
+"""
+_CLIENT = """
+const client = new Client({{node: {url}{headers}}});
+
+async function send(method, path, body, type) {{
+  const [pathname, querystring] = path.split("?");
+  const headers = {{"content-type": type, accept: "application/json"}};
+  const reply = await client.transport.request({{method, path: pathname, querystring, body}}, {{headers}});
+  return reply{body};
+}}
+"""
+_ASK = """
+async function ask(method, path, ...lines) {
+  const type = lines.length > 1 ? "application/x-ndjson" : "application/json";
+  const body = lines.map((line) => JSON.stringify(line) + "\\n").join("");
+  const reply = await send(method, path, body, type);
+  for (const part of reply.responses ?? []) {
+    if (part.error) throw new Error(JSON.stringify(part.error));
+  }
+  return reply;
+}
+
+"""
+
+_PROGRAM = Program(
+    notation=Notation(text=_text),
+    comment="//",
+    vector='JSON.parse(readFileSync("vector.json", "utf8"))',
+    variable="const {name} = {value};\n",
+    call="await ask({method}, {path}, {lines})",
+    page="\nconst page = {call};\n",
+    closeness={
+        None: "(score) => score",
+        "l2": "(score) => -Math.sqrt(Math.max(1 / score - 1, 0))",
+        "dot": "(score) => (score >= 1 ? score - 1 : 1 - 1 / score)",
+    },
+    minmax="high > low ? (score - low) / (high - low) : 1",
+    ranks="1 / ({constant} + rank + 1)",
+    join="""
+const idOf = (hit) => hit.fields?.id?.[0] ?? hit._id;
+const bestFirst = (one, other) => other.score - one.score || (one.id < other.id ? -1 : 1);
+
+function join(replies) {{
+  const weights = {weights};
+  const closeness = [{closeness}];
+  const total = new Map();
+  replies.forEach((reply, leg) => {{
+    const hits = reply.hits.hits.map((hit) => ({{id: idOf(hit), score: closeness[leg](hit._score)}}));
+    const best = hits.sort(bestFirst).slice(0, {window});
+    const [high, low] = [best[0]?.score, best[best.length - 1]?.score];
+    best.forEach(({{id, score}}, rank) => {{
+      total.set(id, (total.get(id) ?? 0) + weights[leg] * ({value}));
+    }});
+  }});
+  return [...total].map(([id, score]) => ({{id, score}})).sort(bestFirst);
+}}
+
+""",
+    begin="const legs = [];\n",
+    legs="legs.push(...({call}).responses);\n",
+    show="""const ranking = join(legs);
+const found = ranking.map(({{id}}) => id);
+const shown = ranking.slice({offset}, {end});
+const ids = shown.map(({{id}}) => id);
+const replies = ({call}).responses;
+const papers = new Map(replies.flatMap((reply) => reply.hits.hits).map((hit) => [idOf(hit), hit]));
+const hits = shown.filter(({{id}}) => papers.has(id)).map(({{id, score}}) => ({{...papers.get(id), _score: score}}));
+const page = {{hits: {{hits}}, aggregations: replies.find((reply) => reply.aggregations)?.aggregations}};
+""",
+    end="console.log(JSON.stringify(page, null, 2));\n",
+)
+
+
+def write(script: PageScript) -> str:
+    """Return the script with fetch, which prints the page as JSON."""
+    authorization = f", Authorization: {_AUTHORIZATION[script.scheme]}" if script.scheme else ""
+    return _written(script, [], _FETCH.format(url=_text(script.url), authorization=authorization))
+
+
+def write_with_client(script: PageScript) -> str:
+    """Return the script with the product's own client, which prints the page as JSON."""
+    imported, body = _CLIENTS[script.product]
+    headers = f", headers: {{authorization: {_AUTHORIZATION[script.scheme]}}}" if script.scheme else ""
+    return _written(script, [imported], _CLIENT.format(url=_text(script.url), headers=headers, body=body))
+
+
+def _written(script: PageScript, imports: list[str], sending: str) -> str:
+    if VECTOR in script.asked:
+        imports = ['import {readFileSync} from "node:fs";', *imports]
+    said = [*explained(script), OUTPUT]
+    if script.certificates:
+        said.append("Node reads that file only if NODE_EXTRA_CA_CERTS names it too.")
+    comments = _PROGRAM.comments("The page of a search, by the requests of ses.", *said)
+    return _PROGRAM.write(script, comments + "".join(f"{line}\n" for line in imports) + sending + _ASK)

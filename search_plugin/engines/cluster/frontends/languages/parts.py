@@ -1,0 +1,57 @@
+"""What the languages share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from search_plugin.engines.cluster.frontends.http import HttpRequest, Parameter, replaced
+from search_plugin.engines.cluster.frontends.script import VECTOR, WORDS, PageScript
+
+NAMES_OF_SECRETS: Mapping[str, tuple[str, ...]] = {
+    "ApiKey": ("SES_ENGINE_API_KEY",),
+    "Bearer": ("SES_ENGINE_TOKEN",),
+    "Basic": ("SES_ENGINE_USERNAME", "SES_ENGINE_PASSWORD"),
+}
+"""The environment variables that hold the credentials of each scheme."""
+
+
+def lines_of(request: HttpRequest) -> tuple[Any, ...]:
+    """Return the JSONs of a request's body: one, or the lines of a search of several."""
+    return request.body if isinstance(request.body, tuple) else (request.body,)
+
+
+def content_type(request: HttpRequest) -> str:
+    """Return the type of a request's body."""
+    return "application/x-ndjson" if isinstance(request.body, tuple) else "application/json"
+
+
+def filled(body: Any, script: PageScript) -> Any:
+    """Return a body with the present values of its parameters, except for those that its sender fills."""
+
+    def value(part: Any) -> Any:
+        if isinstance(part, Parameter) and part.name not in script.asked:
+            return script.values[part.name]
+        return part
+
+    return tuple(replaced(one, value) for one in body) if isinstance(body, tuple) else replaced(body, value)
+
+
+def variables(script: PageScript) -> dict[str, Any]:
+    """Return the values of the variables at the head of a program; None for what is read from a file."""
+    held: dict[str, Any] = {}
+    if VECTOR in script.values:
+        held[VECTOR] = None if VECTOR in script.asked else script.values[VECTOR]
+    if WORDS in script.asked:
+        held[WORDS] = script.values[WORDS]
+    return held
+
+
+def explained(script: PageScript) -> list[str]:
+    """Return sentences about what the program needs from outside."""
+    said = [script.vector_from] if VECTOR in script.asked else []
+    if script.scheme:
+        said.append(f"Credentials are in {' and '.join(NAMES_OF_SECRETS[script.scheme])} of the environment.")
+    if script.certificates:
+        said.append("SES_ENGINE_CA of the environment is the file of the certificates of the cluster.")
+    return said

@@ -1,0 +1,125 @@
+"""A page as a PHP script that uses Guzzle."""
+
+from __future__ import annotations
+
+from search_plugin.engines.cluster.frontends.languages.parts import explained
+from search_plugin.engines.cluster.frontends.languages.program import OUTPUT, Program
+from search_plugin.engines.cluster.frontends.literals import Notation, escaped
+from search_plugin.engines.cluster.frontends.script import PageScript
+
+_text = escaped('\\"$')
+
+_AUTHORIZATION = {
+    "ApiKey": "'ApiKey ' . getenv('SES_ENGINE_API_KEY')",
+    "Bearer": "'Bearer ' . getenv('SES_ENGINE_TOKEN')",
+    "Basic": "'Basic ' . base64_encode(getenv('SES_ENGINE_USERNAME') . ':' . getenv('SES_ENGINE_PASSWORD'))",
+}
+
+_ASK = """
+function ask(string $method, string $path, ...$lines): array
+{
+    global $client;
+    $body = implode('', array_map(fn($line) => json_encode($line, JSON_THROW_ON_ERROR) . "\\n", $lines));
+    $type = count($lines) > 1 ? 'application/x-ndjson' : 'application/json';
+    $reply = $client->request($method, $path, ['body' => $body, 'headers' => ['Content-Type' => $type]]);
+    $read = json_decode((string) $reply->getBody(), true, 512, JSON_THROW_ON_ERROR);
+    foreach ($read['responses'] ?? [] as $part) {
+        if (isset($part['error'])) {
+            throw new RuntimeException(json_encode($part['error']));
+        }
+    }
+    return $read;
+}
+
+"""
+
+_PROGRAM = Program(
+    notation=Notation(
+        text=_text,
+        parameter=lambda parameter: f"${parameter.name}",
+        pair=" => ",
+        around=("[", "]"),
+        empty="new stdClass()",
+        last_comma=",",
+    ),
+    comment="//",
+    vector='json_decode(file_get_contents("vector.json"))',
+    variable="${name} = {value};\n",
+    call="ask({method}, {path}, {lines})",
+    page="\n$page = {call};\n",
+    closeness={
+        None: "fn($score) => $score",
+        "l2": "fn($score) => -sqrt(max(1 / $score - 1, 0))",
+        "dot": "fn($score) => $score >= 1 ? $score - 1 : 1 - 1 / $score",
+    },
+    minmax="$high > $low ? ($score - $low) / ($high - $low) : 1",
+    ranks="1 / ({constant} + $rank + 1)",
+    join="""
+function idOf(array $hit): string
+{{
+    return $hit['fields']['id'][0] ?? $hit['_id'];
+}}
+
+function bestFirst(array $one, array $other): int
+{{
+    return $other[1] <=> $one[1] ?: strcmp($one[0], $other[0]);
+}}
+
+function join_legs(array $replies): array
+{{
+    $weights = {weights};
+    $closeness = [{closeness}];
+    $total = [];
+    foreach ($replies as $leg => $reply) {{
+        $hits = array_map(fn($hit) => [idOf($hit), $closeness[$leg]($hit['_score'])], $reply['hits']['hits']);
+        usort($hits, 'bestFirst');
+        $hits = array_slice($hits, 0, {window});
+        [$high, $low] = [$hits[0][1] ?? 0, $hits[count($hits) - 1][1] ?? 0];
+        foreach ($hits as $rank => [$id, $score]) {{
+            // A key that looks like a number would become one.
+            $total["id $id"] = [$id, ($total["id $id"][1] ?? 0) + $weights[$leg] * ({value})];
+        }}
+    }}
+    $ranking = array_values($total);
+    usort($ranking, 'bestFirst');
+    return $ranking;
+}}
+
+""",
+    begin="$legs = [];\n",
+    legs='$legs = array_merge($legs, {call}["responses"]);\n',
+    show="""$ranking = join_legs($legs);
+$found = array_column($ranking, 0);
+$shown = array_slice($ranking, {offset}, {size});
+$ids = array_column($shown, 0);
+$replies = {call}['responses'];
+$papers = [];
+$counts = new stdClass();
+foreach ($replies as $reply) {{
+    foreach ($reply['hits']['hits'] as $hit) {{
+        $papers['id ' . idOf($hit)] = $hit;
+    }}
+    $counts = $reply['aggregations'] ?? $counts;
+}}
+$hits = [];
+foreach ($shown as [$id, $score]) {{
+    if (isset($papers["id $id"])) {{
+        $hits[] = ['_score' => $score] + $papers["id $id"];
+    }}
+}}
+$page = ['hits' => ['hits' => $hits], 'aggregations' => $counts];
+""",
+    end='echo json_encode($page, JSON_PRETTY_PRINT | JSON_UNESCAPED_UNICODE | JSON_UNESCAPED_SLASHES), "\\n";\n',
+)
+
+
+def write(script: PageScript) -> str:
+    """Return the script, which prints the page as JSON."""
+    options = [f"'base_uri' => {_text(script.url)}"]
+    if script.scheme:
+        options.append(f"'headers' => ['Authorization' => {_AUTHORIZATION[script.scheme]}]")
+    if script.certificates:
+        options.append("'verify' => getenv('SES_ENGINE_CA')")
+    comments = _PROGRAM.comments("The page of a search, by the requests of ses.", *explained(script), OUTPUT)
+    made = f"$client = new GuzzleHttp\\Client([{', '.join(options)}]);"
+    return _PROGRAM.write(script, f"<?php\n{comments}\nrequire 'vendor/autoload.php';\n\n{made}\n{_ASK}")

@@ -1,0 +1,93 @@
+"""A page as a Python script that uses the product's own client."""
+
+from __future__ import annotations
+
+from search_plugin.engines.cluster.frontends.languages.parts import explained
+from search_plugin.engines.cluster.frontends.languages.program import OUTPUT, Program
+from search_plugin.engines.cluster.frontends.literals import Notation
+from search_plugin.engines.cluster.frontends.script import PageScript
+
+_AUTHORIZATION = {
+    "ApiKey": '"ApiKey " + os.environ["SES_ENGINE_API_KEY"]',
+    "Bearer": '"Bearer " + os.environ["SES_ENGINE_TOKEN"]',
+    "Basic": '"Basic " + base64.b64encode('
+    '":".join([os.environ["SES_ENGINE_USERNAME"], os.environ["SES_ENGINE_PASSWORD"]]).encode()).decode()',
+}
+_CLIENTS = {
+    "opensearch": ("from opensearchpy import OpenSearch", "OpenSearch", "client.transport.perform_request", ""),
+    "elasticsearch": ("from elasticsearch import Elasticsearch", "Elasticsearch", "client.perform_request", ".body"),
+}
+
+_ASK = """
+
+def ask(method, path, *lines):
+    body = "".join(json.dumps(line) + "\\n" for line in lines)
+    kind = "application/x-ndjson" if len(lines) > 1 else "application/json"
+    reply = {send}(method, path, headers={{"content-type": kind, "accept": "application/json"}}, body=body){body}
+    for part in reply.get("responses", []):
+        if "error" in part:
+            raise RuntimeError(part["error"])
+    return reply
+
+
+"""
+
+_PROGRAM = Program(
+    notation=Notation(text=repr, constants=("None", "True", "False"), last_comma=","),
+    comment="#",
+    vector='json.load(open("vector.json"))',
+    variable="{name} = {value}\n",
+    call="ask({method}, {path}, {lines})",
+    page="\npage = {call}\n",
+    closeness={
+        None: "lambda score: score",
+        "l2": "lambda score: -(max(1 / score - 1, 0) ** 0.5)",
+        "dot": "lambda score: score - 1 if score >= 1 else 1 - 1 / score",
+    },
+    minmax="((score - hits[-1][0]) / (hits[0][0] - hits[-1][0]) if hits[0][0] > hits[-1][0] else 1)",
+    ranks="1 / ({constant} + rank)",
+    join="""
+def id_of(hit):
+    return hit["fields"]["id"][0] if "id" in hit.get("fields", {{}}) else hit["_id"]
+
+
+def join(replies):
+    total = {{}}
+    for reply, weight, closeness in zip(replies, {weights}, [{closeness}]):
+        hits = [(closeness(hit["_score"]), id_of(hit)) for hit in reply["hits"]["hits"]]
+        hits = sorted(hits, key=lambda hit: (-hit[0], hit[1]))[:{window}]
+        for rank, (score, id_) in enumerate(hits, 1):
+            total[id_] = total.get(id_, 0) + weight * {value}
+    return sorted(total.items(), key=lambda one: (-one[1], one[0]))
+
+
+""",
+    begin="legs = []\n",
+    legs='legs += {call}["responses"]\n',
+    show="""
+ranking = join(legs)
+found = [id_ for id_, _ in ranking]
+ids = found[{offset}:{end}]
+replies = {call}["responses"]
+papers = {{id_of(hit): hit for reply in replies for hit in reply["hits"]["hits"]}}
+hits = [{{**papers[id_], "_score": score}} for id_, score in ranking if id_ in ids and id_ in papers]
+counts = next((reply["aggregations"] for reply in replies if "aggregations" in reply), {{}})
+page = {{"hits": {{"hits": hits}}, "aggregations": counts}}
+""",
+    end="print(json.dumps(page, indent=2))\n",
+)
+
+
+def write(script: PageScript) -> str:
+    """Return the script, which prints the page as JSON."""
+    imported, client, send, body = _CLIENTS[script.product]
+    options = [repr(script.url)]
+    if script.scheme:
+        options.append(f'headers={{"authorization": {_AUTHORIZATION[script.scheme]}}}')
+    if script.certificates:
+        options.append('ca_certs=os.environ["SES_ENGINE_CA"]')
+    title = _PROGRAM.comments("The page of a search, by the requests of ses.")
+    comments = _PROGRAM.comments(*explained(script), OUTPUT)
+    made = f"client = {client}({', '.join(options)})"
+    head = f"{title}import base64\nimport json\nimport os\n\n{imported}\n\n{comments}{made}\n"
+    return _PROGRAM.write(script, head + _ASK.format(send=send, body=body))

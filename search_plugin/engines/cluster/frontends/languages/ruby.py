@@ -1,0 +1,92 @@
+"""A page as a Ruby script that uses the standard library alone."""
+
+from __future__ import annotations
+
+from search_plugin.engines.cluster.frontends.languages.parts import explained
+from search_plugin.engines.cluster.frontends.languages.program import OUTPUT, Program
+from search_plugin.engines.cluster.frontends.literals import Notation, escaped
+from search_plugin.engines.cluster.frontends.script import PageScript
+
+_text = escaped('\\"#')
+
+_AUTHORIZATION = {
+    "ApiKey": '"ApiKey #{ENV.fetch("SES_ENGINE_API_KEY")}"',
+    "Bearer": '"Bearer #{ENV.fetch("SES_ENGINE_TOKEN")}"',
+    "Basic": '"Basic " + ["#{ENV.fetch("SES_ENGINE_USERNAME")}:#{ENV.fetch("SES_ENGINE_PASSWORD")}"].pack("m0")',
+}
+
+_ASK = """
+def ask(method, path, *lines)
+  url = URI(URL + path)
+  type = lines.length > 1 ? "application/x-ndjson" : "application/json"
+  body = lines.map {{ |line| JSON.generate(line) + "\\n" }}.join
+  headers = {{"Content-Type" => type{authorization}}}
+  options = {{use_ssl: url.scheme == "https"{certificates}}}
+  reply = Net::HTTP.start(url.hostname, url.port, **options) {{ |http| http.send_request(method, url, body, headers) }}
+  raise reply.body unless reply.is_a?(Net::HTTPSuccess)
+  read = JSON.parse(reply.body)
+  (read["responses"] || []).each {{ |part| raise part["error"].to_s if part["error"] }}
+  read
+end
+
+"""
+
+_PROGRAM = Program(
+    notation=Notation(text=_text, pair=" => ", constants=("nil", "true", "false"), last_comma=","),
+    comment="#",
+    vector='JSON.parse(File.read("vector.json"))',
+    variable="{name} = {value}\n",
+    call="ask({method}, {path}, {lines})",
+    page="\npage = {call}\n",
+    closeness={
+        None: "->(score) { score }",
+        "l2": "->(score) { -Math.sqrt([1 / score - 1, 0].max) }",
+        "dot": "->(score) { score >= 1 ? score - 1 : 1 - 1 / score }",
+    },
+    minmax="high > low ? (score - low) / (high - low) : 1",
+    ranks="1.0 / ({constant} + rank + 1)",
+    join="""
+def id_of(hit)
+  hit.dig("fields", "id", 0) || hit["_id"]
+end
+
+def join_legs(replies)
+  weights = {weights}
+  closeness = [{closeness}]
+  total = Hash.new(0.0)
+  replies.each_with_index do |reply, leg|
+    hits = reply["hits"]["hits"].map {{ |hit| [id_of(hit), closeness[leg].call(hit["_score"])] }}
+    hits = hits.sort_by {{ |id, score| [-score, id] }}.first({window})
+    next if hits.empty?
+    high, low = hits.first[1], hits.last[1]
+    hits.each_with_index {{ |(id, score), rank| total[id] += weights[leg] * ({value}) }}
+  end
+  total.sort_by {{ |id, score| [-score, id] }}
+end
+
+""",
+    begin="legs = []\n",
+    legs='legs += {call}["responses"]\n',
+    show="""ranking = join_legs(legs)
+found = ranking.map(&:first)
+shown = ranking[{offset}, {size}] || []
+ids = shown.map(&:first)
+replies = {call}["responses"]
+papers = replies.flat_map {{ |reply| reply["hits"]["hits"] }}.to_h {{ |hit| [id_of(hit), hit] }}
+hits = shown.select {{ |id, _| papers.key?(id) }}.map {{ |id, score| papers[id].merge("_score" => score) }}
+counts = replies.map {{ |reply| reply["aggregations"] }}.compact.first || {{}}
+page = {{"hits" => {{"hits" => hits}}, "aggregations" => counts}}
+""",
+    end="puts JSON.pretty_generate(page)\n",
+)
+
+
+def write(script: PageScript) -> str:
+    """Return the script, which prints the page as JSON."""
+    title = _PROGRAM.comments("The page of a search, by the requests of ses.")
+    comments = _PROGRAM.comments(*explained(script), OUTPUT)
+    authorization = f', "Authorization" => {_AUTHORIZATION[script.scheme]}' if script.scheme else ""
+    certificates = ', ca_file: ENV.fetch("SES_ENGINE_CA")' if script.certificates else ""
+    asking = _ASK.format(authorization=authorization, certificates=certificates)
+    made = f"URL = {_text(script.url)}"
+    return _PROGRAM.write(script, f'{title}require "json"\nrequire "net/http"\n\n{comments}{made}\n{asking}')

@@ -1,0 +1,101 @@
+"""A whole page as one request that a front end can send: no second request, and no joining of legs by the sender.
+
+A page of ses takes two requests, between which ses joins the legs (docs/clusters.md). A front end that speaks only to
+the cluster gets what the cluster itself can do: OpenSearch joins the legs by a search pipeline, Elasticsearch with the
+basic licence adds up their scores, each with a boost.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from corpora.errors import InputError
+from search_plugin.engines.cluster import joining
+from search_plugin.engines.cluster.dialect import TEXT
+from search_plugin.engines.cluster.facets import counted
+from search_plugin.engines.cluster.frontends.adding_up import added_up
+from search_plugin.engines.cluster.frontends.http import HttpRequest
+from search_plugin.engines.cluster.opensearch import pipeline_for
+from search_plugin.engines.cluster.queries import BEST_FIRST, holding, listing_body
+
+if TYPE_CHECKING:
+    from search_plugin.contract.ordering import Sort
+    from search_plugin.contract.plan import Plan
+    from search_plugin.contract.tree import Filter
+    from search_plugin.engines.cluster.index import ClusterIndex
+    from search_plugin.request import SearchRequest
+
+MARKING: dict[str, Any] = {
+    # Texts may hold markup of their own, which a page would show as such.
+    "encoder": "html",
+    "require_field_match": False,
+    "fields": {"title": {"number_of_fragments": 0}, "abstract": {}},
+}
+"""How words are marked, in the two texts of a paper."""
+
+
+def page_request(index: ClusterIndex, plan: Plan, request: SearchRequest) -> HttpRequest:
+    """Return the request for a page: its hits as documents, its highlights and its facets.
+
+    Args:
+        index: The index.
+        plan: What is searched: words, vectors and filter; or what is listed.
+        request: What is shown: page, facets, fusion and weights.
+
+    Returns:
+        A request to `_search`, the body of which is in the names of the index's own fields.
+
+    Raises:
+        InputError: If the product has no such fusion, a vector has another length than those of the index, or the
+            vectors are not in the documents.
+    """
+    if plan.vectors and not index.holds_vectors:
+        raise InputError(
+            f"The vectors of {index.name} are not in its documents, so no single request searches both",
+            "choose <mode=lexical>, or <join=ses>",
+        )
+    body: dict[str, Any] = {
+        **(_listed(index, plan.filter, plan.order) if plan.order else _joined(index, plan, request)),
+        "from": request.offset,
+        "size": request.size,
+        "track_total_hits": True,
+        "_source": {"excludes": index.unshown},
+    }
+    if plan.words:
+        body["highlight"] = MARKING
+    if request.facets:
+        body["aggs"] = {name: counted(index.schema.facet(name), request.facet_size) for name in request.facets}
+    params = {"allow_partial_search_results": "false"}
+    if plan.words and not plan.vectors:
+        # As in the legs of ses: a paper's score does not depend on its shard.
+        params["search_type"] = "dfs_query_then_fetch"
+    return HttpRequest("POST", f"/{index.address}/_search?{urlencode(params)}", index.as_asked(body), "the page")
+
+
+def highlights(index: ClusterIndex, plan: Plan) -> dict[str, Any]:
+    """Return the option of a search for papers that marks the words of a plan in them; nothing without words."""
+    if not plan.words:
+        return {}
+    marking = {"highlight": {**MARKING, "highlight_query": holding(plan, TEXT)}}
+    return {"highlight": index.as_asked(marking)["highlight"]}
+
+
+def _listed(index: ClusterIndex, where: Filter | None, order: Sort) -> dict[str, Any]:
+    """Return the part of the body that lists the papers of a filter in an order."""
+    body = listing_body(where, order, 0, index.schema)
+    return {"query": body["query"], "sort": body["sort"]}
+
+
+def _joined(index: ClusterIndex, plan: Plan, request: SearchRequest) -> dict[str, Any]:
+    """Return the part of the body that finds and ranks."""
+    legs = joining.leg_queries(index, plan)
+    if len(legs) == 1:
+        return {"query": legs[0], **BEST_FIRST}
+    shares = joining.leg_shares(plan, request.weights)
+    if index.cluster.product.kind == "opensearch":
+        return {
+            "query": {"hybrid": {"queries": legs, "pagination_depth": plan.window}},
+            "search_pipeline": pipeline_for(index.cluster.product, request.fusion, shares),
+        }
+    return {"query": added_up(index.schema, plan, legs, shares)}

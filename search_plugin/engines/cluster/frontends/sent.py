@@ -1,0 +1,93 @@
+"""The requests that ses has sent for a page, as requests that other programs can send again for another query."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from search_plugin.contract.plan import LEXICAL
+from search_plugin.engines.cluster.dialect import as_json
+from search_plugin.engines.cluster.frontends.http import HttpRequest, Parameter, as_plain, replaced
+from search_plugin.engines.cluster.frontends.page_request import highlights
+from search_plugin.engines.cluster.frontends.script import FOUND, IDS, VECTOR, WORDS
+
+if TYPE_CHECKING:
+    from search_plugin.contract.plan import Plan
+    from search_plugin.contract.trace import Sent
+    from search_plugin.engines.cluster.index import ClusterIndex
+
+_SEVERAL = "/_msearch"
+
+
+def leg_requests(sent: Sequence[Sent], index: ClusterIndex, plan: Plan) -> tuple[list[HttpRequest], list[str]]:
+    """Return the requests that search the legs of a plan, and the legs in the order of the replies."""
+    requests: list[HttpRequest] = []
+    legs: list[str] = []
+    vectors = iter([clause.field for clause in plan.vectors])
+    # Where vectors are in another index, ses also asks which of its papers are still in the first one.
+    for one in sent:
+        if one.path.endswith(_SEVERAL):
+            lines = _lines(one)
+            legs += [LEXICAL if "search_type" in header else next(vectors) for header in lines[::2]]
+            requests.append(HttpRequest("POST", _address(one.path, index), lines, "The legs: ids and scores"))
+    return requests, legs
+
+
+def papers_request(
+    sent: Sequence[Sent], index: ClusterIndex, plan: Plan, ids: Sequence[str], found: Sequence[str], size: int
+) -> HttpRequest:
+    """Return the request that reads the papers of a page and counts its facets, with marked words.
+
+    The ids of the page and of all papers found are parameters.
+    """
+    one = next(one for one in sent if one.path.endswith(_SEVERAL))
+    lines = [*_lines(one)]
+    for at, body in enumerate(lines):
+        if "aggs" in body:
+            lines[at] = replaced(body, _opened(list(found), FOUND))
+        elif "query" in body:
+            # The id in a column has the same place in the hits of the legs.
+            column = (
+                {"docvalue_fields": ["id"]}
+                if index.as_asked({"docvalue_fields": ["id"]}).get("docvalue_fields")
+                else {}
+            )
+            lines[at] = {
+                **replaced(body, _opened(list(ids), IDS)),
+                "size": size,
+                **column,
+                **highlights(index, plan),
+            }
+    return HttpRequest("POST", _address(one.path, index), tuple(lines), "The papers of the page, and its facets")
+
+
+def opened_for(request: HttpRequest, values: Mapping[str, Any], *, words: bool) -> HttpRequest:
+    """Return a request in which the vector is a parameter, and the words if they are to be one."""
+
+    def change(part: Any) -> Any:
+        if VECTOR in values and part == values[VECTOR]:
+            return Parameter(VECTOR)
+        if words and isinstance(part, Mapping) and part.get("query") == values[WORDS]:
+            return {**part, "query": Parameter(WORDS, "text")}
+        return part
+
+    body = request.body
+    lines = body if isinstance(body, tuple) else (as_plain(body),)
+    opened = tuple(replaced(line, change) for line in lines)
+    return HttpRequest(request.method, request.path, opened if isinstance(body, tuple) else opened[0], request.why)
+
+
+def _opened(value: list[str], name: str) -> Callable[[Any], Any]:
+    return lambda part: Parameter(name) if part == value else part
+
+
+def _lines(one: Sent) -> tuple[Any, ...]:
+    body = one.body if isinstance(one.body, bytes) else as_json(one.body)
+    return tuple(map(orjson.loads, body.splitlines()))
+
+
+def _address(path: str, index: ClusterIndex) -> str:
+    """Return a path with the name that stays the same when another generation is published."""
+    return path.replace(f"/{index.physical}/", f"/{index.address}/", 1)

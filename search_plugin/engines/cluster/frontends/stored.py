@@ -1,0 +1,320 @@
+"""The kinds of artifacts that clusters have by themselves: search templates, pipelines, templates of indexes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from corpora.errors import InputError
+from search_plugin.engines.cluster.errors import ClusterError
+from search_plugin.engines.cluster.frontends.artifacts import FORM, Artifact
+
+if TYPE_CHECKING:
+    from search_plugin.engines.cluster.transport import Cluster
+
+PRIORITY = 200
+"""Priority of index templates: above those that the products bring with them, which have up to 100."""
+
+
+@dataclass(frozen=True)
+class StoredTemplate(Artifact):
+    """A search template: a stored script in mustache, which is the body of a search with places for parameters.
+
+    Attributes:
+        source: The template. Its first line is a comment with the mark.
+        kind: What it is.
+    """
+
+    source: str
+    kind: ClassVar[str] = "search template"
+
+    def wanted(self) -> Any:
+        """Return the script."""
+        return {"lang": "mustache", "source": self.source}
+
+    def stored(self, cluster: Cluster) -> Any:
+        """Return the existing script."""
+        return _asked(cluster, f"/_scripts/{self.name}").get("script")
+
+    def described(self, stored: Any) -> str:
+        """Return the template's first line."""
+        lines: list[str] = str(stored.get("source", "")).splitlines()
+        return lines[0] if lines else ""
+
+    def write(self, cluster: Cluster) -> None:
+        """Store the script."""
+        cluster.call("PUT", f"/_scripts/{self.name}", {"script": self.wanted()})
+
+    def delete(self, cluster: Cluster) -> None:
+        """Delete the script."""
+        _deleted(cluster, f"/_scripts/{self.name}")
+
+    @classmethod
+    def listed(cls, cluster: Cluster, prefix: str) -> Iterator[Artifact]:
+        """Yield the stored scripts, which only the cluster's state lists."""
+        # In the path, because the clients would treat it as their own parameter.
+        path = "/_cluster/state/metadata?filter_path=metadata.stored_scripts"
+        scripts = _asked(cluster, path).get("metadata", {}).get("stored_scripts", {})
+        for name in sorted(scripts):
+            if name.startswith(prefix):
+                yield cls(name, str(scripts[name].get("source", "")))
+
+    def obstacle(self, cluster: Cluster) -> str:
+        """Return that a cluster has no search templates, if it lacks mustache; it is asked once."""
+        if "mustache" not in cluster.lacking:
+            try:
+                cluster.call("POST", "/_render/template", {"source": "{}"})
+            except ClusterError as error:
+                if "no handler found" not in str(error):
+                    raise
+                cluster.lacking.add("mustache")
+        return "has no search templates (the module lang-mustache)" if "mustache" in cluster.lacking else ""
+
+
+@dataclass(frozen=True)
+class Pipeline(Artifact):
+    """A pipeline.
+
+    Attributes:
+        body: The pipeline, with its description.
+        path: Where the cluster keeps pipelines of its kind.
+    """
+
+    body: Mapping[str, Any]
+    path: ClassVar[str]
+
+    def wanted(self) -> Any:
+        """Return the pipeline."""
+        return {"version": FORM, **self.body}
+
+    def stored(self, cluster: Cluster) -> Any:
+        """Return the existing pipeline."""
+        found = _asked(cluster, f"{self.path}/{self.name}").get(self.name)
+        return _undated(found) if found else None
+
+    def described(self, stored: Any) -> str:
+        """Return the description."""
+        return str(stored.get("description", ""))
+
+    def write(self, cluster: Cluster) -> None:
+        """Store the pipeline."""
+        cluster.call("PUT", f"{self.path}/{self.name}", self.wanted())
+
+    def delete(self, cluster: Cluster) -> None:
+        """Delete the pipeline."""
+        _deleted(cluster, f"{self.path}/{self.name}")
+
+    @classmethod
+    def listed(cls, cluster: Cluster, prefix: str) -> Iterator[Artifact]:
+        """Yield the pipelines."""
+        for name, body in sorted(_asked(cluster, f"{cls.path}/{prefix}*").items()):
+            yield cls(name, body)
+
+
+class SearchPipeline(Pipeline):
+    """A search pipeline of OpenSearch, which joins the legs of a hybrid query."""
+
+    kind: ClassVar[str] = "search pipeline"
+    path: ClassVar[str] = "/_search/pipeline"
+
+    @classmethod
+    def listed(cls, cluster: Cluster, prefix: str) -> Iterator[Artifact]:
+        """Yield the search pipelines; Elasticsearch has none."""
+        return super().listed(cluster, prefix) if cluster.product.kind == "opensearch" else iter(())
+
+
+class IngestPipeline(Pipeline):
+    """An ingest pipeline, which documents pass that are written through it."""
+
+    kind: ClassVar[str] = "ingest pipeline"
+    path: ClassVar[str] = "/_ingest/pipeline"
+
+
+@dataclass(frozen=True)
+class ComponentTemplate(Artifact):
+    """A component template: mappings, and the settings that they need, for indexes that others make.
+
+    Attributes:
+        template: Settings and mappings.
+        description: The text with the mark.
+        kind: What it is.
+    """
+
+    template: Mapping[str, Any]
+    description: str
+    kind: ClassVar[str] = "component template"
+
+    def wanted(self) -> Any:
+        """Return the template as clusters return it: with settings as text."""
+        settings = _texts(self.template.get("settings", {}))
+        return {
+            "template": {**self.template, "settings": settings},
+            "version": FORM,
+            "_meta": {"description": self.description},
+        }
+
+    def stored(self, cluster: Cluster) -> Any:
+        """Return the existing template."""
+        found = _asked(cluster, f"/_component_template/{self.name}").get("component_templates", ())
+        return next((_undated(one["component_template"]) for one in found), None)
+
+    def described(self, stored: Any) -> str:
+        """Return the description in the metadata."""
+        return str((stored.get("_meta") or {}).get("description", ""))
+
+    def write(self, cluster: Cluster) -> None:
+        """Store the template."""
+        cluster.call("PUT", f"/_component_template/{self.name}", self.wanted())
+
+    def delete(self, cluster: Cluster) -> None:
+        """Delete the template, or raise `InputError` if an index template of others uses it."""
+        try:
+            _deleted(cluster, f"/_component_template/{self.name}")
+        except ClusterError as error:
+            if error.status != 400:
+                raise
+            users = re.search(r"index templates \[([^\]]*)\]", str(error))
+            used = f"index templates of others ({users[1]})" if users else "an index template of others"
+            raise InputError(
+                f"The {self.kind} {self.name} is still in use by {used}", "take it out of them, and try again"
+            ) from error
+
+    @classmethod
+    def listed(cls, cluster: Cluster, prefix: str) -> Iterator[Artifact]:
+        """Yield the component templates."""
+        found = _asked(cluster, f"/_component_template/{prefix}*").get("component_templates", ())
+        for one in sorted(found, key=lambda one: str(one["name"])):
+            yield cls(one["name"], one["component_template"].get("template", {}), "")
+
+
+@dataclass(frozen=True)
+class IndexTemplate(Artifact):
+    """An index template: new indexes whose names match its patterns get the mappings of a component template.
+
+    Attributes:
+        patterns: Patterns of names.
+        component: Name of the component template.
+        description: The text with the mark.
+        kind: What it is.
+    """
+
+    patterns: tuple[str, ...]
+    component: str
+    description: str
+    kind: ClassVar[str] = "index template"
+
+    def wanted(self) -> Any:
+        """Return the template."""
+        return {
+            "index_patterns": list(self.patterns),
+            "composed_of": [self.component],
+            "priority": PRIORITY,
+            "version": FORM,
+            "_meta": {"description": self.description},
+        }
+
+    def stored(self, cluster: Cluster) -> Any:
+        """Return the existing template."""
+        found = _asked(cluster, f"/_index_template/{self.name}").get("index_templates", ())
+        return next((_undated(one["index_template"]) for one in found), None)
+
+    def described(self, stored: Any) -> str:
+        """Return the description in the metadata."""
+        return str((stored.get("_meta") or {}).get("description", ""))
+
+    def check(self, cluster: Cluster) -> None:
+        """Raise `InputError` if the patterns match indexes of ses, or those of another template."""
+        for pattern in self.patterns:
+            check_pattern(pattern)
+        stored = self.stored(cluster)
+        if stored and stored["index_patterns"] == list(self.patterns):
+            return
+        for one in _asked(cluster, "/_index_template").get("index_templates", ()):
+            other = one["index_template"]
+            if one["name"] != self.name and int(other.get("priority") or 0) == PRIORITY:
+                for pattern in self.patterns:
+                    if any(_overlap(pattern, there) for there in other["index_patterns"]):
+                        raise InputError(
+                            f"The pattern {pattern} matches the same names as the index template {one['name']}, which "
+                            f"has the same priority {PRIORITY}",
+                            "choose another <pattern>",
+                        )
+
+    def write(self, cluster: Cluster) -> None:
+        """Store the template."""
+        cluster.call("PUT", f"/_index_template/{self.name}", self.wanted())
+
+    def delete(self, cluster: Cluster) -> None:
+        """Delete the template."""
+        _deleted(cluster, f"/_index_template/{self.name}")
+
+    @classmethod
+    def listed(cls, cluster: Cluster, prefix: str) -> Iterator[Artifact]:
+        """Yield the index templates."""
+        found = _asked(cluster, f"/_index_template/{prefix}*").get("index_templates", ())
+        for one in sorted(found, key=lambda one: str(one["name"])):
+            yield cls(one["name"], tuple(one["index_template"]["index_patterns"]), "", "")
+
+
+_PATTERN = re.compile(r"[a-z0-9][a-z0-9._-]*\*?")
+
+
+def check_pattern(pattern: str) -> None:
+    """Raise `InputError` if a pattern of index names can't be read, or matches indexes of ses."""
+    if not _PATTERN.fullmatch(pattern) or len(pattern) > _LONGEST:
+        raise InputError(
+            f"The pattern {pattern[:_LONGEST]!r} can't be used: it is small letters, digits, dots, _ and -, with * at "
+            "the end",
+            "write it like <pattern=papers-*>",
+        )
+    if _overlap(pattern, "ses.*"):
+        raise InputError(f"The pattern {pattern} matches the indexes of ses", "choose another <pattern>")
+
+
+_LONGEST = 100
+
+
+def _overlap(one: str, other: str) -> bool:
+    """Return whether a name can match two patterns; of the first, only a star at the end is read."""
+    from fnmatch import fnmatchcase
+
+    begun, starred = one.removesuffix("*"), one.endswith("*")
+    if not starred:
+        return fnmatchcase(begun, other)
+    begins = other.partition("*")[0]
+    return begins.startswith(begun) or (begun.startswith(begins) and "*" in other)
+
+
+def _asked(cluster: Cluster, path: str) -> Mapping[str, Any]:
+    """Return what is under a path; nothing if that is not there."""
+    try:
+        reply: Mapping[str, Any] = cluster.call("GET", path)
+    except ClusterError as error:
+        if error.status != 404:
+            raise
+        return {}
+    return reply
+
+
+def _deleted(cluster: Cluster, path: str) -> None:
+    try:
+        cluster.call("DELETE", path)
+    except ClusterError as error:
+        if error.status != 404:
+            raise
+
+
+def _undated(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a template without the times that newer versions add."""
+    return {name: value for name, value in stored.items() if not name.endswith(("_date", "_date_millis"))}
+
+
+def _texts(settings: Any) -> Any:
+    """Return settings as clusters return them: each value as text."""
+    if isinstance(settings, Mapping):
+        return {name: _texts(value) for name, value in settings.items()}
+    if isinstance(settings, list | tuple):
+        return [_texts(value) for value in settings]
+    return str(settings).lower() if isinstance(settings, bool) else str(settings)

@@ -1,0 +1,86 @@
+"""Which artifacts an index has in its cluster."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from corpora.errors import InputError
+from search_plugin.engines.cluster.attached.index import AttachedIndex
+from search_plugin.engines.cluster.frontends.artifacts import mark_of
+from search_plugin.engines.cluster.frontends.installation import Installation
+from search_plugin.engines.cluster.frontends.stored import (
+    ComponentTemplate,
+    IndexTemplate,
+    SearchPipeline,
+    StoredTemplate,
+)
+from search_plugin.engines.cluster.frontends.templates import TEMPLATES, template_of
+from search_plugin.engines.cluster.mapping import analysis_of, properties_of, similarity_of
+from search_plugin.engines.cluster.opensearch import pipeline_for
+from search_plugin.fusion.fusions import DEFAULT_FUSION
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from search_plugin.engines.cluster.frontends.artifacts import Artifact
+    from search_plugin.engines.cluster.index import ClusterIndex
+
+LEGS = 2
+"""Legs of the hybrid template: words and one vector."""
+
+
+def installation_of(
+    index: ClusterIndex,
+    *,
+    fusion: str = DEFAULT_FUSION,
+    patterns: Sequence[str] = (),
+    more: Sequence[Artifact] = (),
+) -> Installation:
+    """Return the artifacts of an index.
+
+    Args:
+        index: The index.
+        fusion: How the hybrid template joins legs on OpenSearch: `minmax`, `rrf`, or another that it has.
+        patterns: Patterns of the names of new indexes that get the mappings of this one; none for no index template.
+        more: Further artifacts.
+
+    Returns:
+        The artifacts, each after those that it names.
+
+    Raises:
+        InputError: If the product has no such fusion, the vectors are beside the documents of an attached index, or
+            patterns are given for an attached one.
+    """
+    attached = isinstance(index, AttachedIndex)
+    if isinstance(index, AttachedIndex) and index.companion:
+        raise InputError(
+            f"The vectors of {index.name} are beside its documents, so no single request can search both",
+            "attach it again without <beside>, or let ses search it",
+        )
+    if attached and patterns:
+        raise InputError(
+            f"The index {index.name} is attached, so its owner has templates for it", "leave <pattern> out"
+        )
+    mark, name = mark_of(index.name, index.schema), f"ses-{index.name}"
+    found: list[Artifact] = []
+    pipeline = ""
+    if index.cluster.product.kind == "opensearch":
+        pipeline = f"{name}-{fusion}"
+        body = pipeline_for(index.cluster.product, fusion, [1 / LEGS] * LEGS)
+        found.append(SearchPipeline(pipeline, {"description": str(mark), **body}))
+    if not attached:
+        found.append(ComponentTemplate(f"{name}-mappings", _template(index), str(mark)))
+    if patterns:
+        found.append(IndexTemplate(name, tuple(patterns), f"{name}-mappings", str(mark)))
+    templates = [StoredTemplate(f"{name}-{one}", template_of(index, one, mark, fusion, pipeline)) for one in TEMPLATES]
+    return Installation(index.cluster, index.name, (*found, *templates, *more))
+
+
+def _template(index: ClusterIndex) -> Mapping[str, Any]:
+    """Return the mappings of an index for others to make, with the settings that they need."""
+    schema, dialect = index.schema, index.dialect
+    settings = {"similarity": similarity_of(schema.bm25), **analysis_of(schema), **dialect.settings()}
+    return {
+        "settings": {"index": settings},
+        "mappings": {"dynamic": "strict", "properties": properties_of(schema, dialect)},
+    }

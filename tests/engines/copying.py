@@ -1,0 +1,70 @@
+"""Programs that a test has been given to copy, run as their reader would run them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+GUZZLE = Path("/usr/share/php/GuzzleHttp/autoload.php")
+"""Where Debian's package of Guzzle is."""
+
+_COMMANDS = {
+    "curl": ["sh"],
+    "python": [sys.executable],
+    "javascript": ["node"],
+    "php": ["php"],
+    "ruby": ["ruby"],
+}
+_ENDINGS = {"javascript": "mjs"}
+
+LANGUAGES = [
+    name for name, command in _COMMANDS.items() if shutil.which(command[0]) and (name != "php" or GUZZLE.exists())
+]
+"""The languages that can be run here: curl, Python, and those that are installed."""
+
+SCRIPTS = [name for name in LANGUAGES if name != "curl"]
+
+in_every_language = pytest.mark.parametrize("language", LANGUAGES)
+in_every_script = pytest.mark.parametrize("language", SCRIPTS)
+
+
+def run(language, text, folder, **environment):
+    """Run a text in a folder, and return the JSON documents that it printed."""
+    path = folder / f"page.{_ENDINGS.get(language, language)}"
+    path.write_text(text.replace("vendor/autoload.php", str(GUZZLE)), encoding="utf-8")
+    done = subprocess.run(
+        [*_COMMANDS[language], str(path)],
+        cwd=folder,
+        env={"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert not done.returncode, done.stderr + done.stdout
+    assert not done.stderr
+    return documents(done.stdout)
+
+
+def run_with_client(product, requests, folder, change=("", "")):
+    """Run the requests in Python, after a change of their text."""
+    # Here the clients of several major versions are installed, under other names.
+    installed = f"from elasticsearch{product.version[0]} import"
+    return run(
+        "python", requests.text("python").replace("from elasticsearch import", installed).replace(*change), folder
+    )
+
+
+def documents(text):
+    """Return the JSON documents of a text, one behind another."""
+    found, decoder = [], json.JSONDecoder()
+    while text := text.strip():
+        document, end = decoder.raw_decode(text)
+        found.append(document)
+        text = text[end:]
+    return found
