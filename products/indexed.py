@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
-from search_plugin.ranking.planning import SEARCHED
-
 if TYPE_CHECKING:
     import numpy as np
 
@@ -65,7 +63,8 @@ class IndexedPapers:
 
 def read_papers(index: Index, ids: Iterable[str]) -> IndexedPapers:
     """Read papers and their vectors; ids that the index does not hold are left out."""
-    blocks = read_documents(index, dict.fromkeys(ids), [SEARCHED])
+    leg = index.schema.legs[0]
+    blocks = read_documents(index, dict.fromkeys(ids), [leg])
     documents = [document for block in blocks for document in block]
-    vectors = {one.paper.id: one.vectors[SEARCHED] for one in documents if SEARCHED in one.vectors}
+    vectors = {one.paper.id: one.vectors[leg] for one in documents if leg in one.vectors}
     return IndexedPapers(tuple(one.paper for one in documents), vectors)

@@ -16,7 +16,6 @@ import numpy as np
 
 from corpora.paper import Paper
 from products.topics import WORD, LabelledTopic, Projection, best_terms, label_of
-from search_plugin.ranking.planning import SEARCHED
 from search_plugin.words.languages import get_language
 
 if TYPE_CHECKING:
@@ -243,7 +242,7 @@ def _likenesses(squared: np.ndarray) -> np.ndarray:
 
 def map_of(index: Index, page: Page, count: int | None, projection: Projection) -> PaperMap:
     """Return the map of a page of hits; arguments and errors as of `OpenIndex.map`."""
-    vectors = index.vectors([hit.id for hit in page], SEARCHED)
+    vectors = index.vectors([hit.id for hit in page], index.schema.legs[0])
     hits = [hit for hit in page if hit.id in vectors]
     rows = np.stack([vectors[hit.id] for hit in hits]) if hits else np.zeros((0, 1), np.float32)
     # All the papers are about the words of the query, so these tell no topic from another.

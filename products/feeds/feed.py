@@ -16,7 +16,6 @@ from products.indexed import IndexedPapers, read_papers
 from products.relevance import Views, relevance, views_of
 from search_plugin.contract.plan import Plan, VectorClause
 from search_plugin.contract.tree import And, Compare, Filter, Not, OneOf
-from search_plugin.ranking.planning import SEARCHED
 from search_plugin.request import MAX_QUERY
 
 if TYPE_CHECKING:
@@ -185,7 +184,7 @@ def _candidates(index: Index, seeds: IndexedPapers, feed: Feed, where: Filter) -
         [seeds.vectors[id_] for id_ in side if id_ in seeds.vectors] for side in (feed.liked, feed.disliked)
     )
     if liked:
-        clauses.append(VectorClause(SEARCHED, wanted_vector(liked, disliked)))
+        clauses.append(VectorClause(index.schema.legs[0], wanted_vector(liked, disliked)))
     legs = index.search(Plan(words, tuple(clauses), where, WINDOW))
     return list(dict.fromkeys(hit.id for hits in legs.values() for hit in hits))
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from search_plugin.words.sentences import sentences
 from training.data.builders.base import BuilderOptions, PaperRecord, drawn, id_of
 
 MOST_KEYWORDS = 4
@@ -134,15 +135,6 @@ KINDS: Mapping[str, Callable[[PaperRecord, BuilderOptions, int], str]] = {
 """Makes a query from a paper, options and a seed; empty if the paper gives none."""
 
 
-_END = re.compile(
-    r"""[.!?]["')\]\u2019\u201d]*(?:\s+(?=["'(\[\u2018\u201c]?[A-Z0-9])"""
-    # Abstracts of several paragraphs often lack the space between them: "in children.Data were collected".
-    r"""|(?<=[a-z)\]%][.!?])(?=[A-Z][a-z]))"""
-)
-_ABBREVIATED = re.compile(
-    r"(?:\b(?:e\.g|i\.e|al|vs|cf|figs?|eqs?|refs?|nos?|approx|ca|resp|spp?|subsp|var|dr|prof|mrs?|st)|\b[A-Z])\.$",
-    re.IGNORECASE,
-)
 _HEADING = re.compile(r"(?:[A-Z][A-Z /&'-]{2,60}|[A-Z][a-z]+)\s*:\s*")
 _CONCLUSION = re.compile(r"\W*conclusions?(?: and \w+| & \w+)?\s*[:.\u2013\u2014]+\s*", re.IGNORECASE)
 _ASIDE = re.compile(
@@ -151,21 +143,6 @@ _ASIDE = re.compile(
     re.IGNORECASE,
 )
 """Endings of abstracts that are no conclusion: links, licences, trial numbers."""
-
-
-def sentences(text: str) -> list[tuple[int, int]]:
-    """Return where each sentence of a text begins and ends, in order; only blanks are between them.
-
-    For English; other languages that end sentences with a full stop do as well.
-    """
-    found, start = [], len(text) - len(text.lstrip())
-    for end in _END.finditer(text):
-        stop = start + len(text[start : end.end()].rstrip())
-        if stop > start and not _ABBREVIATED.search(text[start:stop]):
-            found.append((start, stop))
-            start = end.end()
-    last = len(text.rstrip())
-    return [*found, (start, last)] if last > start else found
 
 
 def without_conclusion(abstract: str) -> tuple[str, str]:
