@@ -1,0 +1,63 @@
+"""A library on a real cluster, with a service, for front ends to search."""
+
+from __future__ import annotations
+
+import socket
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+
+import ses
+from tests.conftest import server_url
+from tests.engines.conftest import empty
+from tests.ses.service.test_attacks import serving
+from tests.tiny import make_model, papers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from corpora.paper import Paper
+
+
+def lanes(*names):
+    """The parameters of a fixture that is for each of these lanes."""
+    return [pytest.param(name, marks=getattr(pytest.mark, name)) for name in names]
+
+
+def product(lane: str) -> str:
+    """The product of a lane's server: opensearch or elasticsearch."""
+    return lane.rstrip("29")
+
+
+@contextmanager
+def on_cluster(lane: str, folder: Path, *more: Paper) -> Iterator[tuple[ses.OpenIndex, str]]:
+    """The index `papers` of 60 papers and some more on a lane's server, and the address of a service over it."""
+    model = str(make_model(folder / "model"))
+    library = ses.open(
+        server_url(lane), model=model, data_dir=folder / "data", cache_dir=folder / "cache", index="papers"
+    )
+    empty(library._engine)
+    library.index("papers", [*papers(60), *more])
+    with serving(library) as (host, port):
+        yield library["papers"], f"http://{host}:{port}"
+    empty(library._engine)
+
+
+def free_port() -> int:
+    """A port that nothing listens on."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+def wait_for(port: int) -> None:
+    """Wait until something listens on a port."""
+    for _ in range(1000):
+        with socket.socket() as tried:
+            if tried.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.02)
+    raise TimeoutError(port)
