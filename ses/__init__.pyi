@@ -5,6 +5,7 @@ from corpora.errors import NotFoundError as NotFoundError
 from corpora.errors import SesError as SesError
 from corpora.errors import StoppedError as StoppedError
 from corpora.errors import UnavailableError as UnavailableError
+from corpora.obtaining import Harvest as Harvest
 from corpora.paper import Paper as Paper
 from indexer.job import IndexReport as IndexReport
 from search_plugin.pages.hit import Hit as Hit

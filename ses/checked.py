@@ -29,6 +29,7 @@ C = TypeVar("C", bound=type)
 _ELSEWHERE = {
     "Bm25": "search_plugin.contract.schema",
     "FieldValue": "corpora.custom",
+    "Harvest": "corpora.obtaining",
     "Hierarchy": "products.tags.hierarchy",
     "Hit": "search_plugin.pages.hit",
     "Join": "search_plugin.contract.legs",
@@ -44,7 +45,7 @@ _ELSEWHERE = {
 _SIMPLE = {str: "a text", int: "a whole number", float: "a number", bool: "True or False", Path: "a path"}
 """What messages call the types of simple values."""
 
-_PUBLIC = ("Hit", "Paper")
+_PUBLIC = ("Harvest", "Hit", "Paper")
 """Classes of arguments that users have at hand."""
 
 _CHECKED_MAGIC = ("__getitem__", "__contains__")

@@ -24,7 +24,7 @@ class IndexFacts:
         generation: Number of the version.
         published: When that version was published; None if it is not known. Later updates do not change it.
         papers: Number of papers.
-        vectors: Number of papers that have a vector, by format.
+        vectors: Number of papers that have a vector, by format, or by field of an attached index's owner.
         origins: Number of papers by corpus, up to 1,000 corpora.
         schema: Model, fields, language, quantization and BM25's constants.
         disk_bytes: Size of all copies.
@@ -68,7 +68,7 @@ def facts_of(index: Index, moment: float, *, default: bool) -> IndexFacts:
         generation=index.generation,
         published=datetime.fromtimestamp(moment, UTC) if moment else None,
         papers=index.count(),
-        vectors={field.format: index.count(field.format) for field in schema.vectors},
+        vectors={field.format: index.count(field.format) for field in (*schema.vectors, *schema.foreign)},
         origins={str(origin): count for origin, count in index.tally("origins", _ORIGINS)},
         schema=schema,
         disk_bytes=index.disk_bytes(),

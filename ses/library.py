@@ -6,6 +6,7 @@ import functools
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,6 +15,7 @@ from search_plugin.contract.engine import EVALUATION
 from ses.checked import checked_methods
 
 if TYPE_CHECKING:
+    from corpora.obtaining import Harvest, Order
     from corpora.progress import Progress
     from encoders.models.model import Model
     from encoders.text_encoder import TextEncoder
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from search_plugin.engines.cluster.attached.engine import AttachingEngine, Detached
     from search_plugin.fusion.search_settings import SearchSettings
     from search_plugin.understanding.expansion.expand import Synonyms
+    from ses.cluster import ClusterTools
     from ses.feeds import Feeds
     from ses.forecasts import Forecasts
     from ses.index_facts import IndexFacts
@@ -141,6 +144,12 @@ class Library:
                 "tuned.",
                 *(self._tuned.bm25, opened.name, opened.schema.bm25),
             )
+        if self._tuned and self._tuned.weights and opened.schema.foreign:
+            logging.getLogger("ses").warning(
+                "The tuned weights are not used, since the index %s has other vectors too: %s.",
+                *(opened.name, ", ".join(opened.schema.legs)),
+            )
+            return replace(found, tuned=replace(self._tuned, weights={}))
         return found
 
     def _ipython_key_completions_(self) -> list[str]:
@@ -317,15 +326,16 @@ class Library:
         bm25: Bm25 | None = None,
         language: str | None = None,
         tags: str = "",
+        harvest: Harvest | None = None,
         progress: Progress | None = None,
     ) -> IndexReport:
         """Index papers, or update their index; unchanged papers are skipped, and an interrupted run resumes.
 
         Args:
             name: Name of the index.
-            papers: File or folder of a corpus, the URL of an index, or the papers: a table of pandas, polars or
-                pyarrow, or an iterable of `Paper`, dictionaries, dataclasses or named tuples. If None, the corpus is
-                found or fetched where it can be.
+            papers: File or folder of a corpus, the URL of an index or of a server to harvest, or the papers: a table of
+                pandas, polars or pyarrow, or an iterable of `Paper`, dictionaries, dataclasses or named tuples. If
+                None, the corpus is found or fetched where it can be.
             corpus: Name of the corpus that reads the file; the index's name if empty.
             columns: Columns or keys by attribute of a paper, for CSV, JSON and the papers of a program, or by custom
                 field.
@@ -340,6 +350,7 @@ class Library:
             bm25: BM25's constants in a new index of a cluster; those of the tuned settings if None.
             language: Language by which words are analysed in a new index; English if None.
             tags: Name of a tagger that tags the papers when they are written; its vectors are stored too.
+            harvest: Which records of a server to harvest; all of them, and later what has changed, if None.
             progress: Receives progress reports.
 
         Returns:
@@ -377,12 +388,20 @@ class Library:
                     f"give <corpus>, one of {', '.join(CORPORA)}",
                 )
             place, connection = self._settings.data_dir, self._settings.connection_to(papers)
-            source = of_corpus(corpus or name, papers, place, **options, encoding=encoding, connection=connection)
-        elif encoding or corpus:
-            unused = "encoding" if encoding else "corpus"
+            order = self._order(str(papers), harvest, limit, progress)
+            source = of_corpus(
+                corpus or name, papers, place, **options, encoding=encoding, connection=connection, order=order
+            )
+        elif encoding or corpus or harvest:
+            unused = "encoding" if encoding else "corpus" if corpus else "harvest"
             raise InputError(f"Papers of a program have no {unused}", f"leave <{unused}> out")
         else:
             source = of_program(papers, name, **options)
+        require(
+            source.whole or not prune,
+            "Pruning to what has changed would delete all papers that have not",
+            "read the whole library, or leave <prune> out",
+        )
         model = self._model_for(schema)
         if tags:
             formats = [*formats, self._checked_tagger(tags, name, model, schema)]
@@ -399,10 +418,12 @@ class Library:
             bm25=bm25 or (self._tuned.bm25 if self._tuned else None),
             fields=custom_fields(custom),
             language=language,
-            whole=limit is None,
+            whole=limit is None and source.whole,
             **self._encoding(model),
         )
         report = index_corpus(job, self._engine, progress)
+        if source.obtained:
+            report = replace(report, harvest=source.obtained.to_dict())
         if tags:
             self.tags.apply(tags, name, progress=progress)
         return report
@@ -459,12 +480,15 @@ class Library:
         formats: Sequence[str] = ("prx",),
         language: str | None = None,
         beside: bool = False,
+        vectors: Mapping[str, str] | None = None,
+        unchecked: bool = False,
         progress: Progress | None = None,
     ) -> IndexReport:
         """Make an index of others searchable by meaning, where it is; an interrupted run resumes.
 
         Vectors are written into its documents, in one field `ses` of their own. Where that is impossible, an index of
-        ses beside it holds them. No other field is changed.
+        ses beside it holds them. No other field is changed. Vectors that the documents hold already can be searched
+        too, or alone; then nothing is written into them.
 
         Args:
             target: The index, or an alias.
@@ -473,9 +497,12 @@ class Library:
             fields: Fields for filters, facets and records, by attribute of a paper or by a name of your choice,
                 such as `{"year": "pub_year", "authors": "authors.name", "shelf": "extra.shelf"}`.
             name: Name of the index in ses; its own name if empty.
-            formats: Task formats to make vectors for; `prx` always is.
+            formats: Task formats to make vectors for; `prx` always is. `("none",)` makes no vectors.
             language: Language of the texts, for highlights and queries; English if None.
             beside: Keep the vectors beside the documents in any case.
+            vectors: Models by the field of vectors that they made, such as `{"embedding": "all-MiniLM-L6-v2"}`.
+                Each is one more leg of a search, named as the field.
+            unchecked: Take these models as they are named, also if they give other vectors for the documents.
             progress: Receives progress reports.
 
         Returns:
@@ -483,12 +510,15 @@ class Library:
 
         Raises:
             NotFoundError: If there is no such index.
-            InputError: If the engine is no cluster, or a field can't serve.
+            InputError: If the engine is no cluster, a field can't serve, or a model did not make the vectors.
             StoppedError: If the user stopped it; the message says what is kept.
         """
         from encoders.models.formats import Format, parse_formats
-        from indexer.attaching import follow, schema_for
+        from encoders.registry import find_model
+        from indexer.attaching import follow, only_searched, schema_for
+        from indexer.comparing import compare
         from search_plugin.engines.cluster.attached.engine import Wanted
+        from search_plugin.engines.cluster.attached.vectors import NamedVectors
         from search_plugin.engines.cluster.scan import check_plain_name
 
         engine = self._attaching()
@@ -502,11 +532,25 @@ class Library:
         if "title" not in {given.strip().lower() for given in fields}:
             fields["title"] = "title"
         check_plain_name(target)
-        wanted = Wanted(_no_evaluation(name or _own_name(target)), target, fields, beside)
+        models = {field: find_model(model) for field, model in (vectors or {}).items()}
+        named = tuple(NamedVectors.of(field, model.card) for field, model in models.items())
+        wanted = Wanted(_no_evaluation(name or _own_name(target)), target, fields, beside, named)
+        loaders = {field: functools.partial(self._encoder, model) for field, model in models.items()}
+        found = engine.found(wanted) if named else None
+        compared = compare(engine, found, loaders, unchecked=unchecked) if found else ()
+        if tuple(formats) == ("none",):
+            if found is None:
+                raise InputError(
+                    "Without vectors, nothing can be searched by meaning", "name a <vector>, or other <formats>"
+                )
+            require(not beside, "No vectors are made that could be beside the documents", "leave <beside> out")
+            schema = replace(found.schema, language=language) if language else found.schema
+            attachment = engine.attach(wanted, schema)
+            return replace(only_searched(engine, attachment, self._settings.data_dir), vectors=compared)
         chosen = tuple(dict.fromkeys([Format.PRX, *parse_formats(*formats)]))
         job = self._vectors_job(wanted.name, formats=chosen, language=language)
         engine.attach(wanted, schema_for(job))
-        return follow(job, engine, progress)
+        return replace(follow(job, engine, progress), vectors=compared)
 
     def follow(self, name: str, *, progress: Progress | None = None) -> IndexReport:
         """Bring the vectors of an attached index up to date with its documents.
@@ -523,10 +567,14 @@ class Library:
             StoppedError: If the user stopped it; the message says what is kept.
         """
         from encoders.models.formats import Format
-        from indexer.attaching import follow
+        from indexer.attaching import follow, only_searched
 
         engine = self._attaching()
-        formats = tuple(Format(field.format) for field in engine.attached(name).schema.vectors)
+        attachment = engine.attached(name)
+        if not attachment.schema.vectors:
+            engine.renew(attachment)
+            return only_searched(engine, attachment, self._settings.data_dir)
+        formats = tuple(Format(field.format) for field in attachment.schema.vectors)
         return follow(self._vectors_job(name, formats=formats), engine, progress)
 
     def detach(self, name: str, *, progress: Progress | None = None) -> Detached:
@@ -555,6 +603,13 @@ class Library:
         if chosen_index(self._settings) == name:
             choose_index(self._settings, "")
         return detached
+
+    @property
+    def cluster(self) -> ClusterTools:
+        """What other people's front ends need of the indexes in a cluster."""
+        from ses.cluster import ClusterTools
+
+        return ClusterTools(self._opened, lambda: self._engine, self._settings.connector_key)
 
     @property
     def reviewers(self) -> Reviewers:
@@ -613,16 +668,20 @@ class Library:
         with self._engine.lock(name):
             yield self._engine.open(name)
 
-    def _load(self, index: Index) -> TextEncoder:
+    def _load(self, index: Index, leg: str = "") -> TextEncoder:
         require(not self._closed, "This library is closed", "open it again")
         from encoders.registry import find_model
         from search_plugin.ranking.planning import check_model
 
         # To find a model reads and hashes its files, which takes longer than a search.
-        wanted = (index.schema.model, index.schema.fingerprint)
+        leg = leg or index.schema.legs[0]
+        made_by = index.schema.foreign_leg(leg) or index.schema
+        wanted = (made_by.model, made_by.fingerprint)
         if wanted not in self._loaded:
-            model = find_model(self._settings.model or index.schema.model)
-            check_model(index, model.card.name, model.card.fingerprint)
+            # The model of the settings is that of the vectors of ses.
+            own = self._settings.model if made_by is index.schema else ""
+            model = find_model(own or made_by.model)
+            check_model(index, model.card.name, model.card.fingerprint, leg)
             self._loaded[wanted] = self._encoder(model)
         return self._loaded[wanted]
 
@@ -662,6 +721,16 @@ class Library:
 
         settings = self._settings
         return find_model(schema.model if schema and not settings.model else settings.model_name)
+
+    def _order(self, place: str, harvest: Harvest | None, limit: int | None, progress: Progress | None) -> Order:
+        """Return what to obtain for an index."""
+        from corpora.fetching import Visitor
+        from corpora.obtaining import Order
+        from corpora.progress import Silent
+
+        settings = self._settings
+        visitor = Visitor(settings.contact, settings.harvest_username, settings.harvest_password)
+        return Order(place, settings.data_dir, harvest, visitor, limit, settings.crossref_url, progress or Silent())
 
     def _attaching(self) -> AttachingEngine:
         if not self._engine.url.startswith("http"):

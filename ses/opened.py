@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from products.citations import IndexedReference
     from products.maps import PaperMap
     from products.suggestions import Suggestion
+    from products.support import Support
     from products.topics import Projection
     from search_plugin.contract.engine import Index
     from search_plugin.contract.legs import Facets
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from search_plugin.fusion.search_settings import SearchSettings
     from search_plugin.pages.hit import Hit
     from search_plugin.pages.page import Page
+    from search_plugin.ranking.planning import EncoderLoader
     from search_plugin.ranking.state import SearchState
     from search_plugin.request import Mode, SearchRequest
     from search_plugin.understanding.completion import Completions
@@ -48,6 +50,18 @@ def title_and_abstract(text: str) -> tuple[str, str]:
     return lines[0], " ".join(lines[1:])
 
 
+def support_asked(sentence: str, size: int, most: int) -> str:
+    """Return a sentence in one line; `InputError` if `OpenIndex.support` can't take it, or the numbers."""
+    from products.support import LONGEST, READ
+
+    asked = " ".join(sentence.split())
+    require(asked, "The sentence is empty: give the one that papers should support.")
+    require(len(asked) <= LONGEST, f"The sentence has {len(asked):,} characters", f"give one of {LONGEST:,} at most")
+    for name, value in (("size", size), ("sentences", most)):
+        require(1 <= value <= READ, f"{value:,} can't be shown", f"give <{name}> from 1 to {READ}")
+    return asked
+
+
 @checked_methods
 @dataclass(frozen=True, repr=False, eq=False)
 class OpenIndex:
@@ -57,7 +71,7 @@ class OpenIndex:
 
     Attributes:
         open: Function that opens the engine's own index.
-        load: Function that loads the model that queries of an index are encoded with.
+        load: Function that loads the model that queries of an index, or of one of its legs, are encoded with.
         tuned: Fitted settings, used where a search gives none.
         writing: Function that provides the index for writing, under its lock.
         synonyms: File of synonyms from the settings.
@@ -71,7 +85,7 @@ class OpenIndex:
     """
 
     open: Callable[[], Index]
-    load: Callable[[Index], TextEncoder]
+    load: EncoderLoader
     tuned: SearchSettings | None
     writing: Callable[[], AbstractContextManager[Index]]
     synonyms: Synonyms = field(default_factory=dict)
@@ -273,6 +287,41 @@ class OpenIndex:
         asked: PageOptions = {**options, "size": size, "window": window}
         return map_of(self.index, self.search(query, **asked), topics, projection)
 
+    def support(
+        self,
+        sentence: str,
+        *,
+        size: int = 10,
+        sentences: int = 3,
+        filter: str | Sequence[str] = (),  # noqa: A002 - the option's name
+        mode: Mode = "hybrid",
+    ) -> Support:
+        """Find the papers that have a sentence near in meaning to a sentence, such as a claim that needs a citation.
+
+        A search finds the papers, and their sentences are compared. A near sentence may also contradict the one asked
+        for.
+
+        Args:
+            sentence: The sentence, of 1,000 characters at most; it is read as plain words, without operators.
+            size: Papers, from 1 to 30.
+            sentences: Sentences shown of each paper, from 1 to 30.
+            filter: Filters of the search.
+            mode: Mode of the search.
+
+        Returns:
+            The papers in the order of the search, each with its nearest sentences.
+
+        Raises:
+            InputError: If the sentence is empty or too long, an option is out of bounds, or the model is not the
+                index's.
+            UnavailableError: If the engine does not answer, or the model is missing.
+        """
+        from products.support import support_of
+
+        asked = support_asked(sentence, size, sentences)
+        page = self.search(asked, literal=True, size=size, filter=filter, mode=mode)
+        return support_of(asked, page, self._encoder(), sentences)
+
     def suggest(
         self,
         what: Literal["venues", "references", "reviewers"],
@@ -297,20 +346,23 @@ class OpenIndex:
             NotFoundError: If the paper is not in the index.
         """
         from products import suggestions as near
-        from search_plugin.ranking.planning import SEARCHED, text_vector
+        from search_plugin.ranking.planning import text_vector
 
         require(bool(text) != bool(paper_id), "Give the manuscript as a text, or name a paper in the index.")
         require(size >= 1, f"{size} suggestions can't be made", "give <size> of 1 or more")
         authors: tuple[str, ...] = ()
+        leg = self.index.schema.legs[0]
         if text:
             vector = text_vector(self.index, *title_and_abstract(text), self._encoder())
             page = self.similar_text(text, size=near.NEAREST, window=near.NEAREST)
         else:
             paper = self.show(self._id_of(paper_id))
             authors = paper.authors
-            vector = self.index.vectors([paper.id], SEARCHED)[paper.id]
+            held = self.index.vectors([paper.id], leg)
+            require(paper.id in held, f"The paper {paper.id[:100]} has no vector", "give its text instead")
+            vector = held[paper.id]
             page = self.similar(paper.id, size=near.NEAREST, window=near.NEAREST)
-        found = near.read_neighbours(self.index, [hit.id for hit in page], vector, SEARCHED)
+        found = near.read_neighbours(self.index, [hit.id for hit in page], vector, leg)
         if what == "venues":
             return near.suggest_venues(found)[:size]
         if what == "reviewers":
@@ -359,8 +411,8 @@ class OpenIndex:
         judged, files = judged_of(data, split, topics, qrels)
         return evaluate_index(self.index, self.load, judged, protocol, files)
 
-    def _encoder(self) -> TextEncoder:
-        return self.load(self.index)
+    def _encoder(self, leg: str = "") -> TextEncoder:
+        return self.load(self.index, leg)
 
     def _titles(self, ids: Sequence[str]) -> dict[str, str]:
         return {name: paper.title for name, paper in self.index.papers(ids).items()}
@@ -496,7 +548,7 @@ class OpenIndex:
             "papers": f"{index.count():,}",
             "version": index.generation,
             "model": schema.model,
-            "vectors": tuple(vector.format for vector in schema.vectors),
+            "vectors": tuple(field.format for field in (*schema.vectors, *schema.foreign)),
             "language": schema.language,
             "own fields": tuple(f"{field.name} ({field.kind})" for field in schema.added),
         }

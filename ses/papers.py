@@ -12,10 +12,11 @@ from corpora.aliases import check_columns as check_attributes
 from corpora.assembling import assemble
 from corpora.custom import CustomField
 from corpora.errors import InputError
+from corpora.obtaining import Harvest, Obtained, Order
 from corpora.opening import Opening, check_encoding
 from corpora.paper import Accepted, Paper, Record, Rejected
 from corpora.plain import record_of
-from corpora.reading import check_origin, first_accepted, origin_of, source_of
+from corpora.reading import LONGEST_ORIGIN, check_origin, first_accepted, origin_of, source_of
 from corpora.registry import CORPORA, Corpus, get_corpus
 
 if TYPE_CHECKING:
@@ -67,11 +68,18 @@ class PaperSource:
         records: Function that reads all records from the beginning.
         mark: Text that changes when the content does; an interrupted build resumes only with the same.
         origin: Name of the source within the index.
+        obtained: What a server gave for it; None if nothing was asked for.
     """
 
     records: Callable[[], Iterator[Record]]
     mark: str
     origin: str
+    obtained: Obtained | None = None
+
+    @property
+    def whole(self) -> bool:
+        """Whether the records are all that the source holds, not only what has changed."""
+        return self.obtained is None or self.obtained.whole
 
 
 def of_corpus(
@@ -85,12 +93,14 @@ def of_corpus(
     origin: str | None = None,
     encoding: str = "",
     connection: Connection | None = None,
+    order: Order | None = None,
 ) -> PaperSource:
     """Return the papers of a corpus.
 
     Args:
         name: Name of the corpus.
-        path: File or folder of the corpus, or the URL of an index; if None, it is found or fetched where it can be.
+        path: File or folder of the corpus, or the URL of an index, a library or a server to harvest; if None, it is
+            found or fetched where it can be.
         data_dir: The data folder.
         columns: Columns or keys by attribute of a paper.
         fields: Custom fields to read as well.
@@ -98,17 +108,21 @@ def of_corpus(
         origin: Name within the index; the corpus's own if None.
         encoding: Encoding of text files; UTF-8 if empty.
         connection: Credentials for a corpus that is an index in a cluster.
+        order: What to obtain, for a corpus whose files come from a server; all of the path if None.
 
     Returns:
-        The source. The corpus is opened when it is first read.
+        The source. Files of a server are here; the corpus is opened when it is first read.
 
     Raises:
-        InputError: If there is no such corpus, it takes no columns, or the origin can't be a name.
+        InputError: If there is no such corpus, it takes no columns, is not harvested, or the origin can't be a name.
         UnavailableError: If it can't be fetched.
     """
     corpus = get_corpus(name)
     check_columns(corpus, columns)
-    whole = located(corpus, data_dir) if path is None else Path(path)
+    order = order or Order(str(path), data_dir)
+    if order.harvest:
+        check_harvest(corpus, order.harvest)
+    place = located(corpus, data_dir) if path is None else Path(path)
     opening = Opening(check_encoding(encoding) if encoding else "")
     if corpus.is_index:
         from search_plugin.contract.connection import Connection
@@ -117,12 +131,17 @@ def of_corpus(
         split_index_url(str(path))
         opening = replace(opening, documents=partial(scan_url, str(path), connection or Connection()))
     else:
-        whole = whole.resolve()
-    called = origin_of(corpus, whole) if origin is None else check_origin(origin)
+        place = place.resolve()
+    obtained = corpus.obtain(order) if corpus.obtain else None
+    if order.harvest and order.harvest.given() and not obtained:
+        raise InputError(f"{order.place} is read as it is, without a server", _leave_out(order.harvest.given()))
+    given = origin if origin is not None else obtained.name[:LONGEST_ORIGIN] if obtained else ""
+    read = obtained.path if obtained else place
     return PaperSource(
-        lambda: first_accepted(corpus.read(whole, columns, fields, opening), limit),
-        source_of(corpus.name, whole, limit),
-        called,
+        lambda: first_accepted(corpus.read(read, columns, fields, opening), limit),
+        source_of(corpus.name, Path(obtained.identity) if obtained else place, limit),
+        check_origin(given) if given or origin is not None else origin_of(corpus, place),
+        obtained,
     )
 
 
@@ -209,6 +228,17 @@ def check_columns(corpus: Corpus, columns: Mapping[str, str]) -> None:
     if columns and not corpus.takes_columns:
         takers = ", ".join(name for name, other in CORPORA.items() if other.takes_columns)
         raise InputError(f"The layout of {corpus.name} is fixed", f"<columns> works with {takers}")
+
+
+def check_harvest(corpus: Corpus, harvest: Harvest) -> None:
+    """Raise `InputError` if a corpus does not heed what is chosen."""
+    if other := [name for name in harvest.given() if name not in corpus.choices]:
+        how = "harvested by sets, dates and forms" if corpus.choices else "harvested"
+        raise InputError(f"The corpus {corpus.name} is not {how}", _leave_out(other))
+
+
+def _leave_out(names: Sequence[str]) -> str:
+    return f"leave {', '.join(f'<{name}>' for name in names)} out"
 
 
 def located(corpus: Corpus, data_dir: Path) -> Path:

@@ -72,6 +72,16 @@ class Settings:
     """How long a write is retried while a cluster is overloaded or unreachable (seconds)."""
     engine_shards: Annotated[int, whole(1, 1024)] = 1
     """Shards of a new index in a cluster; one holds tens of millions of papers."""
+    connector_key: str = field(default="", repr=False)
+    """Key of the service that a cluster asks for vectors (`ses cluster install --connector`)."""
+    contact: str = ""
+    """Your e-mail address, sent to servers that are harvested; Crossref answers sooner if it has one."""
+    harvest_username: str = ""
+    """For a server to harvest that has basic authentication."""
+    harvest_password: str = field(default="", repr=False)
+    """Password of that user."""
+    crossref_url: str = "https://api.crossref.org"
+    """Where lists of DOIs are looked up."""
 
     @property
     def connection(self) -> Connection:

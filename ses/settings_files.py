@@ -13,7 +13,7 @@ from corpora.errors import InputError
 FILE = Path("ses.toml")
 _LARGEST = 1 << 20
 
-_SECRETS = ("engine_username", "engine_password", "engine_api_key", "engine_token")
+_SECRETS = ("engine_username", "engine_password", "engine_api_key", "engine_token", "connector_key")
 _TRUSTED = {"engine": "an engine", "engine_ca": "certificates"}
 """What decides who receives the secrets."""
 

@@ -91,6 +91,7 @@ LANES = {
         _installed("babel", "fastapi", "httpx", "jinja2", "prometheus_client", "uvicorn"),
         "pip install 'ses[serve,client]'",
     ),
+    "mcp": Lane(_installed("mcp"), "pip install 'ses[mcp]'"),
     "tensorboard": Lane(_installed("torch", "tensorboard"), "pip install 'ses[train,tensorboard]'"),
     "openvino": Lane(_installed("openvino"), "pip install 'ses[openvino]'"),
     "optimum": Lane(
@@ -103,6 +104,13 @@ LANES = {
     ),
     "gpu": Lane(_cuda, "take a machine with a GPU, and a torch for CUDA or pip install 'ses[gpu]'"),
     "mteb": Lane(_installed("mteb"), "pip install 'ses[mteb]'"),
+    "frameworks": Lane(
+        _installed("langchain_core", "llama_index", "pyterrier", "ir_datasets", "beir"),
+        "pip install 'ses[frameworks]'",
+    ),
+    "haystack": Lane(
+        _installed("haystack"), "pip install 'ses[haystack]' in an environment of its own, without the extra dev"
+    ),
     "emulation": Lane(
         lambda: platform.machine() == "x86_64" and shutil.which("qemu-x86_64") is not None,
         "install qemu-user (apt-get install qemu-user), on an x86-64 machine",
@@ -115,6 +123,12 @@ LANES = {
         lambda: bool(os.environ.get("SES_TEST_ZOTERO")) and shutil.which("node") is not None,
         "install node, and set SES_TEST_ZOTERO to a folder of Zotero's translation-server with its modules",
     ),
+    "npm": Lane(
+        lambda: bool(os.environ.get("SES_TEST_NPM")) and shutil.which("node") is not None,
+        "install node, run npm install in a folder with tests/front_ends/package.json, and set SES_TEST_NPM to it",
+    ),
+    "php": Lane(lambda: shutil.which("php") is not None, "install PHP (apt-get install php-cli php-curl)"),
+    "nginx": Lane(lambda: shutil.which("nginx") is not None, "install nginx (apt-get install nginx-light)"),
     **{name: Lane(_given(variable), f"set {variable} to the server's URL") for name, variable in SERVERS.items()},
     **{
         name: Lane(_given(variable, *SECRETS), f"set {variable} to the server's URL, and {', '.join(SECRETS)}")

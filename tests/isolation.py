@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[1]
 KEPT = ("SES_TEST_", "SES_REQUIRE_LANES")
 """The settings that are meant for the tests."""
 
-PREFIXES = ("SES_", "HF_", "HUGGING", "XDG_", "HYPOTHESIS_")
+PREFIXES = ("SES_", "HF_", "HUGGING", "XDG_", "HYPOTHESIS_", "LANGCHAIN_", "LANGSMITH_")
 """Of variables that hold settings, tokens and folders."""
 
 NAMES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "NETRC", "MPLCONFIGDIR", "NO_COLOR", "FORCE_COLOR")
@@ -41,6 +41,7 @@ def isolate(home: Path) -> None:
     for name in ("XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "APPDATA", "LOCALAPPDATA"):
         os.environ[name] = str(home / name.lower())
     os.environ["HF_HUB_OFFLINE"] = "1"
+    os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "false"
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     os.environ.update(dict.fromkeys(THREADS, "1"))
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))

@@ -19,7 +19,7 @@ import ses
 from tests.conftest import chromium
 from tests.guide import PAGES
 from tests.isolation import isolate
-from tests.ses.remote.serving import served
+from tests.serving import served
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -97,7 +98,9 @@ def experiment(
     runs: dict[str, Run] = {}
     for name, system in systems.items():
         if isinstance(system, OpenIndex):
-            runs[name] = run_queries(judged.texts, system.index, system.load(system.index), protocol)["hybrid"]
+            runs[name] = run_queries(
+                judged.texts, system.index, functools.partial(system.load, system.index), protocol
+            )["hybrid"]
         else:
             runs[name] = _run_of(name, system, judged, batched=name in batched)
     outcomes = {

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from encoders.text_encoder import TextEncoder
     from eval.reports.provenance import Provenance
     from search_plugin.contract.engine import Index
+    from search_plugin.ranking.planning import EncoderLoader
     from ses.settings import Settings
 
 EXACT = "exact"
@@ -34,7 +35,7 @@ TIMES = "seconds of a page of ten hits, the median over some queries, one after 
 
 def evaluate_index(
     index: Index,
-    load: Callable[[Index], TextEncoder],
+    load: EncoderLoader,
     judged: JudgedQueries,
     protocol: Protocol,
     files: Sequence[Path] = (),
@@ -43,7 +44,7 @@ def evaluate_index(
 
     Args:
         index: Index of the papers.
-        load: Function that loads the model of the index.
+        load: Function that loads the models of the index's legs.
         judged: Queries and judgments.
         protocol: Modes, fusions and measures to compare by.
         files: Files that the queries came from, for a report.
@@ -51,11 +52,12 @@ def evaluate_index(
     Returns:
         The evaluation, with a system for each mode and fusion.
     """
-    encoder = None if set(protocol.modes) == {"lexical"} else load(index)
-    outcome = evaluate_queries(judged, index, encoder, protocol)
+    legs = () if set(protocol.modes) == {"lexical"} else index.schema.legs
+    encoders = {leg: load(index, leg) for leg in legs}
+    outcome = evaluate_queries(judged, index, encoders.__getitem__ if encoders else None, protocol)
     facts = {"index": index.name, "model": index.schema.model}
     evaluation = _evaluation(outcome, judged, {"judged_documents_absent": absent_from(index, judged)}, facts)
-    cards = [encoder.card] if encoder else []
+    cards = [encoder.card for encoder in encoders.values()]
     gather = functools.partial(python_provenance, data=files, cards=cards, settings={"index": index.name})
     return replace(evaluation, provenance=gather)
 

@@ -10,8 +10,8 @@ from eval.outcome import outcome_of
 from eval.reports.results import Results
 from eval.retrieval.tuning import Folds, Trials, fit, stages, start
 from search_plugin.contract.plan import LEXICAL
+from search_plugin.contract.schema import SEARCHED
 from search_plugin.fusion.search_settings import SearchSettings
-from search_plugin.ranking.planning import SEARCHED
 from ses.evaluation.collection import Collection, IndexedCollection
 
 

@@ -14,6 +14,7 @@ from search_plugin.contract.schema import (
     PAPER_FIELDS,
     Bm25,
     Field,
+    ForeignField,
     IndexSchema,
     Quantization,
     VectorField,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from products.citations import IndexedReference
+    from products.support import Support
     from search_plugin.contract.engine import Index
     from search_plugin.contract.legs import Facets
     from search_plugin.request import Mode
@@ -69,11 +71,12 @@ class RemoteEntry:
         model: Name of the model that encodes queries.
         generation: Number of the version.
         published: When that version was published (RFC 3339); None if it is not known.
-        vectors: Number of papers that have a vector, by format.
+        vectors: Number of papers that have a vector, by format, or by field of an attached index's owner.
         origins: Number of papers by corpus.
         disk_bytes: Size of all copies.
         fingerprint: Fingerprint of the model.
         vector_fields: How vectors are kept, by format.
+        foreign_fields: Vectors of an attached index that are its owner's, each with its model.
         quantization: How the engine keeps all vectors in memory.
         bm25: The constants by which words are scored.
         language: Language by which words are analysed.
@@ -91,6 +94,7 @@ class RemoteEntry:
     disk_bytes: int = 0
     fingerprint: str = ""
     vector_fields: tuple[VectorField, ...] = ()
+    foreign_fields: tuple[ForeignField, ...] = ()
     quantization: Quantization = "none"
     bm25: Bm25 = field(default_factory=Bm25)
     language: str = DEFAULT_LANGUAGE
@@ -114,6 +118,7 @@ class RemoteEntry:
                 self.bm25,
                 self.fields,
                 self.language,
+                foreign=self.foreign_fields,
             ),
             disk_bytes=self.disk_bytes,
         )
@@ -229,6 +234,23 @@ class RemoteIndex(OpenIndex):
         given = plain(options).get("filter", [])
         narrowed: PageOptions = {**options, "filter": [cites, *given]}
         return self.search("", **narrowed)
+
+    def support(
+        self,
+        sentence: str,
+        *,
+        size: int = 10,
+        sentences: int = 3,
+        filter: str | Sequence[str] = (),  # noqa: A002 - the option's name
+        mode: Mode = "hybrid",
+    ) -> Support:
+        """Find the papers that have a sentence near in meaning; arguments and errors as of `OpenIndex.support`."""
+        from products.support import Support
+
+        narrowed: PageOptions = {"filter": filter, "mode": mode, "size": size}
+        asked = {**self._asked(narrowed), "sentence": sentence, "sentences": str(sentences)}
+        del asked["explain"]
+        return self._as(Support, self._client.get("/v1/support", asked))
 
     def map(self, *_: Any, **__: Any) -> NoReturn:
         """Raise `InputError`: a map needs the vectors of the papers."""

@@ -19,6 +19,7 @@ from ses.service.compression import Compression
 from ses.service.methods import EveryMethod
 from ses.service.openapi import describe
 from ses.service.problems import add_handlers
+from ses.service.routes.assistants import assistants_of, running
 
 if TYPE_CHECKING:
     from ses.service.service import Service
@@ -31,6 +32,8 @@ ROUTERS = (
     "ses.service.routes.embeddings:router",
     "ses.service.routes.rerank:router",
     "ses.service.routes.similar:router",
+    "ses.service.routes.support:router",
+    "ses.service.routes.assistants:router",
     "ses.service.routes.papers:router",
     "ses.service.routes.indexes:router",
     "ses.service.routes.tags:router",
@@ -75,12 +78,14 @@ _DESCRIPTION = "Search scientific papers by words and by meaning. Errors are pro
 
 def make_app(service: Service) -> FastAPI:
     """Return the application that answers requests by a service, and closes it at the end."""
+    assistants = assistants_of(service)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         current_default_thread_limiter().total_tokens = service.settings.concurrency
         service.warm()
-        yield
+        async with running(assistants):
+            yield
         service.close()
 
     app = FastAPI(
@@ -92,7 +97,7 @@ def make_app(service: Service) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
     )
-    app.state.service, app.state.ready_limiter = service, CapacityLimiter(1)
+    app.state.service, app.state.ready_limiter, app.state.assistants = service, CapacityLimiter(1), assistants
     for name in ROUTERS:
         app.include_router(resolve_name(name))
     app.add_middleware(EveryMethod)

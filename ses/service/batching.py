@@ -9,12 +9,12 @@ from threading import Event, Lock
 from typing import TYPE_CHECKING, cast
 
 from encoders.models.formats import Format
-from encoders.text_encoder import EncodingProgress, TextEncoder, ignore
+from encoders.text_encoder import TextEncoder
+from ses.service.wrapped_encoder import WrappedEncoder
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from encoders.models.card import ModelCard
 
 MOST_TEXTS = 64
 """Texts of a joined batch. A call of as many texts is encoded by itself, so that short calls don't wait for it."""
@@ -30,7 +30,7 @@ class _Call:
     answer: np.ndarray | Exception | None = None
 
 
-class Batched:
+class Batched(WrappedEncoder):
     """An encoder that joins the concurrent calls of threads into batches.
 
     A call never waits for others to come: it is encoded at once if none is running, and otherwise together with all
@@ -43,15 +43,10 @@ class Batched:
     """
 
     def __init__(self, encoder: TextEncoder) -> None:
-        self._encoder = encoder
+        super().__init__(encoder)
         self._lock = Lock()
         self._waiting: list[_Call] = []
         self._busy = False
-
-    @property
-    def card(self) -> ModelCard:
-        """What the model declares."""
-        return self._encoder.card
 
     def encode(self, texts: Sequence[str], task_format: Format = Format.PRX) -> np.ndarray:
         """Encode texts for one task format; see `TextEncoder`."""
@@ -68,16 +63,6 @@ class Batched:
         if isinstance(call.answer, Exception):
             raise call.answer
         return cast("np.ndarray", call.answer)
-
-    def count_tokens(self, texts: Sequence[str], task_format: Format = Format.PRX) -> int:
-        """Return how many tokens the model reads; see `TextEncoder`."""
-        return self._encoder.count_tokens(texts, task_format)
-
-    def encode_formats(
-        self, texts: Sequence[str], formats: Sequence[Format], done: EncodingProgress = ignore
-    ) -> dict[Format, np.ndarray]:
-        """Encode texts for several task formats in a pass of their own; see `TextEncoder`."""
-        return self._encoder.encode_formats(texts, formats, done)
 
     def _lead(self) -> None:
         """Encode for the first of the waiting calls, which is this thread's, and those that fit with it."""

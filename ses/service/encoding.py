@@ -58,9 +58,12 @@ class Chosen:
         return self.encoder.encode(texts, self.format)
 
     def text(self, text: str) -> str:
-        """Return a text as the model reads it: of several lines, the first is a title, and the others an abstract."""
-        title, _, abstract = text.strip().partition("\n")
-        if self.format is Format.QRY or not abstract:
+        """Return a text as the model reads it: the end of the first line ends a title, and an abstract follows.
+
+        A line end after a title says that its abstract is empty, which some models read differently from no abstract.
+        """
+        title, end, abstract = text.lstrip().partition("\n")
+        if self.format is Format.QRY or not end:
             return text
         return self.encoder.card.text(title.strip(), " ".join(abstract.split()))
 

@@ -19,12 +19,12 @@ from corpora.errors import SesError
 from encoders.models.formats import Format
 from encoders.text_encoder import EncodingProgress, TextEncoder, ignore
 from ses.service.workers import FOLDER
+from ses.service.wrapped_encoder import WrappedEncoder
 
 if TYPE_CHECKING:
     import numpy as np
     from starlette.types import Scope
 
-    from encoders.models.card import ModelCard
     from ses.service.following import Held
 
 _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS")
@@ -110,16 +110,12 @@ class Metrics:
         self._encoding.observe(seconds)
 
 
-class _Counted:
+class _Counted(WrappedEncoder):
     """Counts the calls of an encoder."""
 
     def __init__(self, encoder: TextEncoder, metrics: Metrics) -> None:
-        self._encoder, self._metrics = encoder, metrics
-
-    @property
-    def card(self) -> ModelCard:
-        """What the model declares."""
-        return self._encoder.card
+        super().__init__(encoder)
+        self._metrics = metrics
 
     def encode(self, texts: Sequence[str], task_format: Format = Format.PRX) -> np.ndarray:
         """Encode texts for one task format; see `TextEncoder`."""
@@ -127,10 +123,6 @@ class _Counted:
         vectors = self._encoder.encode(texts, task_format)
         self._metrics.observe_encoding(task_format, len(texts), time.perf_counter() - began)
         return vectors
-
-    def count_tokens(self, texts: Sequence[str], task_format: Format = Format.PRX) -> int:
-        """Return how many tokens the model reads; see `TextEncoder`."""
-        return self._encoder.count_tokens(texts, task_format)
 
     def encode_formats(
         self, texts: Sequence[str], formats: Sequence[Format], done: EncodingProgress = ignore

@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from encoders.models.formats import Format
-from encoders.text_encoder import EncodingProgress, TextEncoder, ignore
+from encoders.text_encoder import TextEncoder
+from ses.service.wrapped_encoder import WrappedEncoder
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from encoders.models.card import ModelCard
     from ses.service.cache import Cache
 
 
-class Remembering:
+class Remembering(WrappedEncoder):
     """Encodes single texts once; several at once, as programs send them, are encoded as they come.
 
     Args:
@@ -25,12 +25,8 @@ class Remembering:
     """
 
     def __init__(self, encoder: TextEncoder, vectors: Cache[np.ndarray]) -> None:
-        self._encoder, self._vectors = encoder, vectors
-
-    @property
-    def card(self) -> ModelCard:
-        """What the model declares."""
-        return self._encoder.card
+        super().__init__(encoder)
+        self._vectors = vectors
 
     def encode(self, texts: Sequence[str], task_format: Format = Format.PRX) -> np.ndarray:
         """Encode texts for one task format; see `TextEncoder`."""
@@ -40,13 +36,3 @@ class Remembering:
         text = hashlib.blake2b(texts[0].encode("utf-8", "surrogatepass"), digest_size=16).digest()
         key = (self.card.fingerprint, task_format, text)
         return self._vectors.get(key, lambda: self._encoder.encode(texts, task_format)).copy()
-
-    def count_tokens(self, texts: Sequence[str], task_format: Format = Format.PRX) -> int:
-        """Return how many tokens the model reads; see `TextEncoder`."""
-        return self._encoder.count_tokens(texts, task_format)
-
-    def encode_formats(
-        self, texts: Sequence[str], formats: Sequence[Format], done: EncodingProgress = ignore
-    ) -> dict[Format, np.ndarray]:
-        """Encode texts for several task formats; see `TextEncoder`."""
-        return self._encoder.encode_formats(texts, formats, done)

@@ -206,10 +206,12 @@ class Service:
 
     def _open(self, name: str) -> OpenIndex:
         found = self.library[name] if name else self.library.default()
-        return dataclasses.replace(found, open=lambda: found.index, load=lambda index: self._load(found, index))
+        return dataclasses.replace(
+            found, open=lambda: found.index, load=lambda index, leg="": self._load(found, index, leg)
+        )
 
-    def _load(self, found: OpenIndex, index: Index) -> TextEncoder:
-        return self._shared(lambda: found.load(index))
+    def _load(self, found: OpenIndex, index: Index, leg: str) -> TextEncoder:
+        return self._shared(lambda: found.load(index, leg))
 
     def _shared(self, load: Callable[[], TextEncoder]) -> TextEncoder:
         with self._loading:  # or two threads would load it

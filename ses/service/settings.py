@@ -140,6 +140,8 @@ class ServiceSettings:
     """Whether the log holds what readers search for."""
     telemetry: Annotated[bool, switch] = False
     """Whether traces are sent by OpenTelemetry; the variables `OTEL_*` say where. Needs the extra telemetry."""
+    mcp: Annotated[bool, switch] = False
+    """Whether assistants are served at `/mcp`, under names of `hosts` and of this machine. Needs the extra mcp."""
     public_url: str = ""
     """Address of the site for its readers, such as `https://library.example/ses`; that of each request if empty."""
     site: Annotated[SiteSettings, _site] = field(default_factory=SiteSettings)

@@ -20,7 +20,7 @@ from ses.terminal.foreign import foreign_packages
 from ses.terminal.messages import EXIT_CODES, message_of, with_flags
 
 if TYPE_CHECKING:
-    from search_plugin.contract.diagnosis import Diagnosis, IndexDiagnosis
+    from search_plugin.contract.diagnosis import Diagnosis, IndexDiagnosis, VectorCount
 
 EXTRAS: Mapping[str, str] = {
     "opensearch-py": "opensearch",
@@ -154,9 +154,9 @@ def check_up(settings: Settings, flags: Mapping[str, Any], index: str | None) ->
     except UnavailableError as error:
         troubles.append(message_of(error))
     else:
-        names = dict.fromkeys(found.model for found in engine.indexes if found.model)
+        names = dict.fromkeys(made.model for found in engine.indexes for made in _made_by(found))
         models = {name: model if name == model.name else _check_model(name) for name in names}
-        troubles += [trouble for found in engine.indexes for trouble in _model_troubles(found, models.get(found.model))]
+        troubles += [trouble for found in engine.indexes for trouble in _model_troubles(found, models)]
         troubles += map(with_flags, engine.troubles)
     return Checkup(
         ses=installed_version("ses") or "not installed as a package",
@@ -194,14 +194,27 @@ def _check_model(name: str) -> ModelCheck:
     return ModelCheck(name, str(model.folder), model.card.fingerprint, model.card.dimension)
 
 
-def _model_troubles(index: IndexDiagnosis, model: ModelCheck | None) -> Iterator[str]:
-    if model and model.problem:
-        yield f"The index {index.name} can be searched by words only, until its model is found: {model.problem}"
-    elif model and model.fingerprint != index.fingerprint:
-        yield (
-            f"The index {index.name} was made by another {index.model} ({index.fingerprint}) than the one here "
-            f"({model.fingerprint}); restore that model, or index again with --fresh."
-        )
+def _made_by(index: IndexDiagnosis) -> Iterator[IndexDiagnosis | VectorCount]:
+    """Yield what names a model that searches load: the index, and vectors of the owner of an attached one."""
+    seen = set()
+    makers: list[IndexDiagnosis | VectorCount] = [index, *index.vectors]
+    for made in makers:
+        if made.model and (made.model, made.fingerprint) not in seen:
+            seen.add((made.model, made.fingerprint))
+            yield made
+
+
+def _model_troubles(index: IndexDiagnosis, models: Mapping[str, ModelCheck]) -> Iterator[str]:
+    for made in _made_by(index):
+        model = models[made.model]
+        again = "index again with --fresh" if made is index else "attach the index again with the one here"
+        if model.problem:
+            yield f"The index {index.name} can be searched by words only, until its model is found: {model.problem}"
+        elif model.fingerprint != made.fingerprint:
+            yield (
+                f"The index {index.name} was made by another {made.model} ({made.fingerprint}) than the one here "
+                f"({model.fingerprint}); restore that model, or {again}."
+            )
 
 
 def to_dict(checkup: Checkup) -> dict[str, Any]:
@@ -234,21 +247,22 @@ def to_lines(checkup: Checkup) -> Iterator[str]:
         yield f"Engine {checkup.engine_url}: {engine.product} {engine.version}"
         yield from (f"  {line}" for line in (*engine.lines, f"legs can be joined by: {', '.join(engine.joins)}"))
         for index in engine.indexes:
-            yield from _index_lines(index, checkup.index_models.get(index.model))
+            yield from _index_lines(index, checkup.index_models)
         if not engine.indexes:
             yield "No indexes yet; make one with `ses index --corpus NAME`."
     yield "Problems" if checkup.troubles else "No problems found."
     yield from (f"  {trouble}" for trouble in checkup.troubles)
 
 
-def _index_lines(index: IndexDiagnosis, model: ModelCheck | None) -> Iterator[str]:
+def _index_lines(index: IndexDiagnosis, models: Mapping[str, ModelCheck]) -> Iterator[str]:
     version = "never published" if index.generation is None else f"version {index.generation}"
     kept = f", version {index.previous} kept for --rollback" if index.previous else ""
     begun = f", unfinished: version {', '.join(map(str, index.leftovers))}" if index.leftovers else ""
     yield f"Index {index.name}: {version}{kept}{begun}; {index.papers:,} papers, {human_bytes(index.disk_bytes)}"
     quantized = "" if index.quantization == "none" else f", {index.quantization}"
     for vector in index.vectors:
-        yield f"  {vector.field}: {vector.count:,} vectors of {vector.dimension} numbers{quantized}"
-    if model:
-        yield f"  made by {index.model} ({index.fingerprint}); here: {model}"
+        kept = "" if vector.model else quantized
+        yield f"  {vector.field}: {vector.count:,} vectors of {vector.dimension} numbers{kept}"
+    for made in _made_by(index):
+        yield f"  made by {made.model} ({made.fingerprint}); here: {models[made.model]}"
     yield from (f"  {line}" for line in index.lines)

@@ -13,13 +13,13 @@ from ses.terminal.foreign import foreign_packages
 
 EXIT_CODES: Mapping[ErrorKind, int] = {"invalid": 2, "not found": 2, "conflict": 3, "unavailable": 3, "stopped": 130}
 
-_REPEATABLE = {"columns": "column", "facets": "facet", "fields": "field", "weights": "weight"}
-"""Settings that take several values in Python; on the command line a flag of another name is repeated."""
+_OTHER_NAMES = {"columns": "column", "facets": "facet", "fields": "field", "weights": "weight", "from_date": "from"}
+"""Settings whose flag has another name: those that take several values in Python, and a word that Python keeps."""
 
 
 def as_flag(name: str, value: str | None = None) -> str:
     """Write a setting as a flag, with its value quoted for a shell."""
-    flag = f"--{_REPEATABLE.get(name, name).replace('_', '-')}"
+    flag = f"--{_OTHER_NAMES.get(name, name).replace('_', '-')}"
     return flag if value is None else f"{flag} {shlex.quote(value)}"
 
 

@@ -75,13 +75,13 @@ model_options = together(
 index_option = click.option(
     "--index", metavar="NAME", help="The index to search [default: that of `ses indexes use`, or the only one]."
 )
+_tuned_option = click.option(
+    "--tuned",
+    type=PATH,
+    metavar="FILE",
+    help="File of settings fitted by `ses eval tune`; other options override it.",
+)
 _output_options = together(
-    click.option(
-        "--tuned",
-        type=PATH,
-        metavar="FILE",
-        help="File of settings fitted by `ses eval tune`; other options override it.",
-    ),
     click.option(
         "--format",
         "form",
@@ -104,7 +104,12 @@ _output_options = together(
 
 
 def page_options(*, search: bool) -> Callable[[F], F]:
-    """Return a decorator that adds the options of a page of hits, as `search_options` describes them.
+    """Return a decorator that adds the options of a page of hits, and those of its printing; see `asked_options`."""
+    return together(asked_options(search=search), _output_options)
+
+
+def asked_options(*, search: bool) -> Callable[[F], F]:
+    """Return a decorator that adds the options of what is searched and shown, as `search_options` describes them.
 
     Args:
         search: Whether the command searches by words, and does not find papers like one.
@@ -113,7 +118,7 @@ def page_options(*, search: bool) -> Callable[[F], F]:
         The decorator. What the user gave is read by `given_options`.
     """
     described = [one for one in search_options() if one.typed and (search or not one.search_only)]
-    return together(index_option, *map(_option, described), _output_options)
+    return together(index_option, *map(_option, described), _tuned_option)
 
 
 def _option(option: Option) -> Callable[[F], F]:

@@ -11,7 +11,7 @@ import pytest
 
 import ses
 from corpora.paper import Paper
-from tests.ses.remote.serving import served
+from tests.serving import served
 from tests.tiny import make_model, papers
 
 SECRET = "hush-hush"  # noqa: S105

@@ -13,6 +13,7 @@ from products.forecasts.training import ForecastOptions
 from products.reviewers.matching import MatchingOptions
 from products.tags.training import TaggerOptions
 from search_plugin.request import PageOptions
+from ses.cluster import ClusterTools
 from ses.feeds import Feeds
 from ses.forecasts import Forecasts
 from ses.reviewers import Reviewers
@@ -27,6 +28,7 @@ CALLED = {
     "library": ses.Library,
     "index": ses.OpenIndex,
     "model": ses.LoadedModel,
+    "library.cluster": ClusterTools,
     "library.feeds": Feeds,
     "library.screening": Screening,
     "library.tags": Tags,

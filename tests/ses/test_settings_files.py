@@ -46,7 +46,7 @@ def test_the_users_own_folder_is_no_strangers(monkeypatch):
     assert load_settings().connection.authorization == "Bearer other"
 
 
-@pytest.mark.parametrize("secret", ["engine_username", "engine_api_key", "engine_token"])
+@pytest.mark.parametrize("secret", ["engine_username", "engine_api_key", "engine_token", "connector_key"])
 @pytest.mark.parametrize("where", ["environment", "argument", "own"])
 def test_secrets_do_not_go_to_an_engine_that_the_folder_names(where, secret, monkeypatch):
     write(f"{secret} = 'mine'" if where == "own" else "", f"engine = '{FOE}'")

@@ -2,56 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
 from typing import Annotated, Any
 
-import orjson
-from fastapi import APIRouter, Body, Depends, Request, Response
-from fastapi.exceptions import RequestValidationError
-from fastapi.routing import APIRoute
+from fastapi import APIRouter, Body, Depends, Response
 from pydantic import BeforeValidator, Field
 
-from corpora.errors import SesError, require
+from corpora.errors import require
 from ses.service.access import needs
 from ses.service.answers import json_response
+from ses.service.client_errors import route_with
 from ses.service.encoding import Encoding, as_json, choose, model_name, refuse_tokens, tokens_of
 from ses.service.parameters import NoParameters, ServiceOf
-from ses.service.problems import problem, problem_of, sentence_of
 
 
-class _OpenAiRoute(APIRoute):
-    """A route whose problems also have the member `error`, which clients of OpenAI and Elasticsearch show."""
-
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        handle = super().get_route_handler()
-
-        async def handler(request: Request) -> Response:
-            try:
-                return await handle(request)
-            except SesError as error:
-                return _with_error(problem_of(error))
-            except RequestValidationError as error:
-                return _with_error(problem(400, " ".join(dict.fromkeys(map(sentence_of, error.errors()[:5])))))
-
-        return handler
+def _error(detail: str, status: int) -> dict[str, Any]:
+    kind = "invalid_request_error" if status < 500 else "server_error"
+    return {"error": {"message": detail, "type": kind, "param": None, "code": None}}
 
 
-def _with_error(response: Response) -> Response:
-    content = orjson.loads(response.body)
-    kind = "invalid_request_error" if response.status_code < 500 else "server_error"
-    content["error"] = {"message": content["detail"], "type": kind, "param": None, "code": None}
-    headers = {name: value for name, value in response.headers.items() if name != "content-length"}
-    return Response(orjson.dumps(content), response.status_code, headers)
-
-
-router = APIRouter(prefix="/v1", tags=["vectors"], dependencies=[Depends(needs("encode"))], route_class=_OpenAiRoute)
+router = APIRouter(
+    prefix="/v1",
+    tags=["vectors"],
+    dependencies=[Depends(needs("encode"))],
+    route_class=route_with(_error),  # clients of OpenAI and Elasticsearch show it
+)
 
 
 class EmbeddingsAsked(NoParameters):
     """A request of OpenAI's API."""
 
     input: Annotated[str | list[str], BeforeValidator(refuse_tokens)] = Field(
-        description="A text, or a list of 1,024 at most. The first of several lines is a title, the rest an abstract.",
+        description="A text, or a list of 1,024 at most. A line end ends a title; an abstract follows.",
         examples=[["A pneumonia outbreak associated with a new coronavirus of probable bat origin"]],
     )
     model: str = Field(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from search_plugin.contract.schema import Bm25, Field, Quantization, VectorField
+from search_plugin.contract.schema import Bm25, Field, ForeignField, Quantization, VectorField
 from ses.service.access import needs
 from ses.service.answers import json_response
 from ses.service.conditional import etag_of, unless_kept
@@ -32,13 +32,14 @@ class IndexEntry:
         generation: Number of the version.
         published: When that version was published; null if it is not known.
         papers: Number of papers.
-        vectors: Number of papers that have a vector, by format.
+        vectors: Number of papers that have a vector, by format, or by field of an attached index's owner.
         origins: Number of papers by corpus.
         model: Name of the model that encodes queries.
         language: Language by which words are analysed.
         fields: Fields of the papers, for filters, facets and `fields`.
         fingerprint: Fingerprint of the model.
         vector_fields: How vectors are kept, by format.
+        foreign_fields: Vectors of an attached index that are its owner's, each with its model.
         quantization: How the engine keeps all vectors in memory.
         bm25: The constants by which words are scored.
         disk_bytes: Size of all copies.
@@ -56,6 +57,7 @@ class IndexEntry:
     fields: tuple[Field, ...]
     fingerprint: str
     vector_fields: tuple[VectorField, ...]
+    foreign_fields: tuple[ForeignField, ...]
     quantization: Quantization
     bm25: Bm25
     disk_bytes: int
@@ -72,15 +74,20 @@ def entry_of(facts: IndexFacts) -> IndexEntry:
         papers=facts.papers,
         vectors=dict(facts.vectors),
         origins=dict(facts.origins),
-        model=PurePath(schema.model).name if PurePath(schema.model).is_absolute() else schema.model,
+        model=_shown(schema.model),
         language=schema.language,
         fields=schema.fields,
         fingerprint=schema.fingerprint,
         vector_fields=schema.vectors,
+        foreign_fields=tuple(replace(one, model=_shown(one.model)) for one in schema.foreign),
         quantization=schema.quantization,
         bm25=schema.bm25,
         disk_bytes=facts.disk_bytes,
     )
+
+
+def _shown(model: str) -> str:
+    return PurePath(model).name if PurePath(model).is_absolute() else model
 
 
 @router.get("/indexes", summary="The indexes, and what they hold", responses=listed("indexes", IndexEntry))

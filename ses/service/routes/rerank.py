@@ -10,16 +10,26 @@ from pydantic import Field
 
 from ses.service.access import needs
 from ses.service.answers import json_response
+from ses.service.client_errors import route_with
 from ses.service.encoding import Chosen, check_texts, choose
 from ses.service.parameters import NoParameters, ServiceOf
 
-router = APIRouter(tags=["vectors"], dependencies=[Depends(needs("encode"))])
+
+def _message(detail: str, _status: int) -> dict[str, Any]:
+    return {"message": detail}
+
+
+router = APIRouter(
+    tags=["vectors"],
+    dependencies=[Depends(needs("encode"))],
+    route_class=route_with(_message),  # clients of Cohere show it
+)
 
 
 class RerankedText(NoParameters):
     """A document to rank."""
 
-    text: str = Field(description="Its text; of several lines, the first is a title, and the others an abstract.")
+    text: str = Field(description="Its text; a line end ends a title, and an abstract follows.")
 
 
 class RerankAsked(NoParameters):
@@ -32,6 +42,7 @@ class RerankAsked(NoParameters):
     )
     model: str = Field("", description="The index's model or an index.")
     top_n: int | None = Field(None, ge=1, description="Results to return; all if it is not given.")
+    max_tokens_per_doc: int | None = Field(None, description="Is not used: a model reads the first tokens of a text.")
     return_documents: bool = Field(default=False, description="Whether results hold the text of their document.")
 
 

@@ -111,24 +111,7 @@ def manuscript_json(service: ServiceOf, asked: Annotated[Any, Depends(typed)]) -
 
 
 def _manuscript(request: Request, service: Service, asked: Any, view: ManuscriptView | None) -> Response:
-    page = view.page if view else None
-    return html(
-        request,
-        "similar.html",
-        paper=None,
-        view=view,
-        page=page,
-        asked=asked,
-        filters=_filters(asked),
-        index=asked.index,
-        index_name=asked.index,
-        address=partial(address, lang=asked.lang),
-        unapi_id=unapi_id,
-        tag_fields=_tag_fields(service.opened(asked.index)),
-        export=_export(page, asked.index),
-        following="",
-        longest=LONGEST_TEXT,
-    )
+    return _shown(request, service, asked, page=view.page if view else None, view=view)
 
 
 @router.get("/similar/{name:path}")
@@ -156,11 +139,26 @@ def _similar(request: Request, service: Service, name: str, asked: Any) -> Respo
     page = service.similar(asked.index, paper.id, options)
     after = page.hits[-1].rank if page.hits else 0
     more = after < min(page.candidates, page.window)
+    following = address("/similar/", name=paper.id, **{**given, "offset": after}) if more else ""
+    return _shown(request, service, asked, page=page, paper=paper, following=following)
+
+
+def _shown(
+    request: Request,
+    service: Service,
+    asked: Any,
+    *,
+    page: Page | None,
+    view: ManuscriptView | None = None,
+    paper: Paper | None = None,
+    following: str = "",
+) -> Response:
+    """Show the page of hits like a manuscript or a paper; `following` is the address of the next page."""
     return html(
         request,
         "similar.html",
         paper=paper,
-        view=None,
+        view=view,
         page=page,
         asked=asked,
         filters=_filters(asked),
@@ -170,7 +168,7 @@ def _similar(request: Request, service: Service, name: str, asked: Any) -> Respo
         unapi_id=unapi_id,
         tag_fields=_tag_fields(service.opened(asked.index)),
         export=_export(page, asked.index),
-        following=address("/similar/", name=paper.id, **{**given, "offset": after}) if more else "",
+        following=following,
         longest=LONGEST_TEXT,
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
@@ -30,6 +30,15 @@ if TYPE_CHECKING:
     "choice; repeatable.",
 )
 @click.option("--index", "name", metavar="NAME", help="What to call it [default: its own name].")
+@click.option(
+    "--vector",
+    "vectors",
+    multiple=True,
+    metavar="FIELD=MODEL",
+    help="A field of vectors that its documents hold already, and the model that made them; searches use it as one "
+    "more leg of this name; repeatable.",
+)
+@click.option("--unchecked", is_flag=True, help="Take the models of --vector as named, also if their vectors differ.")
 @click.option("--update", is_flag=True, help="Follow the changes of an attached index, with the fields it has.")
 @click.option("--beside", is_flag=True, help="Write nothing into its documents: keep vectors in an index beside it.")
 @click.option(
@@ -37,7 +46,7 @@ if TYPE_CHECKING:
     default="prx",
     show_default=True,
     metavar="LIST",
-    help="Task formats to make vectors for, such as prx,clf.",
+    help="Task formats to make vectors for, such as prx,clf; none makes no vectors, and needs --vector.",
 )
 @click.option("--language", type=click.Choice(list(LANGUAGES)), help="Of its texts, for highlights [default: english].")
 @model_options
@@ -48,7 +57,8 @@ def attach(context: click.RichContext, /, *, target: str, as_json: bool, update:
 
     The index or alias NAME of an OpenSearch or Elasticsearch keeps its documents and its mapping. Vectors are written
     into the documents in one field of their own, named ses. Where that is impossible, an index beside it holds them.
-    Searches name it with --index and use its own fields. `ses detach` removes all vectors.
+    Searches name it with --index and use its own fields. `ses detach` removes all vectors. Vectors that its owner has
+    made with a model that ses can load are searched too, or alone.
 
     A run that was stopped resumes with the same command. Documents that can't be papers are listed in a file, with the
     reason, and the exit code is 1.
@@ -60,7 +70,7 @@ def attach(context: click.RichContext, /, *, target: str, as_json: bool, update:
     described = {option: options[option] for option in ("title", "abstract") if options[option]}
     with progress_on_stderr() as progress:
         if update:
-            if described or options["facets"] or options["beside"]:
+            if described or options["facets"] or options["vectors"] or options["beside"]:
                 raise InputError("An update keeps the fields", "leave them or <update> out")
             report = library.follow(name, progress=progress)
         else:
@@ -72,6 +82,8 @@ def attach(context: click.RichContext, /, *, target: str, as_json: bool, update:
                 formats=[options["formats"]],
                 language=options["language"],
                 beside=options["beside"],
+                vectors=parse_models(options["vectors"]),
+                unchecked=options["unchecked"],
                 progress=progress,
             )
     # Not all facts of it: who may attach an index may not see its size.
@@ -80,6 +92,17 @@ def attach(context: click.RichContext, /, *, target: str, as_json: bool, update:
     shown = _summary(report, attached)
     say(document, shown, as_json=as_json)
     context.exit(1 if report.rejected else 0)
+
+
+def parse_models(texts: Sequence[str]) -> dict[str, str]:
+    """Read fields with their models, each as `FIELD=MODEL`; raise `InputError` if one has another form."""
+    models: dict[str, str] = {}
+    for text in texts:
+        field, _, model = (part.strip() for part in text.partition("="))
+        if not (field and model) or field in models:
+            raise InputError(f"{text!r} can't be read", "write each field once, as <vector=FIELD=MODEL>")
+        models[field] = model
+    return models
 
 
 def open_target(target: str, options: Mapping[str, Any]) -> tuple[Library, str]:
@@ -103,6 +126,10 @@ def _summary(report: IndexReport, attached: str) -> str:
         f"{report.rejected:,} rejected",
         f"{report.seconds:.1f} s, including {report.encoding_seconds:.1f} s of encoding by {report.model}",
     ]
+    for one in report.vectors:
+        compared = f"median cosine {one.cosine:.2f} to the model's vectors of {one.documents} documents, by {one.text}"
+        shown = compared if one.cosine is not None else "not compared with the model's vectors"
+        parts.append(f"Its own vectors {one.field}, of {one.model}: {shown}")
     if report.duplicates:
         parts.append(f"Ids that several documents behind {report.origin} have: {report.duplicates:,}")
     if report.dead_letter:

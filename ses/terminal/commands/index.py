@@ -15,6 +15,7 @@ from ses.terminal.options import PATH, engine_options, model_options, parse_bm25
 from ses.terminal.results import say
 
 if TYPE_CHECKING:
+    from corpora.obtaining import Harvest
     from indexer.job import IndexReport
 
 
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 @click.option(
     "--path",
     metavar="PATH",
-    help="File or folder of the corpus, for --corpus index http://HOST:PORT/NAME [default: found or downloaded].",
+    help="File or folder of the corpus, for --corpus index http://HOST:PORT/NAME, for --corpus oai https://HOST/PATH "
+    "[default: found or downloaded].",
 )
 @click.option("--encoding", metavar="NAME", help="Encoding of a text file, such as cp1252 or utf-16 [default: utf-8].")
 @click.option(
@@ -69,6 +71,11 @@ if TYPE_CHECKING:
     "--bm25", metavar="K1,B", help="BM25's constants in a new index of a cluster, such as 0.9,0.4 [default: 1.2,0.75]."
 )
 @click.option("--tuned", type=PATH, metavar="FILE", help="BM25's constants fitted by `ses eval tune`.")
+@click.option("--set", metavar="SET", help="With --corpus oai: harvest only this set of the server.")
+@click.option("--from", "from_date", metavar="DATE", help="With --corpus oai: only what changed on this day or later.")
+@click.option("--until", metavar="DATE", help="With --corpus oai: only what changed on this day or before.")
+@click.option("--metadata-prefix", metavar="NAME", help="With --corpus oai: the form of the records [default: oai_dc].")
+@click.option("--again", is_flag=True, help="Ask the server for everything again, not only for what is new.")
 @click.option("--tags", metavar="NAME", help="Tag the papers by this tagger when they are written; see `ses tags`.")
 @click.option(
     "--rollback", is_flag=True, help="Go back to the version before the last --fresh, and index nothing; only once."
@@ -104,8 +111,9 @@ def index(context: click.RichContext, /, rollback: bool, as_json: bool, **option
     bm25 = parse_bm25(options["bm25"]) if options["bm25"] else None
     in_new = {name: options[name] for name in ("quantization", "language")}
     if name and options["fresh"] and not corpus:
+        of_harvest = ("set", "from_date", "until", "metadata_prefix", "again")
         of_corpora = ("path", "columns", "fields", "limit", "prune", "origin", "encoding", "tags")
-        if given := next((option for option in of_corpora if options[option]), ""):
+        if given := next((option for option in (*of_corpora, *of_harvest) if options[option]), ""):
             raise InputError("Without a corpus, an index is built again from its own papers", f"leave <{given}> out")
         with progress_on_stderr() as progress:
             report = library.rebuild(name, bm25=bm25, **in_new, progress=progress)
@@ -130,11 +138,21 @@ def index(context: click.RichContext, /, rollback: bool, as_json: bool, **option
             encoding=options["encoding"] or "",
             bm25=bm25,
             tags=options["tags"] or "",
+            harvest=_harvest_of(options),
             **in_new,
             progress=progress,
         )
     say(report.to_dict(), _summary(report), as_json=as_json)
     context.exit(1 if report.rejected else 0)
+
+
+def _harvest_of(options: dict[str, Any]) -> Harvest | None:
+    """Return which records of a server the user wants, None if the user says nothing of it."""
+    from corpora.obtaining import Harvest
+
+    names = ("set", "from_date", "until", "metadata_prefix")
+    given = {name: options[name] for name in (*names, "again") if options[name]}
+    return Harvest(**given) if given else None
 
 
 def _summary(report: IndexReport) -> str:
@@ -145,6 +163,14 @@ def _summary(report: IndexReport) -> str:
         f"the corpus, {report.deleted:,} deleted by pruning, {report.rejected:,} rejected",
         f"{report.seconds:.1f} s, including {report.encoding_seconds:.1f} s of encoding by {report.model}",
     ]
+    if report.harvest:
+        got = report.harvest
+        parts.insert(
+            1,
+            f"From the server: {got['requests']:,} answers with {got['records']:,} records, {got['deleted']:,} of them "
+            f"deleted; {got['refused']:,} refused; {got['held']:,} records are here",
+        )
+        parts += got["notes"]
     for name, count in report.fields.items():
         parts.append(f"Field {name}: {count:,} records have a value")
     if report.revalued:

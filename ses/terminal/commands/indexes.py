@@ -123,6 +123,10 @@ def _lines(facts: IndexFacts) -> Iterator[str]:
     yield f"  model: {schema.model} ({schema.fingerprint})"
     for field in schema.vectors:
         yield f"  vectors: {facts.vectors[field.format]:,} for {field.format}, {field.dimension} numbers each"
+    for own in schema.foreign:
+        exact = "" if own.graph else ", compared one by one"
+        count = facts.vectors[own.format]
+        yield f"  vectors: {count:,} in {own.format}, {own.dimension} numbers each by {own.model}{exact}"
     yield f"  words: {schema.language}, BM25 with {schema.bm25}; quantization: {schema.quantization}"
     listed = [f"{origin} ({count:,})" for origin, count in facts.origins.items()]
     yield f"  origins: {', '.join(listed) or 'none recorded'}"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING
 
 import pytest
 
 import ses
 from corpora.paper import Paper
+from tests.serving import served
 from tests.tiny import make_model, papers
 
 if TYPE_CHECKING:
@@ -66,19 +66,5 @@ def client(library: Library) -> Iterator[TestClient]:
 @pytest.fixture(scope="module")
 def address(library: Library) -> Iterator[str]:
     """The address of the service under uvicorn, over a socket."""
-    import uvicorn
-
-    from ses.service.app import make_app
-    from ses.service.service import Service
-    from ses.service.settings import ServiceSettings
-
-    app = make_app(Service(ses.Library(library._settings), ServiceSettings()))
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning"))
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    while not server.started:
-        thread.join(0.01)
-    port = server.servers[0].sockets[0].getsockname()[1]
-    yield f"http://127.0.0.1:{port}"
-    server.should_exit = True
-    thread.join()
+    with served(library) as found:
+        yield found

@@ -5,20 +5,16 @@ from __future__ import annotations
 import contextlib
 import re
 import socket
-import threading
 import time
 from pkgutil import resolve_name
 from urllib.parse import quote, urlsplit
 
 import httpx
 import pytest
-import uvicorn
 
-import ses
-from ses.service.app import ROUTERS, make_app
+from ses.service.app import ROUTERS
 from ses.service.connections import GuardedProtocol
-from ses.service.service import Service
-from ses.service.settings import load_service_settings
+from tests.serving import listening, service_over
 
 pytestmark = pytest.mark.serve
 
@@ -36,16 +32,9 @@ def serving(library, protocol=GuardedProtocol, **settings):
     """The host and port of a service under uvicorn, with the options of `ses serve`."""
     from ses.service.run import OPTIONS
 
-    app = make_app(Service(ses.Library(library._settings), load_service_settings(**settings)))
-    config = uvicorn.Config(app, port=0, log_level="critical", **{**OPTIONS, "http": protocol, "log_config": None})
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    while not server.started:
-        thread.join(0.01)
-    yield server.servers[0].sockets[0].getsockname()
-    server.should_exit = True
-    thread.join()
+    options = {**OPTIONS, "http": protocol, "log_config": None, "log_level": "critical"}
+    with listening(service_over(library, **settings), **options) as place:
+        yield place
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import base64
 import re
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -95,6 +97,18 @@ def test_the_first_of_several_lines_is_a_title(client, model):
     np.testing.assert_allclose(one["embedding"], model.encode([text])[0], atol=1e-6)
 
 
+@pytest.mark.parametrize("empty_parts", ["dropped", "kept"])
+@pytest.mark.parametrize(
+    ("text", "title", "abstract"),
+    [("Virus\n", "Virus", ""), ("\n Virus \r\n A lung.\n", "Virus", "A lung."), ("Virus", "Virus", None)],
+)
+def test_a_line_end_after_a_title_says_that_there_is_no_abstract(model, empty_parts, text, title, abstract):
+    card = replace(model.card, empty_parts=empty_parts)
+    encoder = SimpleNamespace(card=card)
+    assert encoding.Chosen(encoder, encoding.Format.PRX).text(text) == card.text(title, abstract)
+    assert encoding.Chosen(encoder, encoding.Format.QRY).text(text) == text
+
+
 @pytest.mark.parametrize(
     ("body", "said"),
     [
@@ -178,6 +192,7 @@ def test_a_wrong_rerank_is_a_problem(client, body, said):
     reply = client.post("/v1/rerank", json=body)
     assert reply.status_code == 400
     assert said in reply.json()["detail"]
+    assert reply.json()["message"] == reply.json()["detail"]
 
 
 def test_a_model_without_a_format_says_which_it_has():

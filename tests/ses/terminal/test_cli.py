@@ -232,7 +232,12 @@ def test_words_after_a_minus_are_no_options(tmp_path):
 def test_a_file_without_a_corpus_is_looked_at(tmp_path):
     (tmp_path / "papers").write_text('{"id": "a", "title": "Virus"}\n')
     done = ses(tmp_path, "index", "--path", tmp_path / "papers")
-    fails(done, 2, "Say what to index, with --corpus NAME", f"bibtex, index; {tmp_path / 'papers'} looks like jsonl.")
-    fails(ses(tmp_path, "index", "--path", tmp_path / "none"), 2, "bibtex, index.")
+    fails(
+        done,
+        2,
+        "Say what to index, with --corpus NAME",
+        f"crossref, oai, index; {tmp_path / 'papers'} looks like jsonl.",
+    )
+    fails(ses(tmp_path, "index", "--path", tmp_path / "none"), 2, "crossref, oai, index.")
     (tmp_path / "papers").write_bytes(b"<html>")
-    fails(ses(tmp_path, "index", "--path", tmp_path / "papers"), 2, "bibtex, index.")
+    fails(ses(tmp_path, "index", "--path", tmp_path / "papers"), 2, "crossref, oai, index.")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import threading
 
 import pytest
 
-import ses
 from tests.conftest import chromium
+from tests.serving import listening, service_over
 from tests.ses.service.web.papers.conftest import HARM, HOSTILE
 
 pytestmark = [pytest.mark.serve, pytest.mark.browser, pytest.mark.slow]
@@ -38,21 +37,8 @@ def strict(app):
 @pytest.fixture(scope="module")
 def address(library):
     """The address of the service under the policy."""
-    import uvicorn
-
-    from ses.service.app import make_app
-    from ses.service.service import Service
-    from ses.service.settings import ServiceSettings
-
-    app = strict(make_app(Service(ses.Library(library._settings), ServiceSettings())))
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning"))
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    while not server.started:
-        thread.join(0.01)
-    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    server.should_exit = True
-    thread.join()
+    with listening(strict(service_over(library))) as (host, port):
+        yield f"http://{host}:{port}"
 
 
 @pytest.fixture(scope="module")

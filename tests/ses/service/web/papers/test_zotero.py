@@ -7,13 +7,12 @@ import os
 import shutil
 import socket
 import subprocess
-import threading
 import time
 
 import httpx
 import pytest
 
-import ses
+from tests.serving import served
 
 pytestmark = [pytest.mark.serve, pytest.mark.zotero, pytest.mark.slow]
 
@@ -21,21 +20,8 @@ pytestmark = [pytest.mark.serve, pytest.mark.zotero, pytest.mark.slow]
 @pytest.fixture(scope="module")
 def address(library):
     """The address of the service over a socket."""
-    import uvicorn
-
-    from ses.service.app import make_app
-    from ses.service.service import Service
-    from ses.service.settings import ServiceSettings
-
-    app = make_app(Service(ses.Library(library._settings), ServiceSettings()))
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning"))
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    while not server.started:
-        thread.join(0.01)
-    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    server.should_exit = True
-    thread.join()
+    with served(library) as found:
+        yield found
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,148 @@
+"""What other people's front ends need of an index in a cluster: made by `Library.cluster`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, Unpack
+
+from corpora.errors import InputError
+from search_plugin.request import PageOptions
+from ses.checked import checked_methods
+
+if TYPE_CHECKING:
+    from search_plugin.contract.engine import Engine
+    from search_plugin.engines.cluster.frontends.installation import Installation, Installed
+    from ses.cluster_requests import Requests
+    from ses.opened import OpenIndex
+
+
+@checked_methods
+@dataclass(frozen=True)
+class ClusterTools:
+    """Requests and artifacts by which other programs search the indexes of a cluster without ses.
+
+    Attributes:
+        opened: Function that opens an index by its name, or the default index.
+        engine: Function that connects to the engine.
+        connector_key: Key of the service that a cluster asks for vectors; empty if it has none.
+    """
+
+    opened: Callable[[str], OpenIndex]
+    engine: Callable[[], Engine]
+    connector_key: str = field(default="", repr=False)
+
+    def request(
+        self,
+        query: str = "",
+        *,
+        index: str = "",
+        similar: str = "",
+        parameters: Sequence[Literal["vector", "words"]] = (),
+        **options: Unpack[PageOptions],
+    ) -> Requests:
+        """Return the requests of a page, for other programs to send.
+
+        With `join="engine"`, and wherever there is only one leg, it is one request. Otherwise these are the two
+        requests that ses sends, between which the sender joins the legs.
+
+        Args:
+            query: As of `OpenIndex.search`.
+            index: Name of the index; the default index if empty.
+            similar: Id of a paper in the index, to find papers like it instead.
+            parameters: What the sender fills: the query's vector, its words.
+            **options: Options of `OpenIndex.search`, without those that ses follows itself: `sort` of a search with
+                words, `boost`, `rerank` and `collapse`.
+
+        Returns:
+            The requests, which `text` writes in a language.
+
+        Raises:
+            InputError: If the index is not in a cluster, or an option can't be used so.
+            NotFoundError: If there is no such index or paper.
+            UnavailableError: If the cluster does not answer, or the model is missing.
+        """
+        from ses.cluster_requests import cluster_requests
+
+        return cluster_requests(self.opened(index), query, similar, parameters, options)
+
+    def install(
+        self, index: str = "", *, fusion: str = "minmax", patterns: str | Sequence[str] = (), connector: str = ""
+    ) -> list[Installed]:
+        """Keep search templates, a search pipeline and a component template for an index in its cluster.
+
+        What exists already is not written again. Nothing is deleted (`remove`). With a connector, the cluster also
+        asks the service for vectors; the key is the setting `connector_key`.
+
+        Args:
+            index: Name of the index; the default index if empty.
+            fusion: How the hybrid template joins its legs on OpenSearch.
+            patterns: Patterns of the names of new indexes that get the fields of this one, such as `papers-*`; without
+                any, there is no index template.
+            connector: URL at which the cluster reaches the service (`ses serve`), such as
+                `http://library.example:8765`; if empty, the cluster asks for no vectors.
+
+        Returns:
+            What was done with each artifact.
+
+        Raises:
+            InputError: If the index is not in a cluster, the cluster has no such fusion, a pattern reaches too far, or
+                somebody else has something of the same name; then nothing is written.
+            UnavailableError: If the cluster does not answer, or the user may not do this, or the service does not
+                answer the cluster.
+        """
+        return self._installation(index, fusion, patterns, connector).install()
+
+    def diff(
+        self, index: str = "", *, fusion: str = "minmax", patterns: str | Sequence[str] = (), connector: str = ""
+    ) -> list[Installed]:
+        """Return what `install` would do, without doing it; arguments and errors are the same."""
+        return self._installation(index, fusion, patterns, connector).difference()
+
+    def installed(self, index: str = "") -> list[str]:
+        """Return the names of what is kept for an index in its cluster; the index may be deleted already."""
+        return [artifact.name for artifact in self._kept(index).there()]
+
+    def remove(self, index: str = "") -> list[Installed]:
+        """Delete all that `install` has ever made for an index, which may be deleted already.
+
+        Args:
+            index: Name of the index; the default index if empty.
+
+        Returns:
+            What was deleted.
+
+        Raises:
+            InputError: If the index is not in a cluster, or others still use one of them.
+            UnavailableError: If the cluster does not answer, or the user may not do this.
+        """
+        return self._kept(index).remove()
+
+    def _installation(self, name: str, fusion: str, patterns: str | Sequence[str], connector: str) -> Installation:
+        from search_plugin.engines.cluster.frontends.asking import asking_artifacts
+        from search_plugin.engines.cluster.frontends.vector_service import vector_service
+        from search_plugin.engines.cluster.frontends.wanted import installation_of
+        from search_plugin.engines.cluster.index import ClusterIndex
+
+        index = self.opened(name).index
+        if not isinstance(index, ClusterIndex):
+            raise _in_no_cluster(index.name)
+        given = (patterns,) if isinstance(patterns, str) else tuple(patterns)
+        service = vector_service(connector, self.connector_key) if connector else None
+        more = asking_artifacts(index, service, fusion=fusion) if service else ()
+        return installation_of(index, fusion=fusion, patterns=given, more=more)
+
+    def _kept(self, name: str) -> Installation:
+        from search_plugin.contract.engine import check_index_name
+        from search_plugin.engines.cluster.engine import ClusterEngine
+        from search_plugin.engines.cluster.frontends.installation import Installation
+
+        named = check_index_name(name) if name else self.opened("").name
+        engine = self.engine()
+        if not isinstance(engine, ClusterEngine):
+            raise _in_no_cluster(named)
+        return Installation(engine.cluster, named)
+
+
+def _in_no_cluster(name: str) -> InputError:
+    return InputError(f"The index {name} is not in a cluster", "name one with <engine>")

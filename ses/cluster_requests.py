@@ -1,0 +1,230 @@
+"""The requests of a page for other programs: what ses sends for it, or one request that the cluster answers alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from corpora.errors import InputError, require
+
+if TYPE_CHECKING:
+    from search_plugin.contract.plan import Plan
+    from search_plugin.engines.cluster.frontends.http import HttpRequest
+    from search_plugin.engines.cluster.frontends.script import Joining, PageScript
+    from search_plugin.engines.cluster.index import ClusterIndex
+    from search_plugin.ranking.state import SearchState
+    from search_plugin.request import PageOptions, SearchRequest
+    from ses.opened import OpenIndex
+
+OpenParameter = Literal["vector", "words"]
+"""What the sender of the requests can fill: the query's vector, or its words."""
+
+_BY_SES = ("sort", "boost", "rerank", "collapse")
+"""Options that ses follows between the requests."""
+
+_JOINED = ("retrieve", "fuse")
+"""The stages that find papers and join them."""
+
+_OF_WORDS = (
+    "vector.json holds the vector of the words, a JSON array of {dimension:,} numbers: POST /v1/encode of ses serve "
+    "makes it, with the format qry."
+)
+_OF_PAPER = "vector.json holds the vector of the paper, a JSON array of {dimension:,} numbers."
+
+_NAMED = "ses moves up papers that the query names, and down those that match it weakly; these requests do not."
+_ADDED = "Elasticsearch adds up the scores of the legs, so the order is not that of ses."
+
+PAGE = 1_000
+"""Papers that one request reads."""
+
+
+@dataclass(frozen=True)
+class Requests:
+    """The requests of a page, for other programs to send.
+
+    Attributes:
+        script: The requests, and what is done with them.
+        notes: What differs from the page of ses, and how the query was understood; one sentence each.
+    """
+
+    script: PageScript
+    notes: tuple[str, ...] = ()
+
+    @property
+    def requests(self) -> tuple[HttpRequest, ...]:
+        """The requests in their order."""
+        return self.script.requests
+
+    def text(self, language: str = "curl") -> str:
+        """Return the requests in a language.
+
+        Args:
+            language: Its name, such as `curl`, `javascript`, `php`, `ruby` or `python`.
+
+        Returns:
+            A text that can be run as it is.
+
+        Raises:
+            InputError: If the language is unknown, or a line of it can't hold the requests.
+        """
+        from search_plugin.engines.cluster.frontends.languages.registry import get_language
+
+        return get_language(language).write(self.script)
+
+
+def cluster_requests(
+    opened: OpenIndex, query: str, similar: str, parameters: Sequence[OpenParameter], options: PageOptions
+) -> Requests:
+    """Return the requests of a page; arguments and errors as of `ClusterTools.request`."""
+    from search_plugin.engines.cluster.frontends.page_request import page_request
+    from search_plugin.engines.cluster.index import ClusterIndex
+
+    index = opened.index
+    if not isinstance(index, ClusterIndex):
+        raise InputError(f"The index {index.name} is not in a cluster", "give <engine> as http://HOST:PORT")
+    state = _asked(opened, query, similar, options)
+    _check(state, parameters)
+    if len(state.plan.legs) < 2 or state.request.join == "engine":
+        added = len(state.plan.legs) > 1 and index.cluster.product.kind == "elasticsearch"
+        named = state.meaning.preferences or state.meaning.papers
+        notes = (*([_ADDED] if added else []), *([_NAMED] if named else []))
+        found = _Page([page_request(index, state.plan, state.request)], notes=notes)
+    else:
+        found = _as_sent(index, replace(state, request=replace(state.request, join="ses")))
+    script = _script(index, state.plan, found, parameters, similar)
+    return Requests(script, tuple(dict.fromkeys([*state.notes, *found.notes])))
+
+
+def _asked(opened: OpenIndex, query: str, similar: str, options: PageOptions) -> SearchState:
+    """Return what the search asks, before any leg has run."""
+    from search_plugin.contract.trace import Clock
+    from search_plugin.request import make_request
+    from search_plugin.search import asked, asked_like
+
+    index, tuned = opened.index, opened.tuned
+    schema, clock = index.schema, Clock()
+    if similar:
+        like: PageOptions = {"mode": "vector", **options, "literal": True}
+        return asked_like(index, similar, make_request(similar, tuned=tuned, fields=schema.fields, **like), clock)
+    given: PageOptions = {"synonyms": opened.synonyms, **options}
+    request = make_request(query, tuned=tuned, fields=schema.fields, language=schema.language, **given)
+    return asked(index, request, lambda leg: opened.load(index, leg), clock)
+
+
+def _check(state: SearchState, parameters: Sequence[OpenParameter]) -> None:
+    """Raise `InputError` for what no request can hold."""
+    plan, request = state.plan, state.request
+    for name in _BY_SES:
+        if getattr(request, name) and not (name == "sort" and plan.order):
+            raise InputError(f"ses follows {name} itself, so no request to copy holds it", f"leave <{name}> out")
+    if not plan.legs and not plan.order:
+        raise InputError("The query only names papers, which ses reads by their ids", "search for words")
+    if "vector" in parameters and not plan.vectors:
+        raise InputError("This search has no vector, so it can't be a parameter", "leave it out")
+    if "vector" in parameters and len({clause.vector.tobytes() for clause in plan.vectors}) > 1:
+        raise InputError("This search has vectors of several models, so they can't be one parameter", "leave it out")
+    if "words" in parameters and not plan.words:
+        raise InputError("This search has no words, so they can't be a parameter", "leave it out")
+    if "words" in parameters and plan.notions:
+        raise InputError(
+            "These words are searched in other spellings too, so they can't be a parameter", "give <verbatim>"
+        )
+
+
+@dataclass(frozen=True)
+class _Page:
+    """The requests of a page, in which the vector and the words are those of the search.
+
+    Attributes:
+        searches: What is sent first.
+        papers: What is sent after the legs were joined.
+        joining: How they are joined.
+        values: The ids that were found.
+        notes: What differs from the page of ses.
+    """
+
+    searches: list[HttpRequest]
+    papers: HttpRequest | None = None
+    joining: Joining | None = None
+    values: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def _as_sent(index: ClusterIndex, state: SearchState) -> _Page:
+    """Return the requests of the legs and of the papers as ses sends them; `InputError` if the page has no papers."""
+    from search_plugin.contract.trace import Clock, recorded
+    from search_plugin.engines.cluster.frontends.script import FOUND, IDS
+    from search_plugin.engines.cluster.frontends.sent import leg_requests, papers_request
+    from search_plugin.ranking.stages import RANKING, render
+    from search_plugin.search import run_stages
+
+    with recorded() as sent:
+        state = run_stages(state, {name: RANKING[name] for name in _JOINED}, Clock())
+    searches, legs = leg_requests(sent, index, state.plan)
+    request, found = state.request, [hit.id for hit in state.ranking]
+    ids = found[request.offset : request.offset + request.size]
+    require(
+        request.size or request.facets, "The page has neither papers nor facets", "give a larger <size>, or a <facet>"
+    )
+    require(ids or (found and not request.size), "No paper was found for this page", "search for something else")
+    require(len(ids) <= PAGE, f"A page of more than {PAGE:,} papers takes several requests", "give a smaller <size>")
+    with recorded() as sent:
+        render(state)
+    papers = papers_request(sent, index, state.plan, ids, found, request.size)
+    notes = []
+    ranked = run_stages(state, {name: stage for name, stage in RANKING.items() if name not in _JOINED}, Clock())
+    if [hit.id for hit in ranked.ranking] != found:
+        notes.append(_NAMED)
+    if len(searches) > 1:
+        notes.append("The vectors are in another index, so papers that were deleted since leave gaps in the page.")
+    joining = _joining(index, request, legs)
+    return _Page(searches, papers, joining, {IDS: ids, FOUND: found}, tuple(notes))
+
+
+def _joining(index: ClusterIndex, request: SearchRequest, legs: Sequence[str]) -> Joining:
+    """Return how the sender joins legs; `InputError` for a fusion that the programs have no code for."""
+    from search_plugin.contract.plan import LEXICAL
+    from search_plugin.engines.cluster.frontends.script import Joining
+    from search_plugin.fusion.fusions import check_weights, rank_constant, shares
+
+    constant = rank_constant(request.fusion)
+    require(
+        constant or request.fusion == "minmax",
+        f"There is no code to join legs by {request.fusion}",
+        "choose <fusion=minmax> or <fusion=rrf>",
+    )
+    weights = check_weights(legs, request.weights) if constant else shares(legs, request.weights)
+    measures = [None if leg == LEXICAL else index.schema.leg(leg).similarity for leg in legs]
+    return Joining(tuple(weights.values()), tuple(measures), constant, request.window, request.offset, request.size)
+
+
+def _script(
+    index: ClusterIndex, plan: Plan, page: _Page, parameters: Sequence[OpenParameter], similar: str
+) -> PageScript:
+    """Return what other programs have to do for a page."""
+    from search_plugin.engines.cluster.frontends.http import as_plain
+    from search_plugin.engines.cluster.frontends.script import VECTOR, WORDS, PageScript
+    from search_plugin.engines.cluster.frontends.sent import opened_for
+    from search_plugin.engines.cluster.product import split_hosts
+
+    values = dict(page.values)
+    if plan.vectors:
+        # The same digits as in the requests.
+        values[VECTOR] = as_plain(plan.vectors[0].vector)
+    if plan.words:
+        values[WORDS] = plan.words
+    cluster = index.cluster
+    made_by = _OF_PAPER if similar else _OF_WORDS
+    return PageScript(
+        url=split_hosts(cluster.url)[0],
+        product=cluster.product.kind,
+        scheme=cluster.connection.authorization.partition(" ")[0],
+        certificates=cluster.connection.ca_file is not None,
+        searches=tuple(opened_for(one, values, words="words" in parameters) for one in page.searches),
+        papers=page.papers and opened_for(page.papers, values, words="words" in parameters),
+        joining=page.joining,
+        values=values,
+        asked=tuple(dict.fromkeys(parameters)),
+        vector_from=made_by.format(dimension=plan.vectors[0].vector.size) if plan.vectors else "",
+    )

@@ -1,0 +1,61 @@
+"""`ses cluster request`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import rich_click as click
+
+from corpora.errors import InputError
+from ses.terminal.options import asked_options, engine_option, given_options, model_options, open_library
+
+LANGUAGES = ("curl", "http", "json", "javascript", "javascript-client", "php", "ruby", "python")
+"""The names of the registry, which is not imported for the help."""
+
+
+@click.command()
+@click.argument("words", nargs=-1)
+@click.option("--similar", default="", metavar="ID", help="Find papers like this one instead.")
+@click.option(
+    "--as",
+    "language",
+    type=click.Choice(LANGUAGES),
+    default="curl",
+    show_default=True,
+    help="The language of the requests.",
+)
+@click.option(
+    "--parameter",
+    "parameters",
+    type=click.Choice(("vector", "words")),
+    multiple=True,
+    help="Leave the vector or the words of the query to the program that sends the requests; repeatable.",
+)
+@asked_options(search=True)
+@model_options
+@engine_option
+def request(
+    words: tuple[str, ...],
+    similar: str,
+    language: str,
+    parameters: tuple[Any, ...],
+    index: str | None,
+    **options: Any,
+) -> None:
+    """Print the HTTP requests of a page, for other programs to send to the cluster.
+
+    These are the requests that `ses search` sends for the same words and options. Between them the legs of a hybrid
+    search are joined, for which all languages but curl, http and json have the code. With --join engine, it is one
+    request. Credentials are never printed.
+    """
+    from ses.terminal.results import pass_on, tell
+
+    if similar and words:
+        raise InputError("Give either words or --similar.")
+    library = open_library(options)
+    found = library.cluster.request(
+        " ".join(words), index=index or "", similar=similar, parameters=parameters, **given_options(options)
+    )
+    for note in found.notes:
+        tell(note, err=True)
+    pass_on(found.text(language))

@@ -1,0 +1,85 @@
+"""`ses support`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, get_args
+
+import rich_click as click
+
+from search_plugin.pages.page import FORMATS
+from search_plugin.request import Mode
+from ses.terminal.options import engine_option, index_option, model_options, open_index
+from ses.terminal.results import pass_on, say_json, tell
+from ses.terminal.styles import linked, show, styled
+
+if TYPE_CHECKING:
+    from products.support import Support, SupportingPaper
+
+
+@click.command()
+@click.argument("words", nargs=-1, required=True, metavar="SENTENCE")
+@index_option
+@click.option("--size", type=int, default=10, show_default=True, metavar="N", help="Papers, from 1 to 30.")
+@click.option(
+    "--sentences", type=int, default=3, show_default=True, metavar="N", help="Sentences of each paper, from 1 to 30."
+)
+@click.option("--filter", "filters", multiple=True, metavar="EXPRESSION", help="Only papers that match; repeatable.")
+@click.option(
+    "--mode", type=click.Choice(get_args(Mode)), default="hybrid", show_default=True, help="Mode of the search."
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("text", "json", *FORMATS)),
+    default="text",
+    show_default=True,
+    help="What to print; bibtex and ris are for programs for references.",
+)
+@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@model_options
+@engine_option
+def support(words: tuple[str, ...], index: str | None, *, form: str, as_json: bool, **options: Any) -> None:
+    """Find papers with sentences near in meaning to SENTENCE, and show these sentences.
+
+    They may support it, so that it can cite them; they may also contradict it, which only a reader sees.
+    """
+    found = open_index(options, index).support(
+        " ".join(words),
+        size=options["size"],
+        sentences=options["sentences"],
+        filter=options["filters"],
+        mode=options["mode"],
+    )
+    if as_json or form == "json":
+        say_json(found.to_dict())
+    elif form == "text":
+        _show(found)
+    else:
+        for note in found.notes:
+            tell(note, err=True)
+        pass_on(found.format(form))
+
+
+def _show(found: Support) -> None:
+    for note in found.notes:
+        show(styled(note, "yellow"))
+    for paper in found.papers:
+        _show_paper(paper)
+    if not found.papers:
+        show("No paper has a sentence to compare: try other words, or a wider --filter.")
+        return
+    papers = f"{found.read:,} paper" + ("" if found.read == 1 else "s")
+    sentences = f"{found.compared:,} sentence" + ("" if found.compared == 1 else "s")
+    show(styled(f"the nearest of {sentences} of {papers} in index {found.index}", dim=True))
+
+
+def _show_paper(found: SupportingPaper) -> None:
+    paper = found.hit.paper
+    mark = styled("[retracted] ", "red", bold=True) if paper.retracted else ""
+    show(f"{styled(f'{found.rank:3}. ', bold=True)}{mark}{paper.title}")
+    link = linked(found.hit.link) if found.hit.link else ""
+    facts = [str(paper.year) if paper.year else "", paper.venue, paper.id, link]
+    show(styled("     " + " · ".join(fact for fact in facts if fact), dim=True))
+    for one in found.sentences:
+        where = "title: " if one.field == "title" else ""
+        show(f"     {styled(f'{one.score:.3f}', 'cyan')} {where}{one.text}")
