@@ -32,7 +32,6 @@ def run_stdio(assistant: Assistant) -> None:
         # The tasks of the SDK report a closed pipe as a group, of which the command line knows nothing.
         if group.split(BrokenPipeError)[1] is None:
             raise BrokenPipeError from group
-        import traceback; traceback.print_exception(group)
         raise
 
 
