@@ -110,19 +110,23 @@ def invented() -> dict[str, list[str]]:
 
 
 def indexed(name: str, encoder: TextEncoder, folder: Path) -> Index:
-    """Index a data set in BEIR's form."""
+    """Index one of the data sets."""
+    return indexed_folder(data_dir() / "eval" / name, encoder, folder)
+
+
+def indexed_folder(path: Path, encoder: TextEncoder, folder: Path) -> Index:
+    """Index a data set in BEIR's form, under the name of its folder."""
     engine = connect(f"embedded:{folder}/indexes")
-    path = data_dir() / "eval" / name
     job = IndexJob(
         records=lambda: get_corpus("beir").read(path, {}),
-        source=name,
-        index=name,
+        source=path.name,
+        index=path.name,
         card=encoder.card,
         encoder=lambda: encoder,
         state_dir=folder,
     )
     index_corpus(job, engine)
-    return engine.open(name)
+    return engine.open(path.name)
 
 
 def searched_judged(index: Index, encoder: TextEncoder, name: str, split: str) -> Iterator[Seen]:

@@ -104,6 +104,16 @@ class PageOptions(TypedDict, total=False):
             default_help="the best first; without words, -year",
         ),
     ]
+    expand: Annotated[
+        bool, Option("Search words of the first papers too, which helps with topics, not with claims", search_only=True)
+    ]
+    neighbours: Annotated[
+        float,
+        Option(
+            "How much a hybrid search ranks a paper by the papers most like it, from 0 to 1",
+            default_help="0, not at all",
+        ),
+    ]
     boost: Annotated[
         str | Boost,
         Option(
@@ -165,6 +175,8 @@ class SearchRequest:
     notes: tuple[str, ...] = ()
     sort: Sort | None = None
     boost: Boost | None = None
+    expand: bool = False
+    neighbours: float = 0.0
     verbatim: bool = False
     synonyms: Synonyms = field(default_factory=dict)
     facet_typed: str = ""
@@ -188,6 +200,8 @@ class SearchRequest:
                 f"A window of {self.window:,} is too large to rank again; choose up to {MAX_WINDOW // 2:,}."
             )
         check_boost(self.title_boost)
+        if not 0 <= self.neighbours <= 1:  # also false for NaN
+            raise InputError(f"Neighbours can't count {self.neighbours:g}; choose a number from 0 to 1.")
         if not 1 <= self.facet_size <= MAX_FACET_SIZE:
             raise InputError(f"{self.facet_size:,} values of a field can't be counted; choose 1 to {MAX_FACET_SIZE:,}.")
 

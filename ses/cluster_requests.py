@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 OpenParameter = Literal["vector", "words"]
 """What the sender of the requests can fill: the query's vector, or its words."""
 
-_BY_SES = ("sort", "boost", "rerank", "collapse")
+_BY_SES = ("sort", "expand", "neighbours", "boost", "rerank", "collapse")
 """Options that ses follows between the requests."""
 
 _JOINED = ("retrieve", "fuse")

@@ -9,6 +9,9 @@ from typing import Literal, NamedTuple
 Join = Literal["ses", "engine"]
 """Who joins the legs of a hybrid search. If ses joins them, scores are explained, the same on every engine."""
 
+NEIGHBOURS = "neighbours"
+"""Beside the names of the legs, the name of what a hit's score owes to the papers most like it."""
+
 
 class Scored(NamedTuple):
     """A paper found by a leg.

@@ -70,6 +70,7 @@ class Plan:
         order: Order of a listing, a search without words: it has no legs, and lists the papers that match the filter.
         plain: The words that have one spelling; None if all have.
         notions: The other words, each with its spellings, of which the one that matches best counts.
+        added: Words that the query does not have, each with the weight of its score: they only rank and find papers.
     """
 
     words: str
@@ -82,6 +83,7 @@ class Plan:
     order: Sort | None = None
     plain: str | None = None
     notions: tuple[Notion, ...] = ()
+    added: tuple[Spelling, ...] = ()
 
     @property
     def legs(self) -> tuple[str, ...]:

@@ -18,7 +18,9 @@ from search_plugin.fusion.boosting import boosted_ids
 from search_plugin.fusion.fusions import fusion_of
 from search_plugin.pages.highlights import find, highlight
 from search_plugin.pages.hit import Hit
+from search_plugin.ranking.feedback import expand
 from search_plugin.ranking.named import put_named_first
+from search_plugin.ranking.neighbours import smooth
 from search_plugin.ranking.state import SearchState
 from search_plugin.ranking.weakness import literal, warn
 
@@ -191,7 +193,9 @@ def render(state: SearchState) -> SearchState:
 
 RANKING: Mapping[str, Stage] = {
     "retrieve": retrieve,
+    "expand": expand,
     "fuse": fuse,
+    "neighbours": smooth,
     "rerank": rerank,
     "literal": literal,
     "boost": boost,

@@ -40,11 +40,17 @@ def words_query(plan: Plan, where: QueryBody | None) -> QueryBody:
     """Return the query for papers with at least one of the plan's words, with a boost for titles."""
     return {
         "bool": {
-            "must": [holding(plan, TEXT)],
-            "should": [holding(plan, "title", plan.title_boost)],
+            "must": [_with_added(plan, TEXT, holding(plan, TEXT))],
+            "should": [_with_added(plan, "title", holding(plan, "title", plan.title_boost), plan.title_boost)],
             **({"filter": [where]} if where else {}),
         }
     }
+
+
+def _with_added(plan: Plan, field: str, query: QueryBody, boost: float = 1.0) -> QueryBody:
+    """Return a query for words that also finds the plan's added ones, each with its weight."""
+    added = [{"match_phrase": {field: {"query": one.text, "boost": boost * one.weight}}} for one in plan.added]
+    return {"bool": {"should": [query, *added]}} if added else query
 
 
 def holding(plan: Plan, field: str, boost: float | None = None) -> QueryBody:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from search_plugin.contract.tree import (
@@ -193,6 +194,7 @@ class _Asked(NamedTuple):
 
     plain: Mapping[str, int]
     notions: Sequence[_Spelled]
+    added: Mapping[Positions, float] = MappingProxyType({})
 
 
 def matching(words: Words, searcher: Any, plan: Plan) -> Any:
@@ -206,25 +208,29 @@ def ranking(words: Words, searcher: Any, plan: Plan) -> list[Any]:
     tantivy skips papers that can't be among the best, but only for plain sums of terms. So in a large index, one query
     may find papers by the typed words alone, and a second one ranks the few papers that hold another spelling.
     """
-    asked = _asked(words, searcher, plan)
+    asked = _asked(words, searcher, plan)._replace(added=_added(words, plan))
     whole = _query(words, asked, plan.title_boost)
     others = [terms for notion in asked.notions for terms in notion.others]
     if plan.filter:
         return [both(whole, to_tantivy(plan.filter, words))]
     if not others or searcher.num_docs < max(LARGE, _RARE * sum(_held(searcher, terms) for terms in others)):
         return [whole]
-    typed = _Asked(asked.plain, [_Spelled(notion.typed, {}) for notion in asked.notions])
+    typed = asked._replace(notions=[_Spelled(notion.typed, {}) for notion in asked.notions])
     spelled = [side_by_side(words, "text", terms, "basic") for terms in others]
     return [_query(words, typed, plan.title_boost), both(whole, either(spelled))]
 
 
 def _query(words: Words, asked: _Asked, boost: float) -> Any:
     """Return the query for words in title and abstract together, and again in the title."""
-    from tantivy import Query
+    from tantivy import Occur, Query
 
     def of(field: str, weight: float) -> list[Any]:
         best = [clause for one in asked.notions for clause in _best_of(words, field, one, weight)]
-        return _any_of(words, field, asked.plain, weight) + best
+        added = [
+            (Occur.Should, Query.boost_query(side_by_side(words, field, terms, "freq"), worth * weight))
+            for terms, worth in asked.added.items()
+        ]
+        return _any_of(words, field, asked.plain, weight) + best + added
 
     return Query.boolean_query([*of("text", 1.0), *(of("title", boost) if boost else [])])
 
@@ -232,6 +238,15 @@ def _query(words: Words, asked: _Asked, boost: float) -> Any:
 def _asked(words: Words, searcher: Any, plan: Plan) -> _Asked:
     plain = _counted(words, plan.words if plan.plain is None else plan.plain)
     return _Asked(plain, [_spelled(words, searcher, notion) for notion in plan.notions])
+
+
+def _added(words: Words, plan: Plan) -> Mapping[Positions, float]:
+    """Return the terms of a plan's added words, with their weights."""
+    weights: dict[Positions, float] = {}
+    for one in plan.added:
+        terms = positions(words, one.text)
+        weights[terms] = weights.get(terms, 0.0) + one.weight
+    return weights
 
 
 def _counted(words: Words, text: str) -> Mapping[str, int]:

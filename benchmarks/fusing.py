@@ -1,0 +1,180 @@
+"""How to join the legs of a search: fusions, windows, weights, sentences, neighbours, by nDCG@10 (docs/ranking.md).
+
+Chosen on training splits and on queries that are made of other papers; each test set is read once for each row shown.
+Needs SES_TEST_DATA and the extra eval; encodes 10,000 papers and, with `sentences`, 90,000 sentences first. A folder
+keeps all that is made. Run: python -m benchmarks.fusing FOLDER [sentences] [test]
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.leg_scores import PAIRS, SENTENCES, LegScores, leg_scores
+from encoders.registry import DEFAULT_MODEL, find_model
+from eval.statistics.interval import mean_interval
+from eval.statistics.pairs import reach_of
+from search_plugin.contract.plan import LEXICAL
+from search_plugin.contract.schema import SEARCHED
+from ses.loaded_model import make_encoder
+from ses.settings import load_settings
+
+CHOOSING = (
+    ("scifact", "train"),
+    ("nfcorpus-preprocessed", "train"),
+    ("nfcorpus-preprocessed", "dev"),
+    ("covid", "made"),
+    ("conclusions", "made"),
+    ("cited", "made"),
+)
+TESTING = (("scifact", "test"), ("cranfield", "test"), ("nfcorpus-preprocessed", "test"))
+DEPTH = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A way to rank.
+
+    Attributes:
+        fusion: `minmax`, `rrf`, `zscore` as in `search_plugin.fusion`, or `theoretical`: min-max with the least
+            score that a leg can give (0 for words, -1 for cosines) as the minimum (Bruch et al., TOIS 2023).
+        complete: Legs that are also scored for papers that they did not find: all, the vectors, or none.
+        window: Papers of each leg.
+        weights: Weights of the legs.
+        pairs: Weight of pairs of words in the lexical leg.
+        feedback: Weight of the first paper's vector in the query's.
+        smoothing: Weight of the mean score of a paper's nearest neighbours.
+        nearest: How many neighbours.
+        pool: Of how many of the best papers neighbours are.
+    """
+
+    fusion: str = "minmax"
+    complete: str = "none"
+    window: int = 100
+    weights: Mapping[str, float] = field(default_factory=lambda: {LEXICAL: 1.0, SEARCHED: 1.0})
+    pairs: float = 0.0
+    feedback: float = 0.0
+    smoothing: float = 0.0
+    nearest: int = 5
+    pool: int = 100
+
+    def __str__(self) -> str:
+        weights = " ".join(f"{leg} {weight:g}" for leg, weight in self.weights.items())
+        parts = [self.fusion, f"complete {self.complete}", f"window {self.window}", weights]
+        if self.pairs:
+            parts.append(f"pairs of words {self.pairs:g}")
+        if self.feedback:
+            parts.append(f"first hit {self.feedback:g}")
+        if self.smoothing:
+            parts.append(f"neighbours {self.smoothing:g} of {self.nearest} in {self.pool}")
+        return ", ".join(parts)
+
+
+def ndcg(case: LegScores, method: Method) -> np.ndarray:
+    """Return nDCG@10 of every query, float64 (queries,)."""
+    values = np.zeros(len(case.gains))
+    discount = 1 / np.log2(np.arange(DEPTH) + 2)
+    for query, ideal in enumerate(case.ideal):
+        if ideal:
+            legs = {leg: scores[query] for leg, scores in case.legs.items() if method.weights.get(leg)}
+            if method.pairs:
+                legs[LEXICAL] = legs[LEXICAL] + np.float32(method.pairs) * case.legs[PAIRS][query]
+            best = ranked(legs, case.vectors, method)[:DEPTH]
+            values[query] = case.gains[query, best] @ discount[: len(best)] / ideal
+    return values
+
+
+def ranked(legs: Mapping[str, np.ndarray], vectors: np.ndarray, method: Method) -> np.ndarray:
+    """Return the papers of a query, best first, ties by number."""
+    tops = {leg: top(scores, method.window) for leg, scores in legs.items()}
+    papers = np.unique(np.concatenate(list(tops.values())))
+    scores = joined(legs, tops, papers, method)
+    if method.feedback:
+        first = papers[np.argmax(scores)]
+        moved = dict(legs)
+        for leg in legs.keys() - {LEXICAL}:
+            moved[leg] = (1 - method.feedback) * legs[leg] + method.feedback * (vectors @ vectors[first])
+        scores = joined(moved, tops, papers, method)
+    if method.smoothing:
+        scores = smoothed(scores, papers, vectors, method)
+    order: np.ndarray = papers[np.argsort(-scores, kind="stable")]
+    return order
+
+
+def top(scores: np.ndarray, window: int) -> np.ndarray:
+    """Return the best papers that a leg found, best first."""
+    found = np.flatnonzero(~np.isnan(scores))
+    if len(found) > window:
+        found = found[np.argpartition(-scores[found], window - 1)[:window]]
+    best: np.ndarray = found[np.argsort(-scores[found], kind="stable")]
+    return best
+
+
+def joined(
+    legs: Mapping[str, np.ndarray], tops: Mapping[str, np.ndarray], papers: np.ndarray, method: Method
+) -> np.ndarray:
+    """Return the fused scores of the papers found."""
+    total = np.zeros(len(papers))
+    for leg, best in tops.items():
+        scored = method.complete == "all" or (method.complete == "vectors" and leg != LEXICAL)
+        found = papers if scored else best
+        scores = legs[leg][found].astype(np.float64)
+        known = ~np.isnan(scores)
+        values = np.zeros(len(found))
+        values[known] = scaled(scores[known], method.fusion, -1.0 if leg != LEXICAL else 0.0)
+        total[np.searchsorted(papers, found)] += method.weights[leg] * values
+    return total / sum(method.weights[leg] for leg in tops)
+
+
+def scaled(scores: np.ndarray, fusion: str, least: float) -> np.ndarray:
+    if not len(scores):
+        return scores
+    if fusion == "rrf":
+        ranks = np.empty(len(scores))
+        ranks[np.argsort(-scores, kind="stable")] = np.arange(1, len(scores) + 1)
+        return 1 / (60 + ranks)
+    if fusion == "zscore":
+        spread = scores.std()
+        return np.maximum((scores - scores.mean()) / spread, 0.001) if spread else np.full(len(scores), 0.001)
+    low = least if fusion == "theoretical" else scores.min()
+    span = scores.max() - low
+    return (scores - low) / span if span else np.ones(len(scores))
+
+
+def smoothed(scores: np.ndarray, papers: np.ndarray, vectors: np.ndarray, method: Method) -> np.ndarray:
+    """Return scores mixed with the mean of the nearest neighbours' among the best papers, weighted by cosine."""
+    best = np.argsort(-scores, kind="stable")[: method.pool]
+    near = vectors[papers[best]] @ vectors[papers[best]].T
+    np.fill_diagonal(near, -np.inf)
+    count = min(method.nearest, len(best) - 1)
+    if count < 1:
+        return scores
+    neighbours = np.argpartition(-near, count - 1, axis=1)[:, :count]
+    weights = np.maximum(np.take_along_axis(near, neighbours, 1), 0)
+    means = (weights * scores[best][neighbours]).sum(1) / np.maximum(weights.sum(1), 1e-9)
+    mixed = scores.copy()
+    mixed[best] = (1 - method.smoothing) * scores[best] + method.smoothing * means
+    rest = np.setdiff1d(np.arange(len(scores)), best)
+    mixed[rest] = np.minimum(scores[rest], mixed[best].min() - 1e-9)
+    return mixed
+
+
+def table(cases: Sequence[LegScores], methods: Iterable[tuple[str, Method]], base: Method) -> None:
+    """Print each method's nDCG@10 on each data set, with its change against the base method."""
+    first = [ndcg(case, base) for case in cases]
+    print("| method | " + " | ".join(case.name for case in cases) + " | mean |")
+    print("| --- |" + " --- |" * (len(cases) + 1))
+    print("| base | " + " | ".join(f"{values.mean():.4f}" for values in first) + " | |", flush=True)
+    for label, method in methods:
+        cells, gains = [], []
+        for case, values in zip(cases, first, strict=True):
+            differences = ndcg(case, method) - values
+            reach = reach_of(differences)
+            change = mean_interval(differences, scale=(-reach, reach))
+            cells.append(f"{change.mean:+.4f} [{change.low:+.3f}, {change.high:+.3f}]")
+            gains.append(change.mean)
+        print(f"| {label} | " + " | ".join(cells) + f" | {np.mean(gains):+.4f} |", flush=True)

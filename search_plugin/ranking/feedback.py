@@ -1,0 +1,93 @@
+"""The stage that adds words of the first papers to a query: the relevance model RM3.
+
+A first ranking is taken for relevant. The words of its papers have the probability `P(w|R)`, which is the sum over
+papers of `P(w|D) P(Q|D)` (Lavrenko and Croft, "Relevance-based language models", SIGIR 2001, section 3.1, RM1): here
+the share of a paper's words times the share of the ranking's score. The likeliest words are mixed with those of the
+query: `(1 - l) P(w|Q) + l P(w|R)` (Abdul-Jaleel et al., "UMass at TREC 2004", section 2.2, RM3).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from corpora.paper import Paper
+from search_plugin.contract.legs import Fused
+from search_plugin.contract.plan import LEXICAL, Spelling
+from search_plugin.fusion.fusions import fusion_of
+from search_plugin.ranking.state import SearchState
+from search_plugin.words.terms import TOKEN, term_of, terms_of
+
+PAPERS = 10
+"""Papers that are taken for relevant."""
+
+WORDS = 20
+"""Words that are added."""
+
+SHARE = 0.5
+"""The part of the added words in the mixture (`l` above)."""
+
+NOTHING_TO_ADD_TO = "No words are added: ses itself has ranked no papers by words here."
+
+_SHOWN = 5
+"""Added words that the note names."""
+
+
+def expand(state: SearchState) -> SearchState:
+    """Search the words again with those of the first papers, if the request says so."""
+    if not state.request.expand:
+        return state
+    if LEXICAL not in state.legs:
+        return replace(state, notes=(*state.notes, NOTHING_TO_ADD_TO))
+    first = fusion_of(state.request.fusion)(state.legs, state.weights)[:PAPERS]
+    papers = {**state.papers, **state.index.fetch([hit.id for hit in first])[0]}
+    language = state.index.schema.language
+    length = sum(map(bool, terms_of(state.plan.words, language)))
+    added = added_words(first, papers, language, length)
+    if not added:
+        return state
+    plan = replace(state.plan, added=added)
+    found = state.index.search(replace(plan, vectors=()))
+    values = {hit.id: hit.value for hit in found[LEXICAL]} if plan.column else {}
+    named = ", ".join(word.text for word in added[:_SHOWN])
+    note = f"Words of the first papers are searched too, such as {named}."
+    return replace(
+        state,
+        plan=plan,
+        legs={**state.legs, **found},
+        papers=papers,
+        values={**state.values, **values},
+        notes=(*state.notes, note),
+    )
+
+
+def added_words(
+    first: Sequence[Fused], papers: Mapping[str, Paper], language: str, length: int
+) -> tuple[Spelling, ...]:
+    """Return the likeliest words of a ranking's papers, the likeliest first, ties by term.
+
+    A word of the query weighs 1, so a query of `length` words has a weight of `length (1 - l)` of the mixture's, scaled
+    by `1 / (1 - l)`. The weights of the added words sum to `length l / (1 - l)`.
+    """
+    likely: Counter[str] = Counter()
+    forms: dict[str, Counter[str]] = {}
+    for hit in first:
+        if hit.id not in papers:  # deleted a moment ago
+            continue
+        counts: Counter[str] = Counter()
+        for token in TOKEN.finditer(f"{papers[hit.id].title} {papers[hit.id].abstract}"):
+            term = "" if token[1] or token[0].isdigit() else term_of(token[0], language)
+            if term:
+                counts[term] += 1
+                forms.setdefault(term, Counter())[token[0].lower()] += 1
+        for term, count in counts.items():
+            likely[term] += hit.score * count / counts.total()
+    best = sorted(likely.items(), key=lambda pair: (-pair[1], pair[0]))[:WORDS]
+    total = sum(value for _, value in best)
+    scale = length * SHARE / (1 - SHARE) / total if total else 0.0
+    return tuple(
+        Spelling(min(forms[term].items(), key=lambda pair: (-pair[1], pair[0]))[0], value * scale)
+        for term, value in best
+        if value * scale > 0
+    )
