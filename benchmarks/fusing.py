@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +23,7 @@ from search_plugin.contract.schema import SEARCHED
 from ses.loaded_model import make_encoder
 from ses.settings import load_settings
 
+BOTH = {LEXICAL: 1.0, SEARCHED: 1.0}
 CHOOSING = (
     ("scifact", "train"),
     ("nfcorpus-preprocessed", "train"),
@@ -178,3 +179,49 @@ def table(cases: Sequence[LegScores], methods: Iterable[tuple[str, Method]], bas
             cells.append(f"{change.mean:+.4f} [{change.low:+.3f}, {change.high:+.3f}]")
             gains.append(change.mean)
         print(f"| {label} | " + " | ".join(cells) + f" | {np.mean(gains):+.4f} |", flush=True)
+
+
+WITHOUT_SENTENCES: Mapping[str, Method] = {
+    **{f"fusion {name}": Method(name) for name in ("rrf", "zscore", "theoretical")},
+    "complete, vectors only": Method(complete="vectors"),
+    "complete": Method(complete="all"),
+    **{f"complete, {name}": Method(name, complete="all") for name in ("rrf", "zscore", "theoretical")},
+    **{f"window {size}": Method(window=size) for size in (50, 200, 1000)},
+    "complete, window 1000": Method(complete="all", window=1000),
+    **{f"vectors {weight:g} : words 1": Method(weights={**BOTH, SEARCHED: weight}) for weight in (0.5, 0.7, 1.4, 2.0)},
+    **{f"pairs of words {weight:g}": Method(pairs=weight) for weight in (0.1, 0.3)},
+    "first hit .1": Method(feedback=0.1),
+    **{f"neighbours {weight:g}": Method(smoothing=weight) for weight in (0.05, 0.1, 0.2, 0.3)},
+    **{f"neighbours .2, {count} nearest": Method(smoothing=0.2, nearest=count) for count in (3, 10)},
+    **{f"neighbours .2 among {size}": Method(smoothing=0.2, pool=size) for size in (30, 50)},
+    "first hit .1, neighbours .1": Method(feedback=0.1, smoothing=0.1),
+    "complete, neighbours .1": Method(complete="all", smoothing=0.1),
+    "complete, first hit .1, neighbours .1": Method(complete="all", feedback=0.1, smoothing=0.1),
+}
+WITH_SENTENCES: Mapping[str, Method] = {
+    f"{name}{label}": Method(complete=complete, smoothing=smoothing, weights={**BOTH, SEARCHED: paper, SENTENCES: best})
+    for name, complete, smoothing in (("", "none", 0.0), ("complete, ", "all", 0.0), ("neighbours .2, ", "none", 0.2))
+    for label, paper, best in (
+        ("sentences .5, papers .5", 0.5, 0.5),
+        ("sentences .7, papers .3", 0.3, 0.7),
+        ("sentences .3, papers .7", 0.7, 0.3),
+        ("sentences 1, papers 0", 0.0, 1.0),
+        ("sentences .7, papers .7", 0.7, 0.7),
+        ("sentences 1, papers 1", 1.0, 1.0),
+    )
+}
+
+
+def main() -> None:
+    folder, said = Path(sys.argv[1]), sys.argv[2:]
+    encoder = make_encoder(load_settings(), find_model(DEFAULT_MODEL))
+    by_sentence = "sentences" in said
+    cases = [
+        leg_scores(*pair, encoder, folder, by_sentence=by_sentence)
+        for pair in (TESTING if "test" in said else CHOOSING)
+    ]
+    table(cases, (WITH_SENTENCES if by_sentence else WITHOUT_SENTENCES).items(), Method())
+
+
+if __name__ == "__main__":
+    main()

@@ -202,7 +202,7 @@ def covid() -> Made:
 
 
 def conclusions() -> Made:
-    """4,000 papers of PubMed without the first sentence of their conclusion, which is the query that should find them."""
+    """4,000 papers of PubMed without the first sentence of their conclusion, which is the query that finds them."""
     papers, queries, grades = [], {}, {}
     for row in pubmed_rows():
         found = re.search(r"\bCONCLUSIONS?\s*:\s*", row["abstract"] or "")

@@ -22,7 +22,8 @@ from eval.mteb.model import model_meta, plain, refuse_precision, runtime_of
 from eval.retrieval.protocol import collect_legs
 from search_plugin.contract.engine import EVALUATION, Engine, Index
 from search_plugin.fusion.fusions import DEFAULT_FUSION, fusion_of
-from search_plugin.request import MAX_WINDOW, Mode
+from search_plugin.ranking.neighbours import smoothed
+from search_plugin.request import DEFAULTS, MAX_WINDOW, Mode
 
 _KINDS = {"lexical": "sparse", "vector": "dense", "hybrid": "hybrid"}
 """MTEB's names of the modes."""
@@ -134,8 +135,10 @@ class MtebSearch:
         legs = collect_legs(runnable, self._index, self.encoder, self.mode, depth=min(top_k, MAX_WINDOW))
         fuse = fusion_of(self.fusion)
         weights = self.weights if self.mode == "hybrid" else {}
-        found = {query: fuse(of_query, weights)[:top_k] for query, of_query in legs.items()}
-        return {query: {hit.id: hit.score for hit in found.get(query, ())} for query in texts}
+        # As in a search, neighbours count where words and vectors are joined.
+        neighbours = DEFAULTS["neighbours"] if self.mode == "hybrid" else 0.0
+        found = {query: smoothed(fuse(of, weights), self._index, neighbours) for query, of in legs.items()}
+        return {query: {hit.id: hit.score for hit in found.get(query, ())[:top_k]} for query in texts}
 
 
 def _text(query: Mapping[str, Any]) -> str:

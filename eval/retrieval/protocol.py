@@ -25,8 +25,9 @@ from search_plugin.contract.plan import LEXICAL, TITLE_BOOST
 from search_plugin.contract.schema import Bm25
 from search_plugin.fusion.fusions import DEFAULT_FUSION, Legs, fusion_of, with_defaults
 from search_plugin.fusion.search_settings import SearchSettings
+from search_plugin.ranking.neighbours import smoothed
 from search_plugin.ranking.planning import EncoderSource, make_plan
-from search_plugin.request import MAX_QUERY, MAX_WINDOW, Mode, SearchRequest
+from search_plugin.request import DEFAULTS, MAX_QUERY, MAX_WINDOW, Mode, SearchRequest
 from search_plugin.search import search
 
 DEPTH = 100
@@ -77,6 +78,7 @@ class Protocol:
         depth: Hits per query and per leg.
         title_boost: Weight of titles, as `SearchRequest` takes it.
         bm25: Constants of BM25 to search with; those of the index if None.
+        neighbours: How much the hybrid mode ranks by neighbours, as `SearchRequest` takes it.
     """
 
     modes: Sequence[Mode] = get_args(Mode)
@@ -88,6 +90,7 @@ class Protocol:
     depth: int = DEPTH
     title_boost: float = TITLE_BOOST
     bm25: Bm25 | None = None
+    neighbours: float = DEFAULTS["neighbours"]
 
     @property
     def systems(self) -> dict[str, tuple[Mode, str]]:
@@ -169,16 +172,17 @@ def run_queries(
         legs = collect_legs(texts, index, encoder, wanted, depth=protocol.depth, **options)
     runs: dict[str, Run] = {}
     for label, (mode, fusion) in protocol.systems.items():
-        rankings = {query: _joined(found, mode, fusion, protocol.weights) for query, found in legs.items()}
+        rankings = {query: _joined(found, index, mode, fusion, protocol) for query, found in legs.items()}
         runs[label] = _run(label, rankings, protocol)
     return runs
 
 
-def _joined(found: Legs, mode: Mode, fusion: str, weights: Mapping[str, float]) -> Sequence[Scored | Fused]:
+def _joined(found: Legs, index: Index, mode: Mode, fusion: str, protocol: Protocol) -> Sequence[Scored | Fused]:
     """Return the papers of a query in a mode, from those of all its legs."""
     vectors = [leg for leg in found if leg != LEXICAL]
     if mode == "hybrid":
-        return fusion_of(fusion)(found, with_defaults(vectors, weights))
+        fused = fusion_of(fusion)(found, with_defaults(vectors, protocol.weights))
+        return smoothed(fused, index, protocol.neighbours)
     asked = [LEXICAL] if mode == "lexical" else vectors
     if len(asked) > 1:
         return fusion_of(fusion)({leg: found[leg] for leg in asked}, {})
@@ -248,7 +252,12 @@ def seconds_a_query(
 
     The encoder is of the model that made the index, without a cache, because a cached vector takes no time.
     """
-    base = SearchRequest("words", window=max(protocol.depth, 10), title_boost=protocol.title_boost)
+    base = SearchRequest(
+        "words",
+        window=max(protocol.depth, 10),
+        title_boost=protocol.title_boost,
+        neighbours=protocol.neighbours,
+    )
     asked = [text[:MAX_QUERY] for text in islice(texts.values(), TIMED)]
     taken: dict[str, float] = {}
     for label, (mode, fusion) in protocol.systems.items():

@@ -8,7 +8,7 @@ query: `(1 - l) P(w|Q) + l P(w|R)` (Abdul-Jaleel et al., "UMass at TREC 2004", s
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -70,7 +70,7 @@ def added_words(
     A word of the query weighs 1, so a query of `length` words has a weight of `length (1 - l)` of the mixture's, scaled
     by `1 / (1 - l)`. The weights of the added words sum to `length l / (1 - l)`.
     """
-    likely: Counter[str] = Counter()
+    likely: defaultdict[str, float] = defaultdict(float)
     forms: dict[str, Counter[str]] = {}
     for hit in first:
         if hit.id not in papers:  # deleted a moment ago

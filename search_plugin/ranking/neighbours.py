@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from search_plugin.contract.engine import Index
 from search_plugin.contract.legs import NEIGHBOURS, Fused
 from search_plugin.ranking.state import SearchState
 
@@ -25,21 +26,27 @@ POOL = 100
 
 
 def smooth(state: SearchState) -> SearchState:
-    """Mix each score of a hybrid search with the mean score of the paper's neighbours, by the request's weight.
+    """Rank the papers of several legs again by their neighbours, with the request's weight."""
+    if len(state.legs) < 2:
+        return state
+    ranking = smoothed(state.ranking, state.index, state.request.neighbours)
+    return replace(state, ranking=ranking, shown=ranking)
+
+
+def smoothed(ranking: Sequence[Fused], index: Index, weight: float) -> Sequence[Fused]:
+    """Return papers ranked by their scores mixed with the mean score of their neighbours.
 
     A score becomes `(1 - weight) * score + weight * mean`, where `mean` is of the five nearest among the best 100
     papers, weighted by their cosine; it is 0 for papers after these, and for papers without a vector. What the legs
     gave shrinks alike, so a hit's parts still add up to its score.
     """
-    weight, best = state.request.neighbours, state.ranking[:POOL]
-    if not weight or len(state.legs) < 2 or len(best) < 2:
-        return state
-    vectors = state.index.vectors([hit.id for hit in best], state.index.schema.legs[0])
+    best = {hit.id: hit.score for hit in ranking[:POOL]}
+    if not weight or len(best) < 2:
+        return ranking
+    vectors = index.vectors(list(best), index.schema.legs[0])
     # The vectors of a paper's passages stand for it by their mean.
     vectors = {id_: rows.mean(axis=0) if rows.ndim > 1 else rows for id_, rows in vectors.items()}
-    means = means_of_neighbours({hit.id: hit.score for hit in best}, vectors)
-    ranking = mixed(state.ranking, means, weight)
-    return replace(state, ranking=ranking, shown=ranking)
+    return mixed(ranking, means_of_neighbours(best, vectors), weight)
 
 
 def means_of_neighbours(scores: Mapping[str, float], vectors: Mapping[str, np.ndarray]) -> dict[str, float]:
