@@ -99,7 +99,7 @@ WORDS = (
 )
 NUMBERS = ("0", "1", "-1", "3", "10000", "10001", "99999999999999999999", "x", "1.5")
 SKIPPED = ("ses train", "ses eval suite", "ses mcp")
-"""The first two only read a file before hours of work, the last serves until it is stopped. Each has tests of its own."""
+"""The first two only read a file before hours of work, the last serves until it is stopped; each has its own tests."""
 
 
 @dataclass(frozen=True)
