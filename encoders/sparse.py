@@ -182,7 +182,8 @@ def pruned(entries: np.ndarray, most: int, ratio: float = 0.0) -> np.ndarray:
         return entries
     weights = entries[:, 1]
     kept = np.argsort(-weights, kind="stable")[:most]
-    return entries[np.sort(kept[weights[kept] >= ratio * weights.max()])]
+    chosen: np.ndarray = entries[np.sort(kept[weights[kept] >= ratio * weights.max()])]
+    return chosen
 
 
 def rounded(entries: np.ndarray) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,9 @@ _DISTILBERT = {
 }
 _SEGMENTS = "embeddings.token_type_embeddings.weight"
 
-_NAMES = (
+_PARTS = {"q": "query", "k": "key", "v": "value"}
+
+_NAMES: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"^distilbert\.", ""),
     (r"^transformer\.layer\.", "encoder.layer."),
     (r"\.attention\.([qkv])_lin\.", lambda found: f".attention.self.{_PARTS[found[1]]}."),
@@ -36,7 +38,6 @@ _NAMES = (
     (r"^(vocab_projector|lm_head|lm_head\.decoder|cls\.predictions\.decoder)\.bias$", "cls.predictions.bias"),
     (r"^(vocab_projector|lm_head\.decoder)\.weight$", "cls.predictions.decoder.weight"),
 )
-_PARTS = {"q": "query", "k": "key", "v": "value"}
 
 
 def as_bert(path: Path, config: Mapping[str, Any]) -> Mapping[str, Any]:

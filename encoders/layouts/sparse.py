@@ -160,7 +160,8 @@ def _table(path: Path, tokens: Path, card: ModelCard) -> np.ndarray:
                 weights[number] = weight
     if weights.shape != (card.dimension,) or not (np.abs(weights) <= _MOST_WEIGHT).all():  # also true for NaN
         raise InputError(f"{path} does not hold a weight for each of {card.dimension} tokens; fetch the model again.")
-    return np.maximum(weights, 0.0)
+    above: np.ndarray = np.maximum(weights, 0.0)
+    return above
 
 
 def _named(path: Path) -> dict[str, float]:
