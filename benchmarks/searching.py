@@ -60,6 +60,9 @@ def measure(index: Index, queries: Sequence[str], encoder: Remembered, clients: 
             legs[name].append(lambda plan=plan: index.search(plan))
     pages = {
         "hybrid page": [SearchRequest(query) for query in queries],
+        "hybrid page, neighbours": [SearchRequest(query, neighbours=0.1) for query in queries],
+        "hybrid page, added words": [SearchRequest(query, expand=True) for query in queries],
+        "hybrid page, complete": [SearchRequest(query, rerank="complete") for query in queries],
         "hybrid page, two facets": [SearchRequest(query, facets=("journal", "year")) for query in queries],
     }
     work = {
