@@ -49,6 +49,7 @@ class Method:
         pairs: Weight of pairs of words in the lexical leg.
         feedback: Weight of the first paper's vector in the query's.
         smoothing: Weight of the mean score of a paper's nearest neighbours.
+        first: Weight of a paper's cosine to the first one, scaled to 0..1 over the pool.
         nearest: How many neighbours.
         pool: Of how many of the best papers neighbours are.
     """
@@ -60,6 +61,7 @@ class Method:
     pairs: float = 0.0
     feedback: float = 0.0
     smoothing: float = 0.0
+    first: float = 0.0
     nearest: int = 5
     pool: int = 100
 
@@ -70,6 +72,8 @@ class Method:
             parts.append(f"pairs of words {self.pairs:g}")
         if self.feedback:
             parts.append(f"first hit {self.feedback:g}")
+        if self.first:
+            parts.append(f"like the first {self.first:g} in {self.pool}")
         if self.smoothing:
             parts.append(f"neighbours {self.smoothing:g} of {self.nearest} in {self.pool}")
         return ", ".join(parts)
@@ -100,7 +104,7 @@ def ranked(legs: Mapping[str, np.ndarray], vectors: np.ndarray, method: Method) 
         for leg in legs.keys() - {LEXICAL}:
             moved[leg] = (1 - method.feedback) * legs[leg] + method.feedback * (vectors @ vectors[first])
         scores = joined(moved, tops, papers, method)
-    if method.smoothing:
+    if method.smoothing or method.first:
         scores = smoothed(scores, papers, vectors, method)
     order: np.ndarray = papers[np.argsort(-scores, kind="stable")]
     return order
@@ -150,6 +154,7 @@ def smoothed(scores: np.ndarray, papers: np.ndarray, vectors: np.ndarray, method
     """Return scores mixed with the mean of the nearest neighbours' among the best papers, weighted by cosine."""
     best = np.argsort(-scores, kind="stable")[: method.pool]
     near = vectors[papers[best]] @ vectors[papers[best]].T
+    like_first = scaled(near[0].astype(np.float64), "minmax", 0.0)
     np.fill_diagonal(near, -np.inf)
     count = min(method.nearest, len(best) - 1)
     if count < 1:
@@ -157,10 +162,8 @@ def smoothed(scores: np.ndarray, papers: np.ndarray, vectors: np.ndarray, method
     neighbours = np.argpartition(-near, count - 1, axis=1)[:, :count]
     weights = np.maximum(np.take_along_axis(near, neighbours, 1), 0)
     means = (weights * scores[best][neighbours]).sum(1) / np.maximum(weights.sum(1), 1e-9)
-    mixed = scores.copy()
-    mixed[best] = (1 - method.smoothing) * scores[best] + method.smoothing * means
-    rest = np.setdiff1d(np.arange(len(scores)), best)
-    mixed[rest] = np.minimum(scores[rest], mixed[best].min() - 1e-9)
+    mixed: np.ndarray = (1 - method.smoothing - method.first) * scores
+    mixed[best] += method.smoothing * means + method.first * like_first
     return mixed
 
 

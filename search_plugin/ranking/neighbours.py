@@ -2,7 +2,8 @@
 
 Papers that are alike tend to answer the same queries (the cluster hypothesis: van Rijsbergen, "Information Retrieval",
 1979, chapter 3). So scores are smoothed over the nearest of the papers found (Diaz, "Regularizing ad hoc retrieval
-scores", CIKM 2005; here one step over a graph of the nearest five). It takes no model and no further search.
+scores", CIKM 2005; here one step over a graph of the nearest five), and papers like the first one gain a little, as if
+the query's vector had moved towards it (Rocchio 1971). It takes no model and no further search.
 """
 
 from __future__ import annotations
@@ -21,8 +22,11 @@ if TYPE_CHECKING:
 NEAREST = 5
 """Neighbours of a paper."""
 
-POOL = 100
+POOL = 50
 """The best papers of a ranking, among which neighbours are looked for."""
+
+FIRST = 1 / 3
+"""The part of the first paper in what neighbours give."""
 
 
 def smooth(state: SearchState) -> SearchState:
@@ -34,11 +38,11 @@ def smooth(state: SearchState) -> SearchState:
 
 
 def smoothed(ranking: Sequence[Fused], index: Index, weight: float) -> Sequence[Fused]:
-    """Return papers ranked by their scores mixed with the mean score of their neighbours.
+    """Return papers ranked by their scores mixed with what their neighbours give.
 
-    A score becomes `(1 - weight) * score + weight * mean`, where `mean` is of the five nearest among the best 100
-    papers, weighted by their cosine; it is 0 for papers after these, and for papers without a vector. What the legs
-    gave shrinks alike, so a hit's parts still add up to its score.
+    A score becomes `(1 - weight) * score + weight * given`, where `given` is of the best 50 papers and their vectors
+    (`given_by_neighbours`); it is 0 for papers after these, and for papers without a vector. What the legs gave shrinks
+    alike, so a hit's parts still add up to its score.
     """
     best = {hit.id: hit.score for hit in ranking[:POOL]}
     if not weight or len(best) < 2:
@@ -46,13 +50,18 @@ def smoothed(ranking: Sequence[Fused], index: Index, weight: float) -> Sequence[
     vectors = index.vectors(list(best), index.schema.legs[0])
     # The vectors of a paper's passages stand for it by their mean.
     vectors = {id_: rows.mean(axis=0) if rows.ndim > 1 else rows for id_, rows in vectors.items()}
-    return mixed(ranking, means_of_neighbours(best, vectors), weight)
+    return mixed(ranking, given_by_neighbours(best, vectors), weight)
 
 
-def means_of_neighbours(scores: Mapping[str, float], vectors: Mapping[str, np.ndarray]) -> dict[str, float]:
-    """Return the mean score of each paper's nearest others, weighted by cosine, by id; none for papers without one.
+def given_by_neighbours(scores: Mapping[str, float], vectors: Mapping[str, np.ndarray]) -> dict[str, float]:
+    """Return what its neighbours give each paper, by id; nothing for papers without a vector.
 
-    Vectors are float32 (dimension,) by id. Others with a cosine of 0 or less don't count.
+    Two thirds are the mean score of the paper's five nearest others, weighted by their cosines, those of 0 or less
+    left out; one third is its cosine to the first paper, scaled to 0..1 over all.
+
+    Args:
+        scores: The score of each paper, best first.
+        vectors: float32 (dimension,) by id.
     """
     import numpy as np
 
@@ -64,23 +73,24 @@ def means_of_neighbours(scores: Mapping[str, float], vectors: Mapping[str, np.nd
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     rows = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
     cosines = rows @ rows.T
+    to_first = cosines[0] - cosines[0].min()
     np.fill_diagonal(cosines, -np.inf)
     # Ties are broken by rank, so that every engine takes the same neighbours.
     nearest = np.argsort(-cosines, axis=1, kind="stable")[:, :count]
     near = np.maximum(np.take_along_axis(cosines, nearest, axis=1), 0.0)
-    own = np.array([scores[id_] for id_ in ids])
-    totals = near.sum(axis=1)
+    own, totals = np.array([scores[id_] for id_ in ids]), near.sum(axis=1)
     means = (near * own[nearest]).sum(axis=1) / np.where(totals > 0, totals, 1.0)
-    return {id_: mean for id_, mean, total in zip(ids, means.tolist(), totals.tolist(), strict=True) if total > 0}
+    given = (1 - FIRST) * means + FIRST * to_first / (to_first.max() or 1.0)
+    return dict(zip(ids, given.tolist(), strict=True))
 
 
-def mixed(ranking: Sequence[Fused], means: Mapping[str, float], weight: float) -> list[Fused]:
-    """Return papers ranked by their scores mixed with their neighbours' means, with what each part gave."""
-    order = sorted(means, key=lambda id_: (-means[id_], id_))
-    given = {
-        leg: {id_: (rank, raw, (1 - weight) * value) for id_, (rank, raw, value) in parts.items()}
-        for leg, parts in (ranking[0].given if ranking else {}).items()
+def mixed(ranking: Sequence[Fused], given: Mapping[str, float], weight: float) -> list[Fused]:
+    """Return papers ranked by their scores mixed with what neighbours gave, by id, and with each part of a score."""
+    order = sorted(given, key=lambda id_: (-given[id_], id_))
+    parts = {
+        leg: {id_: (rank, raw, (1 - weight) * value) for id_, (rank, raw, value) in of_leg.items()}
+        for leg, of_leg in (ranking[0].given if ranking else {}).items()
     }
-    given[NEIGHBOURS] = {id_: (rank, means[id_], weight * means[id_]) for rank, id_ in enumerate(order, 1)}
-    moved = [Fused(hit.id, (1 - weight) * hit.score + weight * means.get(hit.id, 0.0), given) for hit in ranking]
+    parts[NEIGHBOURS] = {id_: (rank, given[id_], weight * given[id_]) for rank, id_ in enumerate(order, 1)}
+    moved = [Fused(hit.id, (1 - weight) * hit.score + weight * given.get(hit.id, 0.0), parts) for hit in ranking]
     return sorted(moved, key=lambda hit: (-hit.score, hit.id))

@@ -11,39 +11,42 @@ from hypothesis import strategies as st
 
 from search_plugin.contract.legs import Fused, Scored
 from search_plugin.fusion.fusions import minmax
-from search_plugin.ranking.neighbours import POOL, means_of_neighbours, mixed
+from search_plugin.ranking.neighbours import POOL, given_by_neighbours, mixed
 
 PLANE = {"a": [1, 0], "b": [3, 3], "c": [0, 2], "d": [-1, 0]}
 VECTORS = {id_: np.array(row, np.float32) for id_, row in PLANE.items()}
 
 
-def test_a_mean_is_weighted_by_the_cosines_of_the_nearest():
-    scores = {"a": 0.9, "b": 0.5, "c": 0.1, "d": 0.3}
-    means = means_of_neighbours(scores, VECTORS)
+def test_two_thirds_are_the_mean_of_the_nearest_and_one_third_is_the_closeness_to_the_first():
+    given = given_by_neighbours({"a": 0.9, "b": 0.5, "d": 0.3, "c": 0.1}, VECTORS)
     half = math.sqrt(0.5)
-    assert means["a"] == pytest.approx(0.5)  # of the others, only b is nearer than at right angles
-    assert means["b"] == pytest.approx((half * 0.9 + half * 0.1) / (2 * half))
-    assert means["c"] == pytest.approx(0.5)
-    assert "d" not in means  # nothing is near it
+    # Of the others of a, only b is nearer than at right angles. Cosines to a are 1, .71, 0 and -1.
+    assert given["a"] == pytest.approx(2 / 3 * 0.5 + 1 / 3)
+    assert given["b"] == pytest.approx(2 / 3 * (half * 0.9 + half * 0.1) / (2 * half) + (half + 1) / 2 / 3)
+    assert given["c"] == pytest.approx(2 / 3 * 0.5 + 0.5 / 3)
+    assert given["d"] == pytest.approx(0)  # nothing is near it
 
 
 def test_only_the_five_nearest_count():
     angles = np.linspace(0, 1, 9)
     vectors = {str(at): np.array([math.cos(angle), math.sin(angle)], np.float32) for at, angle in enumerate(angles)}
-    scores = {id_: float(id_ == "6") for id_ in vectors}
-    means = means_of_neighbours(scores, vectors)
-    assert means["0"] == 0  # 1 to 5 are nearer
-    assert means["1"] == means["2"] == 0  # so are 0 and 2 to 5; 0, 1 and 3 to 5
-    assert means["4"] > 0
+    of_none, of_one = (given_by_neighbours({id_: float(id_ == one) for id_ in vectors}, vectors) for one in ("", "6"))
+    gained = {id_ for id_ in vectors if of_one[id_] > of_none[id_]}
+    # To 0, 1 to 5 are nearer; to 1, 0 and 2 to 5; to 2, 0, 1 and 3 to 5.
+    assert gained.isdisjoint("012")
+    assert gained >= set("4578")
 
 
-def test_papers_without_a_vector_or_with_one_of_zeros_have_no_neighbours():
+def test_papers_without_a_vector_or_with_one_of_zeros_are_given_nothing():
     vectors = {**VECTORS, "zero": np.zeros(2, np.float32)}
-    means = means_of_neighbours({"a": 0.9, "b": 0.5, "zero": 0.7, "missing": 0.8}, vectors)
-    assert means.keys() == {"a", "b"}
-    assert means["a"] == pytest.approx(0.5)
-    assert means_of_neighbours({"a": 0.9}, VECTORS) == {}
-    assert means_of_neighbours({"a": 0.9, "missing": 0.8}, VECTORS) == {}
+    given = given_by_neighbours({"a": 0.9, "b": 0.5, "zero": 0.7, "missing": 0.8}, vectors)
+    assert given.keys() == {"a", "b", "zero"}
+    assert given["zero"] == 0
+    assert given["a"] == pytest.approx(2 / 3 * 0.5 + 1 / 3)
+    assert given_by_neighbours({"a": 0.9}, VECTORS) == {}
+    assert given_by_neighbours({"a": 0.9, "missing": 0.8}, VECTORS) == {}
+    same = given_by_neighbours({"a": 0.9, "b": 0.5}, {"a": VECTORS["a"], "b": VECTORS["a"]})
+    assert same == pytest.approx({"a": 2 / 3 * 0.5, "b": 2 / 3 * 0.9})
 
 
 def test_the_parts_of_a_score_still_add_up_to_it():
