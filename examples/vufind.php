@@ -125,15 +125,15 @@ function answer(array $given): array
     $counted = fn ($field) => ['terms' => ['field' => $field, 'size' => 30]];
     $words = trim(text($given, 'lookfor'));
     $body = ranking($words, text($given, 'type', 'AllFields') ?: 'AllFields', conditions($given), $order !== [])
-        + ['from' => min(($page - 1) * $limit, 10000 - $limit), 'size' => $limit, 'track_total_hits' => true]
         + ['_source' => ['id', 'title', 'authors', 'year', 'venue', 'types', 'language', 'url']]
         + ($order ? ['sort' => [...$order, ['id' => 'asc']]] : [])
-        + ($facets ? ['aggs' => array_map($counted, $facets)] : []);
+        + ($facets ? ['aggs' => array_map($counted, $facets)] : []) + ['size' => $limit, 'track_total_hits' => true];
     $authorization = setting('SES_AUTHORIZATION') === '' ? [] : ['Authorization: ' . setting('SES_AUTHORIZATION')];
-    $url = setting('SES_CLUSTER') . '/' . rawurlencode(setting('SES_INDEX')) . '/_search';
-    $reply = post($url, $body, $authorization);
+    $reached = isset($body['query']['hybrid']) ? WINDOW : 10000; // papers that pages can show
+    $reply = post(setting('SES_CLUSTER') . '/' . rawurlencode(setting('SES_INDEX')) . '/_search',
+        ['from' => min(($page - 1) * $limit, $reached - $limit)] + $body, $authorization);
     $value = fn (array $one) => ['value' => $one['key'], 'translated' => "{$one['key']}", 'count' => $one['doc_count']];
-    return ['resultCount' => $reply['hits']['total']['value'],
+    return ['resultCount' => min($reply['hits']['total']['value'], $reached),
         'records' => array_map(fn ($hit) => ['id' => $hit['_id']] + $hit['_source'], $reply['hits']['hits']),
         'facets' => (object) array_map(fn ($one) => array_map($value, $one['buckets']), $reply['aggregations'] ?? []),
         'status' => 'OK'];

@@ -239,8 +239,15 @@ def _metadata(paper: Paper, others: Sequence[Paper]) -> Iterator[tuple[str, Any]
         yield name, [clean(value) for value in values[:_FEW]]
         if len(values) > _FEW:
             yield f"{name}_count", len(values)
-    yield from (("language", paper.language), ("references_count", len(paper.references)))
+    yield from (("language", clean(paper.language)), ("references_count", len(paper.references)))
     if others:
         yield "others_with_this_identifier", [other.id for other in others[:_FEW]]
     for name, value in paper.extra.items():
-        yield name, clean(value) if isinstance(value, str) else value
+        yield name, _cleaned(value)
+
+
+def _cleaned(value: Any) -> Any:
+    """Return a value of a paper whose texts are cleaned."""
+    if isinstance(value, tuple):
+        return [_cleaned(one) for one in value]
+    return clean(value) if isinstance(value, str) else value

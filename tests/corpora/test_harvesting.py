@@ -179,6 +179,9 @@ def test_what_the_user_can_have_wrong(server, client):
     server.change = lambda body: b"<html><p>Welcome</p></html>"
     with pytest.raises(InputError, match="does not speak OAI-PMH"):
         client.harvest(server.url, Harvest(set="odd"))
+    for url in (f"{server.url}?verb=Identify", "http://[::1/oai"):
+        with pytest.raises(InputError, match=r"the address of one request|no address of the web"):
+            client.harvest(url)
     with pytest.raises(InputError, match="can't be read as a date"):
         Harvest(from_date="yesterday")
     with pytest.raises(InputError, match="plain text"):
