@@ -58,12 +58,26 @@ def read(
 
 def read_card(folder: Path, name: str, weights_sha256: str, tokenizer: Path | None = None) -> ModelCard:
     """Read what a model folder says of itself, given the hash of its weights; the tokenizer may be elsewhere."""
+    pooling, normalize = read_modules(folder)
     config = read_json(folder / "config.json", dict)
+    return card_of(folder, name, weights_sha256, config, pooling, normalize=normalize, tokenizer=tokenizer)
+
+
+def card_of(
+    folder: Path,
+    name: str,
+    weights_sha256: str,
+    config: Mapping[str, Any],
+    pooling: Pooling = "cls",
+    *,
+    normalize: bool = False,
+    tokenizer: Path | None = None,
+) -> ModelCard:
+    """Return the card of a network whose configuration and pooling are known already; see `read_card`."""
     words = tokenizer or folder
     whole = read_json(words / "tokenizer.json", dict, missing={}, largest=LARGEST_TOKENIZER)
     tokenizer_config = read_json(words / "tokenizer_config.json", dict, missing={})
     added = () if whole else read_added(words)
-    pooling, normalize = read_modules(folder)
     prompts = read_prompts(folder)
     if codes := _control_codes(whole, added):
         pooling, prompts = "code", {task_format: f"{task_format.code} " for task_format in codes}
