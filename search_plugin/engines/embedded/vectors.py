@@ -1,7 +1,7 @@
 """Nearest-neighbour search: through faiss's index if there are many vectors, always scored by the stored vectors.
 
 faiss's index keeps lists of similar vectors, of which a search reads the nearest lists. They keep 8 bits per dimension,
-and 1 bit of vectors that are stored in 8: RaBitQ of Gao and Long, SIGMOD 2024, in a sixth of the space and half the time.
+or 1 bit of vectors that are stored in 8 (RaBitQ of Gao and Long, SIGMOD 2024): a fifth of the space, half the time.
 A search of an HNSW graph is faster among many vectors, but lists are built in a fraction of the time, take no memory
 for links, and answer filters of any share (docs/benchmarks.md, Vectors of the embedded engine).
 
@@ -109,8 +109,8 @@ def extend(
 ) -> None:
     """Build the index of a field, or add new vectors to it, if there are enough.
 
-    `quantization` says how the vectors are stored. `mapped` maps all vectors of the field, float32 (vectors, dimension). It is called for each block, because what was
-    read of a mapping stays in memory as long as the mapping.
+    `quantization` says how the vectors are stored. `mapped` maps all vectors of the field, float32 (vectors,
+    dimension). It is called for each block, because what was read of a mapping stays in memory as long as the mapping.
     """
     import faiss
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from fastapi import Request, Response
 
+from search_plugin.pages.hit import unshown_sentence
 from ses.service.web.address import PageAddress, address
 from ses.service.web.languages import SOURCE, choose, languages, own_name, translations
-from search_plugin.pages.hit import unshown_sentence
 from ses.service.web.reasons import snippet_parts, why
 from ses.service.web.static_files import logo_of, static_file
 
