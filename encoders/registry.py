@@ -106,5 +106,7 @@ def _packaged(known: KnownModel) -> Path | None:
 
 def _fetch(hub_id: str, hint: str = "") -> Path:
     described = ["*.json", "vocab.txt", "merges.txt", "*.model"]  # the last of sentencepiece, to tell what is missing
+    # Of sparse models.
+    described += ["query_token_weights.txt", f"query_*/{SAFETENSORS}", f"document_*/{SAFETENSORS}"]
     folder = fetch(hub_id, [*described, *DENSE_FILES, SAFETENSORS], hint)
     return folder if (folder / SAFETENSORS).exists() else fetch(hub_id, [*described, *DENSE_FILES, TORCH], hint)

@@ -71,12 +71,23 @@ def _sha256_of_all(files: Sequence[Path]) -> str:
 def read_card(folder: Path, name: str, weights_sha256: str, tokenizer: Path | None = None) -> ModelCard:
     """Read what a model folder says of itself, given the hash of its weights; the tokenizer may be elsewhere."""
     config = read_json(folder / "config.json", dict)
+    return card_of(folder, name, weights_sha256, config, read_modules(folder), tokenizer)
+
+
+def card_of(
+    folder: Path,
+    name: str,
+    weights_sha256: str,
+    config: Mapping[str, Any],
+    modules: Modules = Modules(),  # noqa: B008 - it is frozen
+    tokenizer: Path | None = None,
+) -> ModelCard:
+    """Return the card of a network whose configuration and modules are known already; see `read_card`."""
     words = tokenizer or folder
     whole = read_json(words / "tokenizer.json", dict, missing={}, largest=LARGEST_TOKENIZER)
     tokenizer_config = read_json(words / "tokenizer_config.json", dict, missing={})
     added = () if whole else read_added(words)
-    modules, prompts = read_modules(folder), read_prompts(folder)
-    pooling = modules.pooling
+    pooling, prompts = modules.pooling, read_prompts(folder)
     if codes := _control_codes(whole, added):
         pooling, prompts = "code", {task_format: f"{task_format.code} " for task_format in codes}
     architecture, network = _network(folder, config, pooling, modules)
