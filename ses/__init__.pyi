@@ -18,6 +18,8 @@ from ses.evaluation.result import Evaluation as Evaluation
 from ses.library import Library as Library
 from ses.loaded_model import LoadedModel as LoadedModel
 from ses.loaded_model import load_model as load_model
+from ses.models import ModelFacts as ModelFacts
+from ses.models import list_models as list_models
 from ses.opened import OpenIndex as OpenIndex
 from ses.opening import open as open
 from ses.training import train as train
