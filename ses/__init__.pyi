@@ -14,6 +14,8 @@ from ses.authors import AuthorClusters as AuthorClusters
 from ses.authors import cluster_authors as cluster_authors
 from ses.evaluation.measuring import experiment as experiment
 from ses.evaluation.measuring import measure as measure
+from ses.evaluation.models import ModelComparison as ModelComparison
+from ses.evaluation.models import compare_models as compare_models
 from ses.evaluation.result import Evaluation as Evaluation
 from ses.library import Library as Library
 from ses.loaded_model import LoadedModel as LoadedModel
