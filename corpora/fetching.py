@@ -116,9 +116,9 @@ class Fetcher:
         wanted: float | None = None
         for attempt in range(TRIES):
             if attempt:
-                pause = wanted if wanted is not None else 2.0**attempt
-                logging.getLogger("ses").warning("%s: %s; asking again in %.0f seconds.", url, reason, pause)
-                self._wait(pause)
+                seconds = wanted if wanted is not None else 2.0**attempt
+                logging.getLogger("ses").warning("%s: %s; asking again in %.0f seconds.", url, reason, seconds)
+                self._wait(seconds)
             wanted = None
             try:
                 answer = self._follow(asked)
