@@ -16,6 +16,9 @@ head."""
 TRANSFORMERS = "transformers"
 """Name of the architecture of networks without operators in ses, and of the runtime that runs them."""
 
+SPARSE = "sparse"
+"""Name of the architecture whose vectors have a weight for each token of the vocabulary."""
+
 
 def _elsewhere(ops: Ops, network: Network, ids: Tensor, mask: Tensor, heads: Sequence[str]) -> list[Tensor]:  # noqa: ARG001
     """Compute nothing: only the network's own runtime can run it. All weights count as used."""
@@ -38,5 +41,6 @@ ARCHITECTURES: Mapping[str, Architecture] = {
     "instructions": _architecture("instructions"),
     "instruction-encoder": _architecture("instructions", "vectors_with_instructor"),
     "shared-codes": _architecture("shared_codes"),
+    SPARSE: _architecture("sparse"),
     TRANSFORMERS: _elsewhere,
 }

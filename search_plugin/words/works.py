@@ -134,6 +134,7 @@ class _Described:
     """What a paper is compared by.
 
     Attributes:
+        paper: The paper.
         names: Its identifiers, without versions.
         notice: The kind of notice that it is; empty for an article.
         comment: Whether it says that it comments on another paper.
