@@ -16,7 +16,7 @@ from search_plugin.pages.page import Page
 from search_plugin.ranking.planning import EncoderSource, encoder_of, make_plan, plan_of, text_vector
 from search_plugin.ranking.stages import STAGES, Stage, get_reranker
 from search_plugin.ranking.state import SearchState
-from search_plugin.request import MAX_QUERY, MAX_WINDOW, SearchRequest
+from search_plugin.request import MAX_QUERY, MAX_WINDOW, SAME_WORK, SearchRequest
 from search_plugin.understanding.foreign import foreign_language, foreign_note
 from search_plugin.understanding.meaning import Meaning, QueryChange, find, look_up
 from search_plugin.understanding.preferences.recognise import recognise
@@ -146,7 +146,7 @@ def similar(index: Index, paper_id: str, request: SearchRequest | None = None) -
 
 def asked_like(index: Index, paper_id: str, request: SearchRequest | None, clock: Clock) -> SearchState:
     """Return what a search for papers like one asks; arguments and errors as of `similar`."""
-    fields = () if request and request.mode == "lexical" else index.schema.legs
+    fields = () if request and request.mode == "lexical" else index.schema.whole_legs
     with clock.step("read"):
         document = index.documents([paper_id], fields).get(paper_id)
         if document is None:
@@ -188,7 +188,7 @@ def similar_text(index: Index, title: str, abstract: str, request: SearchRequest
     clock = Clock()
     with clock.step("read"):
         request = _resolved(index, request)
-    legs = index.schema.legs if request.mode != "lexical" else ()
+    legs = index.schema.whole_legs if request.mode != "lexical" else ()
     loaded = _loaded(index, encoder) if legs else encoder
     with clock.step("encode"):
         vectors = tuple(VectorClause(leg, text_vector(index, title, abstract, loaded, leg)) for leg in legs)
@@ -212,7 +212,8 @@ def _check(index: Index, request: SearchRequest) -> None:
         )
     for name in request.facets:
         index.schema.facet(name)
-    if not request.searched and (request.rerank or request.collapse):
+    # Lists that people read ask for works everywhere, and a listing shows every paper.
+    if not request.searched and (request.rerank or request.collapse not in ("", SAME_WORK)):
         unused = "rerank" if request.rerank else "collapse"
         raise InputError("Without words, papers are listed and not ranked", f"leave <{unused}> out, or give some words")
 
