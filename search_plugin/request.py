@@ -25,6 +25,9 @@ from search_plugin.words.languages import DEFAULT_LANGUAGE
 
 Mode = Literal["lexical", "vector", "hybrid"]
 
+NEIGHBOURS_SHARE = 0.3
+"""Default share of neighbours in a score (docs/ranking.md)."""
+
 MAX_QUERY = 10_000
 MAX_WINDOW = 10_000
 MAX_FACET_SIZE = 1_000
@@ -111,11 +114,7 @@ class PageOptions(TypedDict, total=False):
         bool, Option("Search words of the first papers too, which helps with topics, not with claims", search_only=True)
     ]
     neighbours: Annotated[
-        float,
-        Option(
-            "How much a hybrid search ranks a paper by the papers most like it, from 0 to 1",
-            default_help="0, not at all",
-        ),
+        float, Option("How much a hybrid search ranks a paper by the papers most like it, from 0 to 1")
     ]
     boost: Annotated[
         str | Boost,
@@ -187,7 +186,7 @@ class SearchRequest:
     sort: Sort | None = None
     boost: Boost | None = None
     expand: bool = False
-    neighbours: float = 0.0
+    neighbours: float = NEIGHBOURS_SHARE
     verbatim: bool = False
     synonyms: Synonyms = field(default_factory=dict)
     facet_typed: str = ""

@@ -32,6 +32,7 @@ _OF_WORDS = (
 )
 _OF_PAPER = "vector.json holds the vector of the paper, a JSON array of {dimension:,} numbers."
 
+_WITHOUT_NEIGHBOURS = "In a search of ses, neighbours of the papers count too; these requests leave them out."
 _NAMED = "ses moves up papers that the query names, and down those that match it weakly; these requests do not."
 _ADDED = "Elasticsearch adds up the scores of the legs, so the order is not that of ses."
 
@@ -93,7 +94,9 @@ def cluster_requests(
     else:
         found = _as_sent(index, replace(state, request=replace(state.request, join="ses")))
     script = _script(index, state.plan, found, parameters, similar)
-    return Requests(script, tuple(dict.fromkeys([*state.notes, *found.notes])))
+    joined = len(state.plan.legs) > 1 and state.request.join == "ses"
+    alone = [_WITHOUT_NEIGHBOURS] if joined and "neighbours" not in options else []
+    return Requests(script, tuple(dict.fromkeys([*state.notes, *found.notes, *alone])))
 
 
 def _asked(opened: OpenIndex, query: str, similar: str, options: PageOptions) -> SearchState:
@@ -105,9 +108,9 @@ def _asked(opened: OpenIndex, query: str, similar: str, options: PageOptions) ->
     index, tuned = opened.index, opened.tuned
     schema, clock = index.schema, Clock()
     if similar:
-        like: PageOptions = {"mode": "vector", **options, "literal": True}
+        like: PageOptions = {"mode": "vector", "neighbours": 0.0, **options, "literal": True}
         return asked_like(index, similar, make_request(similar, tuned=tuned, fields=schema.fields, **like), clock)
-    given: PageOptions = {"synonyms": opened.synonyms, **options}
+    given: PageOptions = {"synonyms": opened.synonyms, "neighbours": 0.0, **options}
     request = make_request(query, tuned=tuned, fields=schema.fields, language=schema.language, **given)
     return asked(index, request, lambda leg: opened.load(index, leg), clock)
 

@@ -21,7 +21,7 @@ from search_plugin.pages.hit import Hit
 from search_plugin.ranking.collapsing import collapse
 from search_plugin.ranking.feedback import expand
 from search_plugin.ranking.named import put_named_first
-from search_plugin.ranking.neighbours import smooth
+from search_plugin.ranking.neighbours import smooth, smoothed
 from search_plugin.ranking.sentence import nearest_sentence
 from search_plugin.ranking.state import SearchState
 from search_plugin.ranking.weakness import literal, warn
@@ -31,7 +31,7 @@ Reranker = Callable[[SearchState], Sequence[Fused]]
 
 
 def complete(state: SearchState) -> Sequence[Fused]:
-    """Score every paper with every leg, also with the legs that did not find it, and fuse again.
+    """Score every paper with every leg, also with the legs that did not find it, fuse again, and add neighbours.
 
     A fusion gives a paper nothing for a leg that did not find it, though the paper may rank just below the leg's
     window. Here the legs run again over the papers found only, with exact vector scores. So the only missing scores are
@@ -43,7 +43,8 @@ def complete(state: SearchState) -> Sequence[Fused]:
     ids = tuple(hit.id for hit in state.ranking)
     where = all_of(OneOf("id", ids), plan.filter)
     legs = state.index.search(replace(plan, filter=where, window=len(ids), exact=True))
-    return fusion_of(request.fusion)(legs, state.weights)
+    fused = fusion_of(request.fusion)(legs, state.weights)
+    return smoothed(fused, state.index, request.neighbours) if len(legs) > 1 else fused
 
 
 RERANKERS: Mapping[str, Reranker] = {"complete": complete}

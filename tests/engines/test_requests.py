@@ -38,7 +38,7 @@ def library(request, tmp_path_factory):
 
 def asked(library, call, **more):
     """The page of ses for a call, and its requests."""
-    options = {**call, **more}
+    options = {"neighbours": 0, **call, **more}
     parameters = options.pop("parameters", ())
     like, query = options.pop("similar", ""), options.pop("query", "")
     index = library["papers"]
@@ -66,6 +66,13 @@ def test_marked_texts_are_html(library, tmp_path):
     (hit,) = reply["hits"]["hits"]
     assert hit["highlight"]["title"] == ["<em>Unicum</em> where a&lt;b &amp; c"]
     assert hit["_source"].keys() == {"id", "title", "origins"}
+
+
+def test_a_note_says_that_neighbours_are_left_out(library):
+    (note,) = library.cluster.request("virus lung", index="papers").notes
+    assert note.startswith("In a search of ses, neighbours of the papers count too")
+    with pytest.raises(InputError, match="ses follows neighbours itself"):
+        library.cluster.request("virus", index="papers", neighbours=0.2)
 
 
 @pytest.mark.parametrize("name", PAGES)

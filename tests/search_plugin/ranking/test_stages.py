@@ -73,7 +73,7 @@ def test_every_stage_is_timed_in_order(index):
 
 
 def test_complete_gives_every_paper_found_what_every_leg_scores_it(index):
-    request = SearchRequest("virus lung", window=9, size=9)
+    request = SearchRequest("virus lung", window=9, size=9, neighbours=0)
     plain, complete = (search(index, replace(request, rerank=name, size=9), Encoder()) for name in ("", "complete"))
     assert (plain.rerank, complete.rerank) == ("", "complete")
     assert complete.candidates == plain.candidates > 9
@@ -88,6 +88,8 @@ def test_complete_gives_every_paper_found_what_every_leg_scores_it(index):
     assert [hit.score for hit in complete.hits] == pytest.approx([expected[id_] for id_ in order[:9]], abs=1e-6)
     assert all("prx" in hit.legs for hit in complete.hits)
     assert not all("prx" in hit.legs for hit in plain.hits)
+    near = search(index, replace(request, rerank="complete", neighbours=0.3), Encoder())
+    assert all({"neighbours", "prx"} <= hit.legs.keys() for hit in near.hits)
 
 
 def test_complete_keeps_to_the_filter_and_leaves_a_lexical_search_alone(index):

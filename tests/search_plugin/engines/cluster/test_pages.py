@@ -34,7 +34,7 @@ BOTH = pytest.mark.parametrize(("kind", "version"), [("opensearch", (3, 6)), ("e
 @BOTH
 def test_a_page_asks_twice_for_the_legs_and_for_what_it_shows(kind, version):
     index = index_in(kind, version, LEGS, replies(read("c", "a", "b"), counted(7, venue=[("Cell", 4)])))
-    request = SearchRequest("virus lung", facets=("journal",), collapse="year")
+    request = SearchRequest("virus lung", facets=("journal",), collapse="year", neighbours=0)
     page = _page(SearchState(index, request, replace(PLAN, column="year")), Clock())
     assert [hit.paper.id for hit in page.hits] == ["a", "b", "c"]
     assert (page.facets.matches, page.facets.counts) == (7, {"journal": (("Cell", 4),)})
@@ -49,6 +49,21 @@ def test_a_page_asks_twice_for_the_legs_and_for_what_it_shows(kind, version):
         "retrieve": ("POST /ses.papers.v1/_msearch for the legs lexical, prx",),
         "render": ("POST /ses.papers.v1/_msearch for papers and facets",),
     }
+
+
+@BOTH
+def test_neighbours_take_one_request_more_for_the_vectors_of_the_best_papers(kind, version):
+    rows = {"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [0.8, 0.6]}
+    found = [{"_id": id_, "fields": {"id": [id_], "vector_prx": row}} for id_, row in rows.items()]
+    vectors = {"timed_out": False, "_shards": SHARDS, "hits": {"hits": found}}
+    index = index_in(kind, version, LEGS, (200, vectors), replies(read("c", "a", "b")))
+    page = _page(SearchState(index, SearchRequest("virus lung"), PLAN), Clock())
+    assert {hit.id for hit in page.hits} == {"a", "b", "c"}
+    assert all("neighbours" in hit.legs for hit in page.hits)
+    assert list(page.requests) == ["retrieve", "neighbours", "render"]
+    _, asked, _ = index.cluster.asked
+    assert asked[1] == "/ses.papers.v1/_search"
+    assert (asked[3]["_source"], asked[3]["fields"]) == (False, ["id", "vector_prx"])
 
 
 @BOTH
