@@ -10,7 +10,7 @@ from encoders.ops.base import Ops, Tensor
 
 Architecture = Callable[[Ops, Network, Tensor, Tensor, Sequence[str]], list[Tensor]]
 """Takes operators, the model's facts, token ids, mask and heads; returns one vector per text, (texts, width), for each
-head."""
+head. Of rerankers, a score per pair of texts, (texts, 1), or a vector per token, (texts, tokens, width)."""
 
 
 TRANSFORMERS = "transformers"
@@ -31,6 +31,8 @@ ARCHITECTURES: Mapping[str, Architecture] = {
     "plain": _architecture("bert"),
     "mpnet": _architecture("mpnet"),
     "modernbert": _architecture("modernbert"),
+    "pairs": _architecture("pairs", "scores"),
+    "tokens": _architecture("tokens"),
     "adapters": _architecture("adapters"),
     "fusion": _architecture("adapters", "fused_vectors"),
     "pals": _architecture("pals"),

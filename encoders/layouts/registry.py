@@ -63,6 +63,7 @@ LAYOUTS: tuple[Layout, ...] = (
         architectures=("instructions", "instruction-encoder"),
         settings=("base", "instructions", "instructor"),
     ),
+    Layout("cross_encoders", architectures=("pairs",)),
     Layout("huggingface", files=("config.json",)),
 )
 """The first that recognizes a path reads it."""
