@@ -170,7 +170,7 @@ def asked_like(
     index: Index, paper_id: str, request: SearchRequest | None, clock: Clock, scorers: ScorerLoader | None = None
 ) -> SearchState:
     """Return what a search for papers like one asks; arguments and errors as of `similar`."""
-    fields = () if request and request.mode == "lexical" else index.schema.legs
+    fields = () if request and request.mode == "lexical" else index.schema.whole_legs
     with clock.step("read"):
         document = index.documents([paper_id], fields).get(paper_id)
         if document is None:
@@ -222,7 +222,7 @@ def similar_text(
     clock = Clock()
     with clock.step("read"):
         request = _resolved(index, request)
-    legs = index.schema.legs if request.mode != "lexical" else ()
+    legs = index.schema.whole_legs if request.mode != "lexical" else ()
     loaded = _loaded(index, encoder) if legs else encoder
     with clock.step("encode"):
         vectors = tuple(VectorClause(leg, text_vector(index, title, abstract, loaded, leg)) for leg in legs)

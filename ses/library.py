@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from products.kept import Kept
     from products.topics import Projection, Topics
     from search_plugin.contract.engine import Engine, Index
-    from search_plugin.contract.schema import Bm25, IndexSchema, Quantization
+    from search_plugin.contract.schema import Bm25, IndexSchema, Passages, Quantization
     from search_plugin.engines.cluster.attached.engine import AttachingEngine, Detached
     from search_plugin.fusion.search_settings import SearchSettings
     from search_plugin.understanding.expansion.expand import Synonyms
@@ -322,6 +322,7 @@ class Library:
         columns: Mapping[str, str] | None = None,
         fields: Mapping[str, str] | None = None,
         formats: Sequence[str] = ("prx",),
+        passages: Passages | None = None,
         limit: int | None = None,
         fresh: bool = False,
         prune: bool = False,
@@ -346,6 +347,8 @@ class Library:
                 field.
             fields: Custom fields to keep, kinds by name, such as `{"collection": "keyword"}`.
             formats: Task formats to store vectors for; `prx` always is.
+            passages: Passages to store vectors of in a new index, which searches use too: `sentences` or `none`. If
+                None, as before, and none in a first build.
             limit: Index the first papers only.
             fresh: Build a new version beside the existing one, and swap at the end.
             prune: Delete papers that the source no longer holds; those of other sources stay.
@@ -416,6 +419,7 @@ class Library:
             index=name,
             # Searches use the prx vectors, so they are always stored.
             formats=tuple(dict.fromkeys([Format.PRX, *parse_formats(*formats)])),
+            passages=passages,
             fresh=fresh,
             prune=prune,
             origin=source.origin,
@@ -440,6 +444,7 @@ class Library:
         quantization: Quantization | None = None,
         bm25: Bm25 | None = None,
         language: str | None = None,
+        passages: Passages | None = None,
         progress: Progress | None = None,
     ) -> IndexReport:
         """Build an index again from its own papers: for the model of the settings, another language, or a new form.
@@ -449,6 +454,7 @@ class Library:
             quantization: How a cluster stores vectors in memory; as before if None.
             bm25: BM25's constants; those of the tuned settings, or as before, if None.
             language: Language by which words are analysed; as before if None.
+            passages: Passages to store vectors of, `sentences` or `none`; as before if None.
             progress: Receives progress reports.
 
         Returns:
@@ -470,6 +476,7 @@ class Library:
             quantization=quantization,
             bm25=bm25 or (self._tuned.bm25 if self._tuned else None),
             language=language,
+            passages=passages,
             **self._encoding(model),
         )
         return index_corpus(job, self._engine, progress)

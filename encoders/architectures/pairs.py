@@ -14,9 +14,6 @@ from encoders.architectures import bert, modernbert, mpnet
 from encoders.architectures.network import Network
 from encoders.ops.base import Ops, Tensor
 
-PAIRS = "pairs"
-"""Name of the architecture."""
-
 SCORE = "score"
 """Name of the only head of a cross-encoder."""
 

@@ -16,6 +16,12 @@ head. Of rerankers, a score per pair of texts, (texts, 1), or a vector per token
 TRANSFORMERS = "transformers"
 """Name of the architecture of networks without operators in ses, and of the runtime that runs them."""
 
+PAIRS = "pairs"
+"""Name of the architecture of cross-encoders, which score pairs of texts and make no vectors."""
+
+SPARSE = "sparse"
+"""Name of the architecture whose vectors have a weight for each token of the vocabulary."""
+
 
 def _elsewhere(ops: Ops, network: Network, ids: Tensor, mask: Tensor, heads: Sequence[str]) -> list[Tensor]:  # noqa: ARG001
     """Compute nothing: only the network's own runtime can run it. All weights count as used."""
@@ -31,7 +37,7 @@ ARCHITECTURES: Mapping[str, Architecture] = {
     "plain": _architecture("bert"),
     "mpnet": _architecture("mpnet"),
     "modernbert": _architecture("modernbert"),
-    "pairs": _architecture("pairs", "scores"),
+    PAIRS: _architecture("pairs", "scores"),
     "tokens": _architecture("tokens"),
     "adapters": _architecture("adapters"),
     "fusion": _architecture("adapters", "fused_vectors"),
@@ -40,5 +46,6 @@ ARCHITECTURES: Mapping[str, Architecture] = {
     "instructions": _architecture("instructions"),
     "instruction-encoder": _architecture("instructions", "vectors_with_instructor"),
     "shared-codes": _architecture("shared_codes"),
+    SPARSE: _architecture("sparse"),
     TRANSFORMERS: _elsewhere,
 }

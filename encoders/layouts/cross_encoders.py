@@ -16,10 +16,12 @@ from typing import Any
 from corpora.checksums import sha256_of
 from corpora.errors import InputError, require
 from encoders.architectures.bert import SEGMENTS
-from encoders.architectures.pairs import HEADS, PAIRS, SCORE, ScoreActivation
+from encoders.architectures.pairs import HEADS, SCORE, ScoreActivation
+from encoders.architectures.registry import PAIRS
 from encoders.layouts import huggingface
 from encoders.layouts.families import FAMILIES, read_network
 from encoders.layouts.own_card import CARD_FILE, read_own, with_own_card
+from encoders.layouts.sentence_modules import read_modules
 from encoders.models.card import ModelCard
 from encoders.models.folder import read_json
 from encoders.models.formats import Format
@@ -64,8 +66,10 @@ def read(folder: Path, name: str, find: Find | None = None) -> Model:  # noqa: A
         )
     labels = (*shapes[f"{HEADS[head][1]}.weight"], 0)[0]
     require(labels == 1, f"{folder} gives a pair {labels} labels, and a reranker has one; choose another model.")
-    huggingface.read_modules(folder)  # refuses modules beside the network
-    card = huggingface.read_network_card(folder, name, sha256_of(path), "cls")
+    require(
+        not read_modules(folder).dense, f"{folder} has linear layers of its own, which ses can't run in a reranker."
+    )
+    card = huggingface.card_of(folder, name, sha256_of(path), config)
     segments = family == "bert" and shapes.get(SEGMENTS, (0,))[0] > 1 and _has_segments(folder)
     activation = _activation(folder, config)
     facts = {"trunk": card.architecture, "head": head, "activation": activation, "segments": segments}

@@ -17,6 +17,7 @@ from corpora.checksums import sha256_of
 from corpora.errors import InputError, require
 from corpora.installed import installed_version
 from corpora.writing import explaining
+from encoders.architectures.registry import SPARSE
 from encoders.layouts.own_card import CARD_FILE
 from encoders.models.card import ModelCard
 from encoders.models.folder import inside, read_json
@@ -116,6 +117,7 @@ def _write(model: Model, folder: Path, runtime: Runtime, precision: Precision, f
     if model.members:
         _write_members(model, folder, runtime, precision, formats)
         return
+    require(model.card.architecture != SPARSE, f"{model.card.name} makes sparse vectors, and can't be exported yet.")
     require(not model.exported, f"{model.card.name} is an export itself; export the model that it was made from.")
     tokenizer = load_tokenizer(model.folder, model.card)
     tokenizer.save(str(folder / "tokenizer.json"))

@@ -20,6 +20,7 @@ from corpora.errors import InputError, require
 from encoders.architectures.tokens import PROJECTION, TOKENS
 from encoders.layouts import huggingface
 from encoders.layouts.families import FAMILIES, read_network
+from encoders.layouts.sentence_modules import Modules
 from encoders.models.folder import inside, read_json, transformer_settings
 from encoders.models.formats import Format
 from encoders.models.model import Model, Weights
@@ -87,7 +88,7 @@ def read(folder: Path, name: str) -> Model:
     require(len(shape) == 2, f"{folder} holds no projection ({PROJECTION}.weight); fetch the complete model.")
     hashes = [sha256_of(file) for file in files]
     whole = hashes[0] if len(files) == 1 else hashlib.sha256("".join(hashes).encode()).hexdigest()
-    card = huggingface.read_network_card(folder, name, whole, "tokens")
+    card = huggingface.card_of(folder, name, whole, config, Modules("tokens"))
     settings = _own_settings(folder) if (folder / huggingface.SETTINGS).is_file() else _metadata(folder)
     options = {**card.network.options, "trunk": card.architecture, **asdict(settings)}
     card = replace(

@@ -28,7 +28,7 @@ class ModelCard:
         dimension: Length of a vector.
         max_tokens: Longer texts are cut to this many tokens, special tokens included.
         similarity: The comparison of two vectors.
-        separator: The tokenizer's separator token, set between title and abstract.
+        separator: The tokenizer's separator token, set between title and abstract; if empty, a space is.
         empty_parts: Whether the separator is kept where title or abstract is empty.
         lowercase: Whether the tokenizer folds case.
         licence: SPDX name of the weights' licence, empty if unknown.
@@ -76,7 +76,8 @@ class ModelCard:
         """Return a paper as `title [SEP] abstract` (SPECTER section 2.2), and a query (no abstract) as it is."""
         if abstract is None:
             return title
-        return f" {self.separator} ".join(part for part in (title, abstract) if part or self.empty_parts == "kept")
+        between = f" {self.separator} " if self.separator else " "
+        return between.join(part for part in (title, abstract) if part or self.empty_parts == "kept")
 
     def prompt(self, text: str, task_format: Format) -> str:
         """Return a text as the model reads it in a task format, which `Encoder` asks for."""

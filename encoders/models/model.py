@@ -55,6 +55,8 @@ class Model:
         members: Models it is composed of, if it has no weights of its own: by format, or `0`, `1`, ... in an ensemble.
         exported: Its graphs, if it is an export and has no weights.
         base: The plain network that its adapters are on, if it has adapters.
+        query_weights: Reads the weights of the tokens of queries, float32 (vocabulary,), for a sparse model whose
+            queries need no network.
 
     Example:
         >>> from encoders.registry import find_model
@@ -68,6 +70,7 @@ class Model:
     members: Mapping[str, Model] = field(default_factory=dict)
     exported: Exported | None = None
     base: Model | None = None
+    query_weights: Callable[[], np.ndarray] | None = None
 
 
 Find = Callable[[str], Model]

@@ -187,5 +187,14 @@ class Ops(Protocol):
     def mean(self, hidden: Tensor, mask: Tensor) -> Tensor:
         """Return the mean over the tokens of a text, (texts, 1, width)."""
 
+    def largest(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        """Return the largest of each number over the tokens of a text, (texts, 1, width)."""
+
+    def matches(self, hidden: Tensor, table: str, bias: str) -> Tensor:
+        """Return the products of states with the rows of a table, plus the row's bias, (texts, tokens, rows)."""
+
+    def log1p(self, hidden: Tensor) -> Tensor:
+        """Return log(1 + x)."""
+
     def l2_normalize(self, vectors: Tensor) -> Tensor:
         """Divide each vector by its L2 norm; its last axis is the vector's."""

@@ -42,6 +42,9 @@ class NamesOps:
     def weight(self, name: str) -> None:
         self._use(name)
 
+    def matches(self, hidden: None, table: str, bias: str) -> None:
+        self._use(table, bias)
+
     def distance_bias(self, ids: None, name: str, rows: Sequence[int]) -> None:
         self._use(name)
 

@@ -210,6 +210,17 @@ class OnnxOps:
         total = self._op("ReduceSum", self._op("Mul", hidden, kept), self._ints(1), keepdims=1)
         return self._op("Div", total, self._op("ReduceSum", kept, self._ints(1), keepdims=1))
 
+    def largest(self, hidden: str, mask: str) -> str:
+        kept = self._op("Cast", self._op("Unsqueeze", mask, self._ints(2)), to=9)
+        return self._op("ReduceMax", self._op("Where", kept, hidden, self._float(MASKED)), self._ints(1), keepdims=1)
+
+    def matches(self, hidden: str, table: str, bias: str) -> str:
+        rows = self._store(f"{table}.transposed", np.ascontiguousarray(self._given[table].T))
+        return self._op("Add", self._op("MatMul", hidden, rows), self.weight(bias))
+
+    def log1p(self, hidden: str) -> str:
+        return self._op("Log", self._op("Add", hidden, self._float(1.0)))
+
     def l2_normalize(self, vectors: str) -> str:
         length = self._op("ReduceL2", vectors, self._ints(-1), keepdims=1)
         return self._op("Div", vectors, self._op("Max", length, self._float(1e-12)))

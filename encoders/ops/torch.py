@@ -195,6 +195,15 @@ class TorchOps:
         kept = mask[:, :, None].float()
         return (hidden * kept).sum(dim=1, keepdim=True) / kept.sum(dim=1, keepdim=True)
 
+    def largest(self, hidden: Any, mask: Any) -> Any:
+        return hidden.masked_fill(mask[:, :, None] == 0, MASKED).amax(dim=1, keepdim=True)
+
+    def matches(self, hidden: Any, table: str, bias: str) -> Any:
+        return self._functional.linear(hidden, self._weights[table], self._weights[bias])
+
+    def log1p(self, hidden: Any) -> Any:
+        return hidden.log1p()
+
     def l2_normalize(self, vectors: Any) -> Any:
         return self._functional.normalize(vectors.float(), dim=-1, eps=1e-12)
 

@@ -11,7 +11,7 @@ from encoders.models.formats import Format
 from search_plugin.contract.engine import Index
 from search_plugin.contract.ordering import NEWEST_FIRST
 from search_plugin.contract.plan import Plan, VectorClause
-from search_plugin.contract.schema import SEARCHED
+from search_plugin.contract.schema import SEARCHED, SENTENCES
 from search_plugin.request import SearchRequest
 from search_plugin.understanding.expansion.acronyms import long_forms
 from search_plugin.understanding.expansion.expand import expand
@@ -35,12 +35,13 @@ class EncoderLoader(Protocol):
 def make_plan(index: Index, request: SearchRequest, encoder: EncoderSource | None) -> Plan:
     """Return the plan of a request that `plan_of` takes, with the vectors of its words; errors as of `search.search`.
 
-    Every vector leg of the index gets a vector of its own model.
+    Every vector leg of the index gets a vector of its own model, and sentences are searched by that of whole papers.
     """
     vectors: tuple[VectorClause, ...] = ()
     if request.mode != "lexical" and request.searched:
         legs = index.schema.legs
-        vectors = tuple(VectorClause(leg, _query_vector(index, leg, encoder, request.searched)) for leg in legs)
+        made = {leg: _query_vector(index, leg, encoder, request.searched) for leg in legs if leg != SENTENCES}
+        vectors = tuple(VectorClause(leg, made[SEARCHED if leg == SENTENCES else leg]) for leg in legs)
     return plan_of(index, request, vectors)
 
 
@@ -69,7 +70,7 @@ def plan_of(index: Index, request: SearchRequest, vectors: tuple[VectorClause, .
 def encoder_of(index: Index, leg: str, encoder: EncoderSource | None) -> TextEncoder:
     """Return the encoder of a vector leg; errors as of `check_model`, and `InputError` if there is none."""
     if not index.schema.foreign_leg(leg):
-        index.schema.vector(leg)
+        index.schema.leg(leg)
     if encoder is None:
         raise InputError(
             "A hybrid or vector search needs the model that made the index; give one, or search lexically."

@@ -31,10 +31,23 @@ def tell(text: str = "", *, err: bool = False) -> None:
 
 
 def say_json(document: Any) -> None:
-    """Print a result on standard output as JSON."""
+    """Print a result on standard output as JSON, without what is no UTF-8 in names of files and variables."""
     import orjson
 
-    click.echo(json_text(orjson.dumps(document, option=orjson.OPT_INDENT_2)))
+    try:
+        written = orjson.dumps(document, option=orjson.OPT_INDENT_2)
+    except orjson.JSONEncodeError:
+        written = orjson.dumps(_plain_values(document), option=orjson.OPT_INDENT_2)
+    click.echo(json_text(written))
+
+
+def _plain_values(value: Any) -> Any:
+    """Return a value as it was, with each text in it as `tell` prints it."""
+    if isinstance(value, dict):
+        return {_plain_values(key): _plain_values(held) for key, held in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain_values(held) for held in value]
+    return plain(value) if isinstance(value, str) else value
 
 
 def pass_on(text: str) -> None:

@@ -14,6 +14,7 @@ from search_plugin.engines.embedded.errors import reads_stored
 from search_plugin.engines.embedded.files import LOG, NOTHING, ROWS, vectors_file
 from search_plugin.engines.embedded.queries import among, from_row, rows_of, to_tantivy
 from search_plugin.engines.embedded.records import Stored, damaged_record, from_record, id_of
+from search_plugin.engines.embedded.stored_vectors import read_stored
 from search_plugin.engines.embedded.words import META
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from search_plugin.contract.schema import VectorField
     from search_plugin.contract.tree import Filter
     from search_plugin.engines.embedded.files import Files
+    from search_plugin.engines.embedded.stored_vectors import Matrix
     from search_plugin.engines.embedded.words import Words
 
 _NOTED = 10_000
@@ -43,8 +45,8 @@ class Snapshot:
             raise ValueError(f"{META}, {LOG} and {ROWS} are not of the same commit")
         self._offsets = self.rows["offset"]
         self._papers = files.papers(self.lengths).data
-        self._vectors = {name: files.vectors(name, self.lengths) for name in files.dimensions}
-        self._matrices: dict[str, np.ndarray] = {}
+        self._vectors = {name: files.vectors(name, self.lengths) for name in files.fields}
+        self._matrices: dict[str, Matrix] = {}
         self._approximate: dict[str, vectors.Approximate | None] = {}
         self._owners: dict[str, tuple[np.ndarray, np.ndarray | None]] = {}
         self._found: dict[str, int] = {}
@@ -89,12 +91,13 @@ class Snapshot:
         live[replaced[replaced != NOTHING]] = False
         return live
 
-    def matrix(self, field: str) -> np.ndarray:
-        """Return all vectors of a field, float32 (vectors, dimension)."""
-        if field not in self._matrices:
-            self._files.check(vectors_file(field), self.opstamp, self._vectors[field])
-            self._matrices[field] = self._vectors[field]
-        return self._matrices[field]
+    def matrix(self, field: VectorField) -> Matrix:
+        """Return all vectors of a field, float32 (vectors, dimension) where they are read."""
+        name = field.name
+        if name not in self._matrices:
+            self._files.check(vectors_file(name), self.opstamp, self._vectors[name])
+            self._matrices[name] = read_stored(self._vectors[name], field)
+        return self._matrices[name]
 
     def owners(self, field: str) -> tuple[np.ndarray, np.ndarray | None]:
         """Return the papers that the vectors of a field belong to.
@@ -111,8 +114,10 @@ class Snapshot:
     @reads_stored
     def vectors_of(self, row: int, field: VectorField) -> np.ndarray:
         """Return the vector of a row, float32 (dimension,), or those of its passages, (passages, dimension)."""
+        import numpy as np
+
         start, count = (int(self.rows[row][f"{field.name}.{what}"]) for what in ("start", "count"))
-        held: np.ndarray = self.matrix(field.name)[start : start + count].copy()
+        held = np.array(self.matrix(field)[start : start + count])
         return held if field.unit == "passage" else held[0]
 
     @reads_stored

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from corpora.errors import InputError
@@ -11,6 +10,7 @@ from search_plugin.engines.embedded import columns, titles, vectors
 from search_plugin.engines.embedded.errors import reads_stored
 from search_plugin.engines.embedded.files import NOTHING, Appended
 from search_plugin.engines.embedded.records import from_record, to_record
+from search_plugin.engines.embedded.stored_vectors import as_stored, read_stored
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from search_plugin.engines.embedded.files import Files
     from search_plugin.engines.embedded.records import Encoded
     from search_plugin.engines.embedded.snapshot import Snapshot
+    from search_plugin.engines.embedded.stored_vectors import Matrix
 
 
 class Written(NamedTuple):
@@ -57,7 +58,7 @@ def batch_of(
                 length += len(matrix)
         rows[f"{name}.start"], rows[f"{name}.count"] = zip(*places, strict=True)
         if matrices:
-            fresh[name] = np.concatenate(matrices)
+            fresh[name] = as_stored(np.concatenate(matrices), field)
     return Appended(rows, b"".join(records), fresh)
 
 
@@ -116,8 +117,11 @@ def cover_rows(files: Files, snapshot: Snapshot, kinds: Kinds) -> None:
 
 def cover_vectors(files: Files, snapshot: Snapshot, field: VectorField) -> None:
     """Add new vectors to a field's index if there are many."""
-    mapped = partial(files.vectors, field.name, snapshot.lengths)
-    vectors.extend(files.folder, field.name, mapped, field.similarity)
+
+    def mapped() -> Matrix:
+        return read_stored(files.vectors(field.name, snapshot.lengths), field)
+
+    vectors.extend(files.folder, field.name, mapped, field.similarity, field.quantization)
 
 
 @reads_stored

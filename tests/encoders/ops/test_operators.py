@@ -30,6 +30,7 @@ WEIGHTS = {
     "norm.weight": normal(WIDTH),
     "norm.bias": normal(WIDTH),
     "table": normal(11, WIDTH),
+    "bias": normal(11),
     "distances": normal(4, HEADS),
     "gate": normal(WIDTH),
 }
@@ -223,6 +224,17 @@ CASES = {
         (STATES, MASK),
         np.stack([text[kept == 1].mean(axis=0, keepdims=True) for text, kept in zip(STATES, MASK, strict=True)]),
     ),
+    "largest": (
+        lambda o, x, mask: o.largest(x, mask),
+        (STATES, MASK),
+        np.stack([text[kept == 1].max(axis=0, keepdims=True) for text, kept in zip(STATES, MASK, strict=True)]),
+    ),
+    "matches": (
+        lambda o, x: o.matches(x, "table", "bias"),
+        (STATES,),
+        STATES @ WEIGHTS["table"].T + WEIGHTS["bias"],
+    ),
+    "log1p": (lambda o, x: o.log1p(o.activate(x, "relu")), (STATES,), np.log1p(np.maximum(STATES, 0))),
     "l2": (
         lambda o, x: o.l2_normalize(x),
         (np.array([[3.0, 4], [3e-13, -4e-13], [0, 0]], np.float32),),

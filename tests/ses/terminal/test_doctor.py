@@ -211,3 +211,8 @@ def test_wrong_usage(home, arguments, part):
     done = ses(home, "doctor", *arguments, SES_MODEL=str(home / "model"))
     fails(done, 2, part)
     assert "secret" not in done.stderr
+
+
+def test_a_setting_that_is_no_utf8_is_told_without_the_bytes_that_are_none(home):
+    found = told(home, SES_INDEX="oth\udcffer")
+    assert [one["value"] for one in found["settings"] if one["name"] == "index"] == ["other"]
