@@ -30,6 +30,9 @@ MAX_QUERY = 10_000
 MAX_WINDOW = 10_000
 MAX_FACET_SIZE = 1_000
 
+SAME_WORK, NOTHING = "work", "none"
+"""What `collapse` may name beside fields: the versions of a work (`search_plugin.words.works`), and nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class Option:
@@ -126,7 +129,15 @@ class PageOptions(TypedDict, total=False):
     offset: Annotated[int, Option("Hits before the page")]
     window: Annotated[int, Option("Candidates per leg; paging ends there")]
     exact: Annotated[bool, Option("Compare with every vector, without an approximate index")]
-    collapse: Annotated[str, Option("Show only the best paper for each value of a field, such as journal", "FIELD")]
+    collapse: Annotated[
+        str,
+        Option(
+            "Show only the best paper for each value of a field, such as journal, or of each work: 'work' for versions "
+            "such as preprint and article, 'none' to show every paper",
+            "FIELD",
+            default_help="none; work in the text of the command line and on the web page",
+        ),
+    ]
     rerank: Annotated[
         str,
         Option(
@@ -262,6 +273,8 @@ def make_request(
     if "rerank_budget" in said:
         said["rerank_budget"] = parse_milliseconds(said["rerank_budget"])
     said["facets"] = tuple(_listed(said.get("facets", ())))
+    if said.get("collapse") == NOTHING:
+        del said["collapse"]
     return SearchRequest(query, **said) if literal else _typed(typed_query(query), said, fields, language)
 
 

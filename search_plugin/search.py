@@ -17,7 +17,7 @@ from search_plugin.pages.page import Page
 from search_plugin.ranking.planning import EncoderSource, encoder_of, make_plan, plan_of, text_vector
 from search_plugin.ranking.stages import RERANKERS, STAGES, Stage
 from search_plugin.ranking.state import SearchState
-from search_plugin.request import MAX_QUERY, MAX_WINDOW, SearchRequest
+from search_plugin.request import MAX_QUERY, MAX_WINDOW, SAME_WORK, SearchRequest
 from search_plugin.understanding.foreign import foreign_language, foreign_note
 from search_plugin.understanding.meaning import Meaning, QueryChange, find, look_up
 from search_plugin.understanding.preferences.recognise import recognise
@@ -246,7 +246,8 @@ def _check(index: Index, request: SearchRequest) -> None:
         )
     for name in request.facets:
         index.schema.facet(name)
-    if not request.searched and (request.rerank or request.collapse):
+    # Lists that people read ask for works everywhere, and a listing shows every paper.
+    if not request.searched and (request.rerank or request.collapse not in ("", SAME_WORK)):
         unused = "rerank" if request.rerank else "collapse"
         raise InputError("Without words, papers are listed and not ranked", f"leave <{unused}> out, or give some words")
 

@@ -18,6 +18,7 @@ from search_plugin.fusion.boosting import boosted_ids
 from search_plugin.fusion.fusions import fusion_of
 from search_plugin.pages.highlights import find, highlight
 from search_plugin.pages.hit import Hit
+from search_plugin.ranking.collapsing import collapse
 from search_plugin.ranking.named import put_named_first
 from search_plugin.ranking.reread import reread
 from search_plugin.ranking.sentence import nearest_sentence
@@ -113,28 +114,6 @@ def boost(state: SearchState) -> SearchState:
     return replace(state, ranking=ranking, shown=ranking, notes=(*state.notes, note))
 
 
-def collapse(state: SearchState) -> SearchState:
-    """Keep the best of the papers that share a value, and all without one; count how many papers each one hides."""
-    column = state.plan.column
-    if not column:
-        return state
-    # A missing boolean means false, which papers can share.
-    missing = False if state.index.schema.field(column).kind == "boolean" else None
-    best: dict[object, str] = {}
-    shown: list[Fused] = []
-    hidden: dict[str, int] = {}
-    for hit in state.shown:
-        value = state.values.get(hit.id)
-        value = missing if value is None else value
-        if value in best:
-            hidden[best[value]] = hidden.get(best[value], 0) + 1
-            continue
-        shown.append(hit)
-        if value not in (None, ""):
-            best[value] = hit.id
-    return replace(state, shown=shown, hidden=hidden)
-
-
 def sort(state: SearchState) -> SearchState:
     """Sort the papers found by the request's order, if it has one; the engine has sorted a listing already."""
     order = state.request.sort
@@ -187,6 +166,7 @@ def render(state: SearchState) -> SearchState:
                 legs=hit.contributions,
                 snippets=highlight(paper.title, paper.abstract, found),
                 collapsed=state.hidden.get(hit.id, 0),
+                versions=state.versions.get(hit.id, ()),
                 known_by=state.meaning.known_by.get(hit.id, ""),
             )
         )

@@ -11,7 +11,7 @@ from search_plugin.contract.engine import Index
 from search_plugin.contract.legs import Facets, Fused, Join, Scored
 from search_plugin.contract.plan import Plan
 from search_plugin.fusion.fusions import with_defaults
-from search_plugin.pages.hit import Hit
+from search_plugin.pages.hit import Hit, Version
 from search_plugin.request import SearchRequest
 from search_plugin.understanding.meaning import Meaning
 
@@ -34,7 +34,8 @@ class SearchState:
         shown: The papers that can be paged through.
         before: Papers that the user read before those shown.
         total: How many papers a listing has; None for a search with words.
-        hidden: Number of papers, by id, that are not shown because they share this one's value.
+        hidden: Number of papers, by id, that are not shown because they share this one's value, or are the same work.
+        versions: The other versions, by the id of the work's paper that is shown.
         papers: The papers read so far, by id; a stage adds those that it reads, so that none is read twice.
         hits: The page.
         held: Terms of the query (in all its spellings) that each paper of the page holds, by id.
@@ -55,6 +56,7 @@ class SearchState:
     before: int = 0
     total: int | None = None
     hidden: Mapping[str, int] = field(default_factory=dict)
+    versions: Mapping[str, tuple[Version, ...]] = field(default_factory=dict)
     papers: Mapping[str, Paper] = field(default_factory=dict)
     hits: tuple[Hit, ...] = ()
     held: Mapping[str, frozenset[str]] = field(default_factory=dict)
