@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from corpora.errors import require
-from encoders.architectures.pairs import HEADS, PAIRS
+from encoders.architectures.pairs import HEADS
+from encoders.architectures.registry import PAIRS
 from encoders.layouts.network_writing import write_network
 from encoders.models.folder import bert_config
 from encoders.models.formats import Format

@@ -40,7 +40,7 @@ def make_cross_encoder(
     config |= {"architectures": [_CLASSES[family]], "id2label": names, "num_labels": labels}
     (folder / "config.json").write_text(json.dumps(config | changed))
     save(folder / "model.safetensors", trunk | head)
-    _write_pair_form(folder, family)
+    write_pair_form(folder, family)
     return folder
 
 
@@ -64,7 +64,7 @@ def _head(draw: np.random.Generator, family: str, width: int, labels: int) -> di
     return linear(draw, "classifier.dense", width, width) | linear(draw, "classifier.out_proj", labels, width)
 
 
-def _write_pair_form(folder: Path, family: str) -> None:
+def write_pair_form(folder: Path, family: str) -> None:
     """Let the tokenizer join two texts as the family's does, and name its class."""
     from tokenizers import Tokenizer, processors
 
