@@ -10,6 +10,10 @@ Join = Literal["ses", "engine"]
 """Who joins the legs of a hybrid search. If ses joins them, scores are explained, the same on every engine."""
 
 
+RERANKED = "rerank"
+"""The name of what a reranker with a model adds to a paper, beside the legs."""
+
+
 class Scored(NamedTuple):
     """A paper found by a leg.
 

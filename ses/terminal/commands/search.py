@@ -6,7 +6,7 @@ from typing import Any
 
 import rich_click as click
 
-from ses.terminal.options import PATH, engine_option, given_options, model_options, open_index, page_options
+from ses.terminal.options import PATH, engine_option, model_options, open_index, page_asked, page_options
 
 
 @click.command()
@@ -31,7 +31,7 @@ def search(words: tuple[str, ...], index: str | None, **options: Any) -> None:
 
     query = _read_standard_input() if words == ("-",) else " ".join(words)
     opened = open_index(options, index)
-    show_page(opened.search(query, **given_options(options)), options)
+    show_page(opened.search(query, **page_asked(options)), options)
 
 
 def _read_standard_input() -> str:
