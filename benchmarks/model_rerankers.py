@@ -42,9 +42,10 @@ def main() -> None:
     parser.add_argument("sets", nargs="*", default=["scifact:train", "nfcorpus-preprocessed:dev"])
     parser.add_argument("--queries", type=int, default=200, help="Judged queries of each set, drawn.")
     parser.add_argument("--precision", default="int8")
+    parser.add_argument("--indexes", help="Folder of indexes by the names of the sets, which are made if missing.")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        cache, engine = Path(folder), connect(f"embedded:{folder}/indexes")
+        cache, engine = Path(folder), connect(f"embedded:{asked.indexes or folder}")
         encoder = load_encoder("ses-minilm", cache_dir=cache, threads=THREADS)
         scorer = load_reranker(asked.model, cache_dir=cache, precision=asked.precision, threads=THREADS)
         for name, _, split in (one.partition(":") for one in asked.sets):
@@ -57,7 +58,8 @@ def main() -> None:
                 encoder=lambda: encoder,
                 state_dir=cache,
             )
-            index_corpus(job, engine)
+            if name not in engine.names():
+                index_corpus(job, engine)
             measure(f"{name} {split}", beir, split, engine.open(name), encoder, scorer, asked.queries)
 
 

@@ -44,7 +44,7 @@ class Fused(NamedTuple):
 
     Attributes:
         id: The paper's id.
-        score: The sum of its contributions.
+        score: The sum of its contributions; of papers behind those that a model ranked again, less by the same for all.
         given: Parts of a contribution by leg and id; all papers of a ranking share this.
     """
 

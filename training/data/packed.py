@@ -197,9 +197,10 @@ def _write(
         ("starts", starts, np.int64),
         ("targets", targets, np.float64),
         ("ends", ends, np.int64),
-        *([("seconds", seconds, np.int64)] if pairs else []),
+        ("seconds", seconds, np.int64),
     ):
-        np.save(folder / f"{name}.npy", np.frombuffer(values, dtype=kind) if values else np.empty(0, dtype=kind))
+        if name != "seconds" or pairs:
+            np.save(folder / f"{name}.npy", np.frombuffer(values, dtype=kind) if values else np.empty(0, dtype=kind))
     manifest = PackManifest(key, source, len(ends), dict(unusable), tuple(labels))
     facts = asdict(manifest) | {"columns": columns - pairs, "pairs": pairs}
     (folder / "manifest.json").write_text(json.dumps(facts), encoding="utf-8")
