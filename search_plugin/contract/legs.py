@@ -13,6 +13,10 @@ NEIGHBOURS = "neighbours"
 """Beside the names of the legs, the name of what a hit's score owes to the papers most like it."""
 
 
+RERANKED = "rerank"
+"""The name of what a reranker with a model adds to a paper, beside the legs."""
+
+
 class Scored(NamedTuple):
     """A paper found by a leg.
 
@@ -43,7 +47,7 @@ class Fused(NamedTuple):
 
     Attributes:
         id: The paper's id.
-        score: The sum of its contributions.
+        score: The sum of its contributions; of papers behind those that a model ranked again, less by the same for all.
         given: Parts of a contribution by leg and id; all papers of a ranking share this.
     """
 
