@@ -7,8 +7,6 @@ that they are made from.
 from __future__ import annotations
 
 import json
-import lzma
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
@@ -16,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.common import data_dir, pubmed_rows
+from benchmarks.common import data_dir
 from benchmarks.weak import indexed_folder
 from corpora.errors import NotFoundError
 from corpora.registry import get_corpus
@@ -201,41 +199,5 @@ def covid() -> Made:
     return papers, queries, grades
 
 
-def conclusions() -> Made:
-    """4,000 papers of PubMed without the first sentence of their conclusion, which is the query that finds them."""
-    papers, queries, grades = [], {}, {}
-    for row in pubmed_rows():
-        found = re.search(r"\bCONCLUSIONS?\s*:\s*", row["abstract"] or "")
-        if not found:
-            continue
-        rest = row["abstract"][found.end() :]
-        first = next(iter(sentences(rest)), (0, 0))[1]
-        if not 40 <= first <= 300:
-            continue
-        papers.append(
-            {"_id": row["id"], "title": row["title"], "text": row["abstract"][: found.start()] + rest[first:]}
-        )
-        queries[row["id"]], grades[row["id"]] = rest[:first], {row["id"]: 1}
-        if len(papers) == 4_000:
-            break
-    kept = sorted(queries)[:: max(len(queries) // 800, 1)]
-    return papers, {id_: queries[id_] for id_ in kept}, {id_: grades[id_] for id_ in kept}
-
-
-def cited() -> Made:
-    """Papers of SYNERGY's reviews: their titles as queries that should find what they cite. They are not searched."""
-    with lzma.open(data_dir() / "train" / "synergy.jsonl.xz", "rt", encoding="utf-8") as file:
-        rows = [row for row in map(json.loads, file) if row.get("title") and row.get("abstract")]
-    asking = {row["id"]: row for row in rows if len(row.get("references_in_set") or ()) >= 5 and int(row["year"] or 0)}
-    asking = {id_: asking[id_] for id_ in sorted(asking)[::3]}
-    papers = {row["id"]: row for row in rows if row["id"] not in asking}
-    grades = {id_: {other: 1 for other in row["references_in_set"] if other in papers} for id_, row in asking.items()}
-    grades = {id_: row for id_, row in grades.items() if len(row) >= 3}
-    found: Iterator[Mapping[str, str]] = (
-        {"_id": id_, "title": row["title"], "text": row["abstract"]} for id_, row in papers.items()
-    )
-    return found, {id_: asking[id_]["title"] for id_ in grades}, grades
-
-
-MADE = {"covid": covid, "conclusions": conclusions, "cited": cited}
-"""Data sets that are made of others' papers, for more queries to choose by."""
+MADE = {"covid": covid}
+"""Data sets that are made of others' files, for more queries to choose by."""
