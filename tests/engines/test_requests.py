@@ -124,7 +124,8 @@ def test_vector_and_words_are_left_to_the_sender(library, tmp_path):
 def test_the_command_prints_them(library, tmp_path):
     url = library["papers"].index.cluster.url
     settings = {"SES_ENGINE": url, "SES_MODEL": str(library._settings.model)}
-    done = command(tmp_path, "cluster", "request", "virus", "lung", "--size", "3", "--index", "papers", **settings)
+    asked = ("virus", "lung", "--size", "3", "--index", "papers")
+    done = command(tmp_path, "cluster", "request", *asked, "--neighbours", "0", **settings)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == library.cluster.request("virus lung", size=3).text()
     options = ("--similar", "p00001", "--as", "json", "--parameter", "vector")
@@ -156,7 +157,7 @@ def test_what_ses_does_beside_the_requests_is_said(library):
         ("papers by Ada Byron about virus", "lexical", ["ses moves up papers"]),
         ("virus doi:10.1/x", "hybrid", ["No paper has the DOI"]),
     ):
-        requests = library.cluster.request(query, index="papers", mode=mode)
+        requests = library.cluster.request(query, index="papers", mode=mode, neighbours=0)
         assert [note[: len(start)] for note, start in zip(requests.notes, why, strict=True)] == why
         # The name of the index stays the same when another version is published.
         assert {one.path.partition("?")[0].rpartition("/")[0] for one in requests.requests} == {"/papers"}
