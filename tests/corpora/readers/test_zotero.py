@@ -272,8 +272,12 @@ def test_a_key_is_sent_and_needed(library, monkeypatch, tmp_path):
 
 def test_a_busy_server_is_asked_again_and_a_broken_one_is_not_believed(library, following):
     server = library(failures=[(429, {"Retry-After": 0}), (503, {}), (500, {})], changes=3)
+    server.items.reverse()  # what is no paper comes before each change
     got = following(server.url)
     assert len(read(got)) == got.held - 2 == 206
+    assert got.notes == (
+        "Left out of the library of Zotero: 1 attachments, 1 notes, 1 papers in the trash. It is at version 303",
+    )
     for number, (changes, said) in enumerate(
         (
             ({"failures": [(503, {})] * 6}, "503"),
