@@ -57,11 +57,8 @@ def given_by_neighbours(scores: Mapping[str, float], vectors: Mapping[str, np.nd
     """Return what its neighbours give each paper, by id; nothing for papers without a vector.
 
     Two thirds are the mean score of the paper's five nearest others, weighted by their cosines, those of 0 or less
-    left out; one third is its cosine to the first paper, scaled to 0..1 over all.
-
-    Args:
-        scores: The score of each paper, best first.
-        vectors: float32 (dimension,) by id.
+    left out; one third is its cosine to the first paper, scaled to 0..1 over all. Scores are by id, best first, and
+    vectors are float32 (dimension,) by id.
     """
     import numpy as np
 

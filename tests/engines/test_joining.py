@@ -224,7 +224,7 @@ def test_a_pipeline_is_made_once_kept_and_made_again_if_somebody_deletes_it(open
 
 
 def test_pages_follow_each_other_and_count_what_the_legs_brought(index):
-    request = SearchRequest("-", join="engine", size=30, window=40, facets=("journal",))
+    request = SearchRequest("-", join="engine", size=30, window=40, facets=("journal",), neighbours=0)
     whole = similar(index, "p00005", request)
     parts = [similar(index, "p00005", replace(request, size=10, offset=offset)) for offset in (0, 10, 20)]
     ours = similar(index, "p00005", replace(request, join="ses"))

@@ -117,14 +117,15 @@ def test_a_page_takes_two_requests_once_its_words_are_known(filled):
     counts, legs = "_search for papers with each word", "_msearch for the legs lexical, prx"
     shown = "_msearch for papers and facets"
 
-    def asked(typed):
-        page = search(filled, SearchRequest(typed, facets=("journal",)), ENCODER)
+    def asked(typed, neighbours=0.0):
+        page = search(filled, SearchRequest(typed, facets=("journal",), neighbours=neighbours), ENCODER)
         return [line.rpartition("/")[2] for lines in page.requests.values() for line in lines]
 
     # Three words may be a title, so the first papers are read before.
     # An index that was just opened counts its papers, to know which words are rare.
     assert asked("virus protein lung") == [counts, "_count", legs, "_msearch for papers", "_msearch for facets"]
     assert asked("lung virus") == [legs, shown]
+    assert asked("lung virus", 0.3) == [legs, "_search for vectors of papers", shown]
     assert asked("virus gene") == [counts, legs, shown]
     # A word that no paper holds may be held by a new one.
     assert asked("lung xyzzy").count(counts) == asked("lung xyzzy").count(counts) > 0

@@ -142,7 +142,7 @@ def test_complete_gives_every_paper_a_score_of_its_sentences(library):
 
 
 def test_a_cluster_joins_the_sentences_too(library):
-    index, options = library["papers"], {"window": COUNT, "size": COUNT}
+    index, options = library["papers"], {"window": COUNT, "size": COUNT, "neighbours": 0}
     if library._engine.url.startswith("embedded"):
         with pytest.raises(InputError, match="can't join the legs"):
             index.search(QUERY, join="engine", **options)

@@ -31,7 +31,7 @@ def test_hybrid_adds_up_its_legs(world):
     assert [hit.rank for hit in page.hits] == list(range(1, 21))
     assert [hit.score for hit in page.hits] == sorted((hit.score for hit in page.hits), reverse=True)
     legs = {leg for hit in page.hits for leg in hit.legs}
-    assert legs == {"lexical", "prx"}
+    assert legs == {"lexical", "prx", "neighbours"}
     for hit in page.hits:
         assert hit.score == pytest.approx(sum(part.value for part in hit.legs.values()))
     with_words = holding(index, "virus", "lung", "protein")
@@ -128,7 +128,7 @@ def test_similar_leaves_the_paper_itself_out(world):
     assert len(page.hits) == 10
     assert "p00005" not in [hit.paper.id for hit in page.hits]
     hybrid = similar(index, "p00005", SearchRequest("-", mode="hybrid", filter=parse_filter("year exists")))
-    assert {leg for hit in hybrid.hits for leg in hit.legs} == {"lexical", "prx"}
+    assert {leg for hit in hybrid.hits for leg in hit.legs} == {"lexical", "prx", "neighbours"}
     assert [bool(hit.paper.year) for hit in hybrid.hits] == [True] * 10
     with pytest.raises(InputError, match="holds no paper 'none'"):
         similar(index, "none")

@@ -147,7 +147,7 @@ class ClusterIndex:
     def vectors(self, ids: Sequence[str], field: str) -> Mapping[str, np.ndarray]:
         """Return float32 (dimension,) vectors of a format, or (passages, dimension), of the ids that exist."""
         held = self.schema.leg(field)
-        hits = self._among(ids, {"_source": False, "fields": ["id", path_of(held)]})
+        hits = self._among(ids, {"_source": False, "fields": ["id", path_of(held)]}, why="vectors of papers")
         return {id_of(hit): vectors_of(hit, [held])[field] for hit in hits}
 
     def count(self, field: str | None = None) -> int:
@@ -313,9 +313,9 @@ class ClusterIndex:
         replies = self._ask("_msearch", queries.multi_search(bodies), why=why)["responses"]
         return dict(zip(bodies, replies, strict=True))
 
-    def _among(self, ids: Sequence[str], what: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
+    def _among(self, ids: Sequence[str], what: Mapping[str, Any], why: str = "") -> Iterable[Mapping[str, Any]]:
         for start in range(0, len(ids), PAGE):
-            yield from self.ask_search({**among(ids[start : start + PAGE]), **what})["hits"]["hits"]
+            yield from self.ask_search({**among(ids[start : start + PAGE]), **what}, why=why)["hits"]["hits"]
 
     def _ask(
         self, what: str, body: Mapping[str, Any] | bytes, params: Mapping[str, Any] | None = None, why: str = ""

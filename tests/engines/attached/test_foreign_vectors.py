@@ -195,12 +195,12 @@ def test_every_field_is_a_leg_with_the_scores_of_its_similarity(shelf, attach, l
 
 def test_words_and_meaning_weigh_the_same_however_many_fields_there_are(shelf, attach, owner, vectors):
     _, index = attach("near", "dot", formats=("prx",))
-    page = index.search(QUERY, size=NUMBER, literal=True)
+    page = index.search(QUERY, size=NUMBER, literal=True, neighbours=0)
     best = {
         leg: max(hit.legs[leg].value for hit in page if leg in hit.legs) for leg in ("lexical", "prx", "near", "dot")
     }
     assert best == pytest.approx({"lexical": 1 / 2, "prx": 1 / 6, "near": 1 / 6, "dot": 1 / 6})
-    alone = index.search(QUERY, size=NUMBER, weights={"lexical": 0, "prx": 0, "dot": 0}, literal=True)
+    alone = index.search(QUERY, size=NUMBER, weights={"lexical": 0, "prx": 0, "dot": 0}, literal=True, neighbours=0)
     expected = closeness("cosine", query_of(owner), vectors)
     nearest = sorted(expected, key=expected.__getitem__, reverse=True)
     assert [hit.id for hit in alone][:20] == nearest[:20]
