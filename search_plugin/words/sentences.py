@@ -18,6 +18,9 @@ _END = re.compile(
     # Scripts whose full stops end nothing but sentences: Chinese, Japanese, Arabic, Urdu.
     r"""|[\u3002\uff01\uff1f\u061f\u06d4][\u300d\u300f\uff09\u201d]*\s*"""
 )
+_LONGEST = 12
+"""Characters before the end of a sentence that an abbreviation fits in, with what precedes it."""
+
 _ABBREVIATED = re.compile(
     r"(?:\b(?:e\.g|i\.e|al|vs|cf|figs?|eqs?|refs?|nos?|approx|ca|resp|spp?|subsp|var|dr|prof|mrs?|st|pp|proc|natl|acad)|\b[A-Z])\.$",
     re.IGNORECASE,
@@ -32,7 +35,7 @@ def sentences(text: str) -> list[tuple[int, int]]:
     found, start = [], len(text) - len(text.lstrip())
     for end in _END.finditer(text):
         stop = start + len(text[start : end.end()].rstrip())
-        if stop > start and not _ABBREVIATED.search(text[start:stop]):
+        if stop > start and not _ABBREVIATED.search(text[max(start, stop - _LONGEST) : stop]):
             found.append((start, stop))
             start = end.end()
     last = len(text.rstrip())
