@@ -18,7 +18,7 @@ from corpora.obtaining import Order
 from corpora.paper import Accepted, Deleted, Paper, Rejected
 from corpora.progress import Silent
 from corpora.readers import zotero
-from corpora.zotero_library import KEY, follow, items_of, obtain
+from corpora.zotero_library import KEY, _paths, follow, items_of, obtain
 from ses.papers import of_corpus
 
 FIELDS = (
@@ -249,6 +249,15 @@ def test_a_collection_is_read_by_itself(library, following):
     got = following(f"{library().url}/collections/BATSAAAA")
     assert ids(got) == [("Accepted", "ARTICLE1")]
     assert got.name == "zotero:collections/BATSAAAA"
+
+
+def test_collections_inside_each_other_have_an_end():
+    around = {"A": {"name": "a", "parentCollection": "B"}, "B": {"name": "b", "parentCollection": "A"}}
+    assert _paths({**around, "C": {"name": "c", "parentCollection": "GONE"}}) == {
+        "A": "a > b > a",
+        "B": "b > a > b",
+        "C": "c",
+    }
 
 
 def test_what_changed_is_not_taken_for_the_whole(library, tmp_path):
