@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from corpora.errors import UnavailableError
 from corpora.paper import Accepted
 from encoders.models.formats import Format
-from indexer.job import IndexJob
+from indexer.job import IndexJob, SparseJob
 
 if TYPE_CHECKING:
     from encoders.models.card import ModelCard
@@ -64,6 +64,7 @@ def rebuilding(
     bm25: Bm25 | None = None,
     language: str | None = None,
     cached: bool = True,
+    sparse: SparseJob | None = None,
 ) -> IndexJob:
     """Return the job that rebuilds an index from its own papers, with the same formats and custom fields.
 
@@ -87,4 +88,5 @@ def rebuilding(
         fields=schema.added,
         language=language,
         cached=cached,
+        sparse=sparse,
     )

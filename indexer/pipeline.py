@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, TypeVar, cast
 from corpora.paper import Accepted, Paper, Record, Rejected
 from corpora.progress import Progress, Silent
 from encoders.models.formats import Format
+from encoders.sparse import pruned, rounded
+from encoders.text_encoder import ignore, shared
 from indexer.job import IndexJob, IndexReport
 from indexer.survey import Survey, open_survey, size_of
 from indexer.target import (
@@ -29,7 +31,12 @@ from indexer.work import DeadLetter, Work, guarded
 from search_plugin.contract.engine import Document
 
 if TYPE_CHECKING:
+    import numpy as np
+
+    from encoders.sparse import SparseEncoder
+    from encoders.text_encoder import EncodingProgress
     from search_plugin.contract.engine import Engine, Index
+    from search_plugin.contract.schema import IndexSchema
 
 T = TypeVar("T")
 
@@ -202,18 +209,29 @@ def _blocks(records: Iterable[Record], work: Iterator[tuple[int, tuple[str, ...]
 def _encoded(
     read: Generator[list[Paper], None, None], job: IndexJob, index: Index, work: Work
 ) -> Iterator[list[Document]]:
-    encoder = job.encoder()
+    encoder, sparse = job.encoder(), job.sparse.encoder() if job.sparse else None
     formats = [Format(vector.format) for vector in index.schema.vectors]
+    done = shared(work.done, 2) if sparse else work.done
     with closing(read) as blocks:
         for papers in blocks:
             work.begin([size_of(paper) for paper in papers])
             with work.timed():
                 texts = [job.card.text(paper.title, paper.abstract) for paper in papers]
-                vectors = encoder.encode_formats(texts, formats, work.done)
+                vectors = {name.value: rows for name, rows in encoder.encode_formats(texts, formats, done).items()}
+                made = {**vectors, **(sparse_vectors(sparse, papers, index.schema, done) if sparse else {})}
             yield [
-                Document(paper, paper.content_hash(), {name.value: rows[i] for name, rows in vectors.items()})
+                Document(paper, paper.content_hash(), {name: rows[i] for name, rows in made.items()})
                 for i, paper in enumerate(papers)
             ]
+
+
+def sparse_vectors(
+    encoder: SparseEncoder, papers: Sequence[Paper], schema: IndexSchema, done: EncodingProgress = ignore
+) -> dict[str, list[np.ndarray]]:
+    """Return the sparse vectors of papers by their field's format, pruned and rounded as the index holds them."""
+    texts = [encoder.card.text(paper.title, paper.abstract) for paper in papers]
+    vectors = encoder.encode(texts, Format.PRX, done)
+    return {field.format: [rounded(pruned(one, field.most, field.ratio)) for one in vectors] for field in schema.sparse}
 
 
 def _bulks(blocks: Iterator[list[Document]], limit: int) -> Iterator[Sequence[Document]]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from corpora.paper import Paper
     from encoders.models.card import ModelCard
     from encoders.models.model import Model
+    from encoders.sparse import SparseEncoder
     from encoders.text_encoder import TextEncoder
     from search_plugin.pages.hit import Hit
     from ses.settings import Settings
@@ -106,16 +107,26 @@ def load_model(name: str = "", **settings: Any) -> LoadedModel:
 
 def make_encoder(settings: Settings, model: Model) -> TextEncoder:
     """Load the model of the settings; errors as of `load_model`."""
-    from encoders.cache import EmbeddingCache
     from encoders.encoder import load_encoder
 
-    cache = EmbeddingCache(settings.cache_dir / "embeddings.sqlite") if settings.embedding_cache else None
-    return load_encoder(
-        model,
-        cache_dir=settings.cache_dir,
-        runtime=settings.runtime,
-        precision=settings.precision,
-        threads=settings.threads,
-        cache=cache,
-        long_text=settings.long_text,
-    )
+    return load_encoder(model, **_options(settings))
+
+
+def make_sparse_encoder(settings: Settings, model: Model) -> SparseEncoder:
+    """Load a model of sparse vectors, with the runtime and the cache of the settings; errors as of `load_model`."""
+    from encoders.sparse import load_sparse_encoder
+
+    return load_sparse_encoder(model, **_options(settings))
+
+
+def _options(settings: Settings) -> dict[str, Any]:
+    from encoders.cache import EmbeddingCache
+
+    return {
+        "cache_dir": settings.cache_dir,
+        "runtime": settings.runtime,
+        "precision": settings.precision,
+        "threads": settings.threads,
+        "cache": EmbeddingCache(settings.cache_dir / "embeddings.sqlite") if settings.embedding_cache else None,
+        "long_text": settings.long_text,
+    }

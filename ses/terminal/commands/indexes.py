@@ -123,6 +123,9 @@ def _lines(facts: IndexFacts) -> Iterator[str]:
     yield f"  model: {schema.model} ({schema.fingerprint})"
     for field in schema.vectors:
         yield f"  vectors: {facts.vectors[field.format]:,} for {field.format}, {field.dimension} numbers each"
+    for one in schema.sparse:
+        kept = f"up to {one.most} tokens" + (f", from {one.ratio:g} of the heaviest" if one.ratio else "")
+        yield f"  sparse vectors: {facts.vectors[one.format]:,} of {kept}, by {one.model} ({one.fingerprint})"
     for own in schema.foreign:
         exact = "" if own.graph else ", compared one by one"
         count = facts.vectors[own.format]
