@@ -217,8 +217,9 @@ def _encoded(
             work.begin([size_of(paper) for paper in papers])
             with work.timed():
                 texts = [job.card.text(paper.title, paper.abstract) for paper in papers]
-                vectors = {name.value: rows for name, rows in encoder.encode_formats(texts, formats, done).items()}
-                made = {**vectors, **(sparse_vectors(sparse, papers, index.schema, done) if sparse else {})}
+                found = encoder.encode_formats(texts, formats, done)
+                made: dict[str, Sequence[np.ndarray]] = {name.value: list(rows) for name, rows in found.items()}
+                made |= sparse_vectors(sparse, papers, index.schema, done) if sparse else {}
             yield [
                 Document(paper, paper.content_hash(), {name: rows[i] for name, rows in made.items()})
                 for i, paper in enumerate(papers)

@@ -75,7 +75,7 @@ class IndexDiagnosis:
         own = (VectorCount(one.format, one.dimension, count(one.format)) for one in schema.vectors)
         foreign = (
             VectorCount(one.format, one.dimension, count(one.format), one.model, one.fingerprint)
-            for one in (*schema.sparse, *schema.foreign)
+            for one in schema.own_models
         )
         return replace(
             self,

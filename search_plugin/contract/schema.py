@@ -341,7 +341,12 @@ class IndexSchema:
 
     def beside(self, name: str) -> ForeignField | SparseField | None:
         """Return the field of a leg if its vectors are not of the index's model: sparse, or those of an owner."""
-        return next((field for field in (*self.sparse, *self.foreign) if field.format == name), None)
+        return next((field for field in self.own_models if field.format == name), None)
+
+    @property
+    def own_models(self) -> tuple[ForeignField | SparseField, ...]:
+        """The fields whose vectors are not of the index's model."""
+        return (*self.sparse, *self.foreign)
 
     @property
     def added(self) -> tuple[Field, ...]:
