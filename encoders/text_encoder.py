@@ -32,6 +32,11 @@ def ignore(texts: float, *, block: float = 0.0) -> None:
     """Ignore the progress."""
 
 
+def scaled(done: EncodingProgress, share: float) -> EncodingProgress:
+    """Return what receives the progress of a part of the work, in which a text counts as a share of one."""
+    return lambda texts, *, block=0.0: done(texts * share, block=block * share)
+
+
 def shared(done: EncodingProgress, passes: int) -> EncodingProgress:
     """Return what receives the progress of one of several passes over the same texts."""
     return lambda texts, *, block=0.0: done(texts / passes, block=block / passes)

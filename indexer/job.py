@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.paper import Record
 from encoders.models.formats import Format
-from search_plugin.contract.schema import Bm25, Field, Quantization, SparseField, sparse_field
+from search_plugin.contract.schema import Bm25, Field, Passages, Quantization, SparseField, sparse_field
 
 if TYPE_CHECKING:
     from encoders.models.card import ModelCard
@@ -52,6 +52,8 @@ class IndexJob:
         encoder: Loads the model; called only if there is something to encode.
         state_dir: Folder for the list of rejected records and the survey's notes.
         formats: Task formats to store a vector for.
+        passages: Passages to store vectors of. If None, a fresh build stores those of the version before, and a first
+            one none. An existing index keeps its own setting.
         fresh: Build a new version beside the existing one, and swap at the end.
         prune: Delete papers that the corpus no longer holds; papers of other corpora stay.
         origin: The corpus's name in the index, the index's own name if empty; the same from run to run. None if papers
@@ -78,6 +80,7 @@ class IndexJob:
     encoder: Callable[[], TextEncoder]
     state_dir: Path
     formats: tuple[Format, ...] = (Format.PRX,)
+    passages: Passages | None = None
     fresh: bool = False
     prune: bool = False
     origin: str | None = ""

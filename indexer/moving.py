@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from encoders.models.card import ModelCard
     from encoders.text_encoder import TextEncoder
     from search_plugin.contract.engine import Index
-    from search_plugin.contract.schema import Bm25, Quantization
+    from search_plugin.contract.schema import Bm25, Passages, Quantization
 
 _PAGE = 1_000
 
@@ -63,13 +63,14 @@ def rebuilding(
     quantization: Quantization | None = None,
     bm25: Bm25 | None = None,
     language: str | None = None,
+    passages: Passages | None = None,
     cached: bool = True,
     sparse: SparseJob | None = None,
 ) -> IndexJob:
     """Return the job that rebuilds an index from its own papers, with the same formats and custom fields.
 
-    Quantization, BM25's constants and language stay as before if they are None. The other arguments are those of
-    `IndexJob`.
+    Quantization, BM25's constants, language and passages stay as before if they are None. The other arguments are those
+    of `IndexJob`.
     """
     schema = index.schema
     identity = f"{index.name} {index.generation} {schema.fingerprint}"
@@ -80,7 +81,8 @@ def rebuilding(
         card=card,
         encoder=encoder,
         state_dir=state_dir,
-        formats=tuple(Format(vector.format) for vector in schema.vectors),
+        formats=tuple(Format(vector.format) for vector in schema.vectors if vector.unit == "paper"),
+        passages=passages,
         fresh=True,
         origin=None,
         quantization=quantization or schema.quantization,

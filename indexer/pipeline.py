@@ -8,13 +8,14 @@ import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from corpora.paper import Accepted, Paper, Record, Rejected
 from corpora.progress import Progress, Silent
 from encoders.models.formats import Format
 from encoders.sparse import pruned, rounded
-from encoders.text_encoder import ignore, shared
+from encoders.text_encoder import scaled, shared
 from indexer.job import IndexJob, IndexReport
 from indexer.survey import Survey, open_survey, size_of
 from indexer.target import (
@@ -29,12 +30,14 @@ from indexer.target import (
 )
 from indexer.work import DeadLetter, Work, guarded
 from search_plugin.contract.engine import Document
+from search_plugin.contract.schema import SEARCHED, SENTENCES
+from search_plugin.words.sentences import sentence_texts
 
 if TYPE_CHECKING:
     import numpy as np
 
     from encoders.sparse import SparseEncoder
-    from encoders.text_encoder import EncodingProgress
+    from encoders.text_encoder import EncodingProgress, TextEncoder
     from search_plugin.contract.engine import Engine, Index
     from search_plugin.contract.schema import IndexSchema
 
@@ -209,30 +212,46 @@ def _blocks(records: Iterable[Record], work: Iterator[tuple[int, tuple[str, ...]
 def _encoded(
     read: Generator[list[Paper], None, None], job: IndexJob, index: Index, work: Work
 ) -> Iterator[list[Document]]:
-    encoder, sparse = job.encoder(), job.sparse.encoder() if job.sparse else None
-    formats = [Format(vector.format) for vector in index.schema.vectors]
+    encoder, sparse, schema = job.encoder(), job.sparse.encoder() if job.sparse else None, index.schema
+    formats = [Format(vector.format) for vector in schema.vectors if vector.unit == "paper"]
     done = shared(work.done, 2) if sparse else work.done
     with closing(read) as blocks:
         for papers in blocks:
             work.begin([size_of(paper) for paper in papers])
             with work.timed():
                 texts = [job.card.text(paper.title, paper.abstract) for paper in papers]
-                found = encoder.encode_formats(texts, formats, done)
-                made: dict[str, Sequence[np.ndarray]] = {name.value: list(rows) for name, rows in found.items()}
-                made |= sparse_vectors(sparse, papers, index.schema, done) if sparse else {}
+                parts = [sentence_texts(paper.title, paper.abstract, job.card) for paper in papers]
+                parts = parts if schema.passages == SENTENCES else []
+                whole = sum(map(len, texts)) / sum(map(len, chain(texts, *parts)))
+                vectors = encoder.encode_formats(texts, formats, scaled(done, whole))
+                made: dict[str, Sequence[np.ndarray]] = {name.value: list(rows) for name, rows in vectors.items()}
+                if parts:
+                    made[SENTENCES] = _of_sentences(parts, encoder, scaled(done, 1 - whole))
+                if sparse:
+                    made |= _sparse_vectors(sparse, papers, schema, done)
             yield [
                 Document(paper, paper.content_hash(), {name: rows[i] for name, rows in made.items()})
                 for i, paper in enumerate(papers)
             ]
 
 
-def sparse_vectors(
-    encoder: SparseEncoder, papers: Sequence[Paper], schema: IndexSchema, done: EncodingProgress = ignore
+def _sparse_vectors(
+    encoder: SparseEncoder, papers: Sequence[Paper], schema: IndexSchema, done: EncodingProgress
 ) -> dict[str, list[np.ndarray]]:
     """Return the sparse vectors of papers by their field's format, pruned and rounded as the index holds them."""
     texts = [encoder.card.text(paper.title, paper.abstract) for paper in papers]
     vectors = encoder.encode(texts, Format.PRX, done)
     return {field.format: [rounded(pruned(one, field.most, field.ratio)) for one in vectors] for field in schema.sparse}
+
+
+def _of_sentences(parts: Sequence[Sequence[str]], encoder: TextEncoder, done: EncodingProgress) -> list[np.ndarray]:
+    """Return the vectors of the sentences of each paper, float32 (sentences, dimension); `done` counts papers."""
+    import numpy as np
+
+    counts = [len(texts) for texts in parts]
+    progress = scaled(done, len(parts) / sum(counts))
+    rows = encoder.encode_formats([*chain(*parts)], [Format(SEARCHED)], progress)[Format(SEARCHED)]
+    return np.split(rows, np.cumsum(counts)[:-1])
 
 
 def _bulks(blocks: Iterator[list[Document]], limit: int) -> Iterator[Sequence[Document]]:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from corpora.errors import InputError, UnavailableError
-from search_plugin.contract.schema import Bm25, IndexSchema, paper_vector
+from search_plugin.contract.schema import SENTENCES, Bm25, IndexSchema, paper_vector, sentence_vectors
 from search_plugin.contract.tree import And, Compare, OneOf
 from search_plugin.ranking.planning import check_model
 from search_plugin.words.languages import DEFAULT_LANGUAGE
@@ -41,6 +41,8 @@ def generation_to_write(job: IndexJob, engine: Engine, before: Index | None) -> 
         job.card.head(task_format)
     vectors = tuple(paper_vector(name.value, job.card.dimension, job.card.similarity) for name in job.formats)
     if job.fresh or before is None:
+        if (job.passages or (before.schema.passages if before else "none")) == SENTENCES:
+            vectors = (*vectors, sentence_vectors(job.card.dimension, job.card.similarity))
         schema = IndexSchema(
             job.card.name,
             job.card.fingerprint,
@@ -63,6 +65,12 @@ def generation_to_write(job: IndexJob, engine: Engine, before: Index | None) -> 
         raise InputError(
             f"The index {job.index} has the quantization {index.schema.quantization}",
             f"leave <quantization> out, or index again with <fresh> and <quantization={job.quantization}>",
+        )
+    if job.passages not in (None, index.schema.passages):
+        held = "no vectors of passages" if index.schema.passages == "none" else f"vectors of {index.schema.passages}"
+        raise InputError(
+            f"The index {job.index} has {held}",
+            f"leave <passages> out, or index again with <fresh> and <passages={job.passages}>",
         )
     if job.bm25 not in (None, index.schema.bm25):
         raise InputError(

@@ -6,17 +6,18 @@ sentence is found like one that supports it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
 from encoders.models.formats import Format
+from search_plugin.contract.closeness import closeness
 from search_plugin.contract.schema import SEARCHED
-from search_plugin.engines.embedded.vectors import closeness
-from search_plugin.pages.hit import Hit
+from search_plugin.pages.hit import Hit, NearSentence, near_sentences
 from search_plugin.pages.page import FORMATS
-from search_plugin.words.sentences import sentences
+from search_plugin.words.sentences import sentence_texts, sentences_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,28 +30,6 @@ READ = 30
 
 LONGEST = 1_000
 """Characters of the sentence that is asked for."""
-
-_MOST_COMPARED = 200
-"""Sentences of one paper that are compared; an abstract has about ten."""
-
-
-@dataclass(frozen=True, slots=True)
-class NearSentence:
-    """A sentence of a paper.
-
-    Attributes:
-        field: Where it stands; the title is compared only if the paper has no abstract.
-        text: The sentence.
-        start: Its first character in the field, from 0.
-        end: The character after its last one.
-        score: How near it is, by the similarity of the model.
-    """
-
-    field: Literal["title", "abstract"]
-    text: str
-    start: int
-    end: int
-    score: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,49 +89,42 @@ class Support:
         return FORMATS[name]([replace(one.hit, rank=one.rank, score=one.sentences[0].score) for one in self.papers])
 
 
-def support_of(sentence: str, page: Page, encoder: TextEncoder, most: int) -> Support:
+def support_of(
+    sentence: str, page: Page, encoder: TextEncoder, most: int, held: Mapping[str, np.ndarray] | None = None
+) -> Support:
     """Compare a sentence with those of the papers of a page, in one batch.
-
-    A sentence of a paper is encoded like a paper, since the model knows documents and queries alone. Its title is put
-    in front, as the title of a paper is: the sentence alone often does not say what it is about.
 
     Args:
         sentence: The sentence asked for, encoded as a query.
         page: The papers.
         encoder: Encoder of the model that made the index of the page.
         most: Most sentences of each.
+        held: Vectors of the sentences of papers by id, float32 (sentences, dimension), if the index has them; else the
+            sentences are encoded.
 
     Returns:
         The papers in the order of the page, with their nearest sentences.
     """
-    found = [list(_sentences_of(hit)) for hit in page]
-    texts = [_text(hit, one, encoder) for hit, ones in zip(page, found, strict=True) for one in ones]
-    scores = iter(near(sentence, texts, encoder).tolist() if texts else ())
-    nearest = [_nearest([replace(one, score=next(scores)) for one in ones], most) for ones in found]
-    held = [(hit, ones) for hit, ones in zip(page, nearest, strict=True) if ones]
-    papers = (SupportingPaper(rank, hit, ones) for rank, (hit, ones) in enumerate(held, start=1))
-    return Support(page.index, sentence, tuple(papers), len(page), len(texts), page.notes)
-
-
-def near(sentence: str, texts: Sequence[str], encoder: TextEncoder) -> np.ndarray:
-    """Return how near texts are to a sentence, float32 (texts,), higher for nearer."""
+    hits = [hit for hit in page if hit.paper.abstract.strip() or hit.title]
     asked = encoder.encode([sentence], Format.QRY)[0]
-    return closeness(encoder.encode(texts, Format(SEARCHED)), asked, encoder.card.similarity)
+    made = dict(zip([hit.id for hit in hits], _vectors_of(hits, encoder, held or {}), strict=True))
+    similarity = encoder.card.similarity
+    near = {hit.id: near_sentences(hit.paper, closeness(made[hit.id], asked, similarity)) for hit in hits}
+    papers = (SupportingPaper(rank, hit, tuple(near[hit.id][:most])) for rank, hit in enumerate(hits, start=1))
+    return Support(page.index, sentence, tuple(papers), len(page), sum(map(len, near.values())), page.notes)
 
 
-def _text(hit: Hit, one: NearSentence, encoder: TextEncoder) -> str:
-    return encoder.card.text(hit.title, one.text if one.field == "abstract" else "")
+def _vectors_of(hits: Sequence[Hit], encoder: TextEncoder, held: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+    """Return the vectors of the sentences of papers, float32 (sentences, dimension); those not held are encoded."""
+    texts = {
+        hit.id: sentence_texts(hit.title, hit.paper.abstract, encoder.card)
+        for hit in hits
+        if len(held.get(hit.id, ())) != len(sentences_of(hit.title, hit.paper.abstract))
+    }
+    if texts:
+        import numpy as np
 
-
-def _sentences_of(hit: Hit) -> Iterator[NearSentence]:
-    """Yield the sentences of a paper in their order, not compared yet."""
-    abstract = hit.paper.abstract
-    places = sentences(abstract)[:_MOST_COMPARED]
-    for start, end in places:
-        yield NearSentence("abstract", abstract[start:end], start, end, 0.0)
-    if not places and hit.title:
-        yield NearSentence("title", hit.title, 0, len(hit.title), 0.0)
-
-
-def _nearest(ones: Sequence[NearSentence], most: int) -> tuple[NearSentence, ...]:
-    return tuple(sorted(ones, key=lambda one: (-one.score, one.start))[:most])
+        rows = encoder.encode([*chain(*texts.values())], Format(SEARCHED))
+        parts = np.split(rows, np.cumsum([*map(len, texts.values())])[:-1])
+        held = {**held, **dict(zip(texts, parts, strict=True))}
+    return [held[hit.id] for hit in hits]

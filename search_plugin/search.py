@@ -147,7 +147,7 @@ def similar(index: Index, paper_id: str, request: SearchRequest | None = None) -
 def asked_like(index: Index, paper_id: str, request: SearchRequest | None, clock: Clock) -> SearchState:
     """Return what a search for papers like one asks; arguments and errors as of `similar`."""
     request = request or SearchRequest("", mode="vector")
-    fields = legs_of(index, request) if request.mode != "lexical" else []
+    fields = legs_of(request, index.schema.whole_legs) if request.mode != "lexical" else []
     with clock.step("read"):
         document = index.documents([paper_id], fields).get(paper_id)
         if document is None:
@@ -189,7 +189,7 @@ def similar_text(index: Index, title: str, abstract: str, request: SearchRequest
     clock = Clock()
     with clock.step("read"):
         request = _resolved(index, request)
-    legs = legs_of(index, request) if request.mode != "lexical" else []
+    legs = legs_of(request, index.schema.whole_legs) if request.mode != "lexical" else []
     loaded = _loaded(index, request, encoder) if legs else encoder
     with clock.step("encode"):
         vectors = tuple(VectorClause(leg, text_vector(index, title, abstract, loaded, leg)) for leg in legs)
@@ -198,7 +198,7 @@ def similar_text(index: Index, title: str, abstract: str, request: SearchRequest
 
 def _loaded(index: Index, request: SearchRequest, encoder: EncoderSource | None) -> EncoderSource:
     """Return the encoders of a request's vector legs, loaded, so that loading does not count as encoding."""
-    return {leg: encoder_of(index, leg, encoder) for leg in legs_of(index, request)}.__getitem__
+    return {leg: encoder_of(index, leg, encoder) for leg in legs_of(request, index.schema.legs)}.__getitem__
 
 
 def _check(index: Index, request: SearchRequest) -> None:

@@ -14,10 +14,14 @@ from ses.authors import AuthorClusters as AuthorClusters
 from ses.authors import cluster_authors as cluster_authors
 from ses.evaluation.measuring import experiment as experiment
 from ses.evaluation.measuring import measure as measure
+from ses.evaluation.models import ModelComparison as ModelComparison
+from ses.evaluation.models import compare_models as compare_models
 from ses.evaluation.result import Evaluation as Evaluation
 from ses.library import Library as Library
 from ses.loaded_model import LoadedModel as LoadedModel
 from ses.loaded_model import load_model as load_model
+from ses.models import ModelFacts as ModelFacts
+from ses.models import list_models as list_models
 from ses.opened import OpenIndex as OpenIndex
 from ses.opening import open as open
 from ses.training import train as train

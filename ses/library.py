@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from products.kept import Kept
     from products.topics import Projection, Topics
     from search_plugin.contract.engine import Engine, Index
-    from search_plugin.contract.schema import Bm25, IndexSchema, Quantization
+    from search_plugin.contract.schema import Bm25, IndexSchema, Passages, Quantization
     from search_plugin.engines.cluster.attached.engine import AttachingEngine, Detached
     from search_plugin.fusion.search_settings import SearchSettings
     from search_plugin.understanding.expansion.expand import Synonyms
@@ -324,6 +324,7 @@ class Library:
         columns: Mapping[str, str] | None = None,
         fields: Mapping[str, str] | None = None,
         formats: Sequence[str] = ("prx",),
+        passages: Passages | None = None,
         limit: int | None = None,
         fresh: bool = False,
         prune: bool = False,
@@ -351,6 +352,8 @@ class Library:
                 field.
             fields: Custom fields to keep, kinds by name, such as `{"collection": "keyword"}`.
             formats: Task formats to store vectors for; `prx` always is.
+            passages: Passages to store vectors of in a new index, which searches use too: `sentences` or `none`. If
+                None, as before, and none in a first build.
             limit: Index the first papers only.
             fresh: Build a new version beside the existing one, and swap at the end.
             prune: Delete papers that the source no longer holds; those of other sources stay.
@@ -425,6 +428,7 @@ class Library:
             index=name,
             # Searches use the prx vectors, so they are always stored.
             formats=tuple(dict.fromkeys([Format.PRX, *parse_formats(*formats)])),
+            passages=passages,
             fresh=fresh,
             prune=prune,
             origin=source.origin,
@@ -453,6 +457,7 @@ class Library:
         sparse: str = "",
         sparse_tokens: int | None = None,
         sparse_ratio: float | None = None,
+        passages: Passages | None = None,
         progress: Progress | None = None,
     ) -> IndexReport:
         """Build an index again from its own papers: for the model of the settings, another language, or a new form.
@@ -465,6 +470,7 @@ class Library:
             sparse: Model of sparse vectors; as before if empty, and `none` for none.
             sparse_tokens: How many tokens of a sparse vector a paper keeps; as before if None.
             sparse_ratio: Least weight of a kept token, as a share of the paper's heaviest; as before if None.
+            passages: Passages to store vectors of, `sentences` or `none`; as before if None.
             progress: Receives progress reports.
 
         Returns:
@@ -487,6 +493,7 @@ class Library:
             bm25=bm25 or (self._tuned.bm25 if self._tuned else None),
             language=language,
             sparse=self._sparse_job(index.schema, sparse, sparse_tokens, sparse_ratio),
+            passages=passages,
             **self._encoding(model),
         )
         return index_corpus(job, self._engine, progress)

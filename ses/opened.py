@@ -344,10 +344,13 @@ class OpenIndex:
             UnavailableError: If the engine does not answer, or the model is missing.
         """
         from products.support import support_of
+        from search_plugin.contract.schema import SENTENCES
 
         asked = support_asked(sentence, size, sentences)
         page = self.search(asked, literal=True, size=size, filter=filter, mode=mode)
-        return support_of(asked, page, self._encoder(), sentences)
+        stored = self.index.schema.passages == SENTENCES
+        held = self.index.vectors([hit.id for hit in page], SENTENCES) if stored else None
+        return support_of(asked, page, self._encoder(), sentences, held)
 
     def suggest(
         self,

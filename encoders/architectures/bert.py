@@ -157,8 +157,17 @@ def _pooled_token(ops: Ops, network: Network, states: Tensor) -> Tensor:
     return states if network.pooling == "mean" else ops.token(states, 1 if network.pooling == "code" else 0)
 
 
+def dense_name(number: int) -> str:
+    """Return the prefix of the weights of a linear layer after pooling."""
+    return f"dense.{number}"
+
+
 def _pool(ops: Ops, network: Network, states: Tensor, mask: Tensor) -> Tensor:
     vectors = ops.vector(ops.mean(states, mask) if network.pooling == "mean" else states)
+    for number, activation in enumerate(network.options.get("dense", ())):
+        name = dense_name(number)
+        vectors = (ops.linear if ops.has(f"{name}.bias") else ops.product)(vectors, name)
+        vectors = ops.activate(vectors, activation) if activation else vectors
     return ops.l2_normalize(vectors) if network.normalize else vectors
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,11 @@ from encoders.architectures.registry import TRANSFORMERS
 from encoders.layouts import families
 from encoders.layouts.families import FAMILIES
 from encoders.layouts.own_card import CARD_FILE, read_own
+from encoders.layouts.sentence_modules import MODULES, Dense, Modules, read_dense, read_modules
 from encoders.models.card import ModelCard
-from encoders.models.folder import LARGEST_TOKENIZER, inside, read_json, transformer_settings
+from encoders.models.folder import LARGEST_TOKENIZER, read_json, transformer_settings
 from encoders.models.formats import Format, Similarity
-from encoders.models.model import Find, Model
+from encoders.models.model import Find, Model, Weights
 from encoders.models.weights import read_arrays, read_weights, weights_file
 from encoders.tokens.tokenizer import AddedToken, content, read_added
 
@@ -49,18 +50,28 @@ def read(
     tokenizer: Path | None = None,
 ) -> Model:
     """Read a model folder; without a pooling it is read as SPECTER, SciNCL and MIReAD are: first token, l2 distance."""
-    path = weights_file(folder)
-    card = read_card(folder, name, sha256_of(path), tokenizer)
+    path, dense = weights_file(folder), read_modules(folder).dense
+    files = [path, *(one.weights for one in dense)]
+    card = read_card(folder, name, _sha256_of_all(files), tokenizer)
     # transformers knows the names of its own files.
     reads = read_arrays if card.architecture == TRANSFORMERS else read_weights
-    return Model(card, tokenizer or folder, functools.partial(reads, path))
+    return Model(card, tokenizer or folder, functools.partial(_read_all, reads, path, dense))
+
+
+def _read_all(reads: Callable[[Path], Weights], path: Path, dense: Sequence[Dense]) -> Weights:
+    return {**reads(path), **read_dense(dense)} if dense else reads(path)
+
+
+def _sha256_of_all(files: Sequence[Path]) -> str:
+    """Return the hash of a weights file, or of the hashes of several."""
+    hashes = [sha256_of(file) for file in files]
+    return hashes[0] if len(hashes) == 1 else hashlib.sha256("\n".join(hashes).encode()).hexdigest()
 
 
 def read_card(folder: Path, name: str, weights_sha256: str, tokenizer: Path | None = None) -> ModelCard:
     """Read what a model folder says of itself, given the hash of its weights; the tokenizer may be elsewhere."""
-    pooling, normalize = read_modules(folder)
     config = read_json(folder / "config.json", dict)
-    return card_of(folder, name, weights_sha256, config, pooling, normalize=normalize, tokenizer=tokenizer)
+    return card_of(folder, name, weights_sha256, config, read_modules(folder), tokenizer)
 
 
 def card_of(
@@ -68,20 +79,18 @@ def card_of(
     name: str,
     weights_sha256: str,
     config: Mapping[str, Any],
-    pooling: Pooling = "cls",
-    *,
-    normalize: bool = False,
+    modules: Modules = Modules(),  # noqa: B008 - it is frozen
     tokenizer: Path | None = None,
 ) -> ModelCard:
-    """Return the card of a network whose configuration and pooling are known already; see `read_card`."""
+    """Return the card of a network whose configuration and modules are known already; see `read_card`."""
     words = tokenizer or folder
     whole = read_json(words / "tokenizer.json", dict, missing={}, largest=LARGEST_TOKENIZER)
     tokenizer_config = read_json(words / "tokenizer_config.json", dict, missing={})
     added = () if whole else read_added(words)
-    prompts = read_prompts(folder)
+    pooling, prompts = modules.pooling, read_prompts(folder)
     if codes := _control_codes(whole, added):
         pooling, prompts = "code", {task_format: f"{task_format.code} " for task_format in codes}
-    architecture, network = _network(folder, config, pooling, normalize=normalize)
+    architecture, network = _network(folder, config, pooling, modules)
     family, limit = str(config["model_type"]), network.positions - network.first_position
     transformer = transformer_settings(folder)
     wanted = transformer.get("max_seq_length")
@@ -89,7 +98,7 @@ def card_of(
         name=name,
         architecture=architecture,
         family=family,
-        dimension=network.width,
+        dimension=modules.dense[-1].outputs if modules.dense else network.width,
         max_tokens=min(limit, wanted) if type(wanted) is int and wanted > 0 else limit,
         similarity=read_similarity(folder) or "l2",
         separator=content(tokenizer_config.get("sep_token")) or FAMILIES.get(family, FAMILIES["bert"]).separator,
@@ -104,17 +113,19 @@ def card_of(
     )
 
 
-def _network(folder: Path, config: Mapping[str, Any], pooling: Pooling, *, normalize: bool) -> tuple[str, Network]:
+def _network(folder: Path, config: Mapping[str, Any], pooling: Pooling, modules: Modules) -> tuple[str, Network]:
     """Return the architecture that runs a network, and the network's facts."""
     family, path = config.get("model_type"), folder / "config.json"
     if not isinstance(family, str) or not family:
         raise InputError(f"{path} names no model_type; fetch the complete model.")
     if family in FAMILIES and config.get("position_embedding_type", "absolute") != "absolute":
         raise InputError(f"{folder} holds a {family} model with relative positions, which ses can't run.")
-    network = families.read_network(path, config, pooling, normalize=normalize)
-    if network is None:
-        return TRANSFORMERS, families.read_foreign_network(path, config, pooling, normalize=normalize)
-    return FAMILIES[family].architecture, network
+    network = families.read_network(path, config, pooling, normalize=modules.normalize)
+    if network is not None:
+        return FAMILIES[family].architecture, replace(network, options={**network.options, **modules.options})
+    if modules.dense:
+        raise InputError(f"{folder} has linear layers after pooling, which ses can't run on a {family} model.")
+    return TRANSFORMERS, families.read_foreign_network(path, config, pooling, normalize=modules.normalize)
 
 
 def _settings_sha256(
@@ -142,32 +153,10 @@ def _control_codes(tokenizer: Mapping[str, Any], added: Sequence[AddedToken]) ->
     return [task_format for task_format in Format if task_format.code in found]
 
 
-_MODULES, _SETTINGS = "modules.json", "config_sentence_transformers.json"
+_SETTINGS = "config_sentence_transformers.json"
 _SIMILARITIES: dict[str, Similarity] = {"cosine": "cosine", "dot": "dot", "euclidean": "l2"}
 _QUERY_PROMPTS = ("query", "search_query")
 _PAPER_PROMPTS = ("document", "passage", "search_document")
-
-
-def read_modules(folder: Path) -> tuple[Pooling, bool]:
-    """Return how a folder's modules pool, and whether they normalize; `InputError` if ses can't run them."""
-    modules = [module for module in read_json(folder / _MODULES, list, missing=[]) if isinstance(module, dict)]
-    kinds = [str(module.get("type", "")).rsplit(".", 1)[-1] for module in modules]
-    if unknown := sorted(set(kinds) - {"Transformer", "Pooling", "Normalize"}):
-        raise InputError(f"{folder} has sentence-transformers modules that ses can't run: {', '.join(unknown)}.")
-    pooling: Pooling = "cls"
-    if "Pooling" in kinds:
-        part = inside(folder, str(modules[kinds.index("Pooling")].get("path", "")))
-        settings = read_json(part / "config.json", dict)
-        # One key with the name of the mode, or, before sentence-transformers 5, a switch for each mode.
-        older = [key for key, value in settings.items() if key.startswith("pooling_mode_") and value]
-        mode = settings.get("pooling_mode", older)
-        if mode in ("mean", ["mean"], ["pooling_mode_mean_tokens"]):
-            pooling = "mean"
-        elif mode not in ("cls", ["cls"], ["pooling_mode_cls_token"]):
-            raise InputError(
-                f"{folder} pools its tokens in a way that ses can't; it knows first-token and mean pooling."
-            )
-    return pooling, "Normalize" in kinds
 
 
 def read_prompts(folder: Path) -> dict[Format, str]:
@@ -183,7 +172,7 @@ def read_prompts(folder: Path) -> dict[Format, str]:
 
 def read_similarity(folder: Path) -> Similarity | None:
     """Return how a sentence-transformers folder compares vectors; None for other folders, or if its card says so."""
-    if not any((folder / name).is_file() for name in (_MODULES, _SETTINGS)) or "similarity" in read_own(folder):
+    if not any((folder / name).is_file() for name in (MODULES, _SETTINGS)) or "similarity" in read_own(folder):
         return None
     asked = read_json(folder / _SETTINGS, dict, missing={}).get("similarity_fn_name") or "cosine"
     if asked not in _SIMILARITIES:
@@ -209,6 +198,11 @@ def base_of(folder: Path, find: Find) -> Model:
         raise InputError(
             f"{folder / CARD_FILE} builds on {base.card.name}, whose architecture is {base.card.architecture}; "
             "name a plain network as its base."
+        )
+    if "dense" in base.card.network.options:
+        raise InputError(
+            f"{folder / CARD_FILE} builds on {base.card.name}, which has linear layers after pooling; name a network "
+            "without as its base."
         )
     return base
 

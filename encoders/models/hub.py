@@ -19,16 +19,7 @@ from corpora.documents import read_json
 from corpora.errors import InputError, UnavailableError
 from corpora.typed import typed
 from corpora.writing import replacing
-
-PINNED = {
-    "allenai/specter2_base": "3447645e1def9117997203454fa4495937bfbd83",
-    "allenai/specter2": "2081559630a80fc5851d8f798a05ba81e9468089",
-    "allenai/specter2_adhoc_query": "3f4448817028388648a74349ece07af4518ec5bd",
-    "malteos/scincl": "ebc5348d184ba2fc9beee69b4e394263fce57b2e",
-    "sentence-transformers/all-MiniLM-L6-v2": "1110a243fdf4706b3f48f1d95db1a4f5529b4d41",
-}
-"""Commits of repositories that ses knows; a commit fixes the content of every file. Others are those first used."""
-
+from encoders.models.known import PINNED
 
 _COMMIT = re.compile("[0-9a-f]{40}")
 
@@ -160,3 +151,21 @@ def _write(every: dict[str, LockedRepository]) -> None:
         logging.getLogger("ses").warning(
             "%s can't be written (%s), so later downloads of models can't be compared with this one.", path, error
         )
+
+
+def used() -> tuple[str, ...]:
+    """Return the ids of the repositories that were used on this machine before; `InputError` if the lock is damaged."""
+    return tuple(_read())
+
+
+def cached(hub_id: str, file: str = "config.json") -> Path | None:
+    """Return the folder of a repository in the hub's cache, without asking the hub; None if it lacks a file there.
+
+    The commit is the one that `fetch` would take.
+    """
+    from huggingface_hub import try_to_load_from_cache
+
+    repository, _, revision = hub_id.partition("@")
+    chosen = revision or PINNED.get(repository) or commit_of(hub_id)
+    found = try_to_load_from_cache(repository, file, revision=chosen or None)
+    return Path(found).parent if isinstance(found, str) else None

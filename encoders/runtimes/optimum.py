@@ -40,6 +40,11 @@ def prepare(source: RuntimeSource, precision: Precision, folder: Path) -> None:
             f"optimum exports plain networks alone, and {card.name} is of the architecture {card.architecture}",
             "leave out <runtime>, or choose another",
         )
+    if "dense" in card.network.options:
+        raise InputError(
+            f"optimum exports networks alone, and {card.name} has linear layers after pooling",
+            "leave out <runtime>, or choose another",
+        )
     from encoders.runtimes.graph import write_graph
 
     export = _exporter()

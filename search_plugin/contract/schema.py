@@ -106,6 +106,9 @@ def custom_fields(fields: Iterable[CustomField]) -> tuple[Field, ...]:
 SEARCHED = Format.PRX.value
 """The format of the document vectors that queries search."""
 
+SENTENCES = "sentences"
+"""The name of the vectors of sentences, and of the leg that searches them; they are made like those of papers."""
+
 VERSION = 3
 """Version of the form in which engines keep an index; an index of another version has to be made again."""
 
@@ -116,6 +119,9 @@ again by their float vectors."""
 Unit = Literal["paper", "passage"]
 """What a vector stands for: a paper, or one of its passages, of which there are many."""
 
+Passages = Literal["none", "sentences"]
+"""The passages of each paper that an index has vectors of, beside those of whole papers."""
+
 
 @dataclass(frozen=True, slots=True)
 class VectorField:
@@ -123,11 +129,13 @@ class VectorField:
 
     Attributes:
         name: Its name in the engine; with a dot in an object of the documents.
-        format: The task format in lower case, `prx`, `clf`, `rgn` or `qry`; search legs and `Document.vectors` carry
-            this name.
+        format: The task format in lower case, `prx`, `clf`, `rgn` or `qry`, or `sentences`; search legs and
+            `Document.vectors` carry this name.
         dimension: Length of the vectors.
         similarity: The measure of similarity; the model card says which.
         unit: What each vector stands for.
+        quantization: How the engine keeps these vectors in memory; if `none`, like the others of the index. The
+            embedded engine has int8, and also stores these vectors so.
     """
 
     name: str
@@ -135,6 +143,7 @@ class VectorField:
     dimension: int
     similarity: Similarity
     unit: Unit = "paper"
+    quantization: Quantization = "none"
 
     @property
     def width(self) -> int:
@@ -157,14 +166,12 @@ class ForeignField(VectorField):
     Attributes:
         model: Name of the model, which finds it again.
         fingerprint: Fingerprint of the model.
-        quantization: How the engine keeps these vectors in memory.
         graph: Whether the engine has a graph of them; without one, a search compares with every vector.
         nested: Path of the nested objects that hold the vectors of passages; empty for vectors of papers.
     """
 
     model: str = ""
     fingerprint: str = ""
-    quantization: Quantization = "none"
     graph: bool = True
     nested: str = ""
 
@@ -216,6 +223,11 @@ def sparse_field(dimension: int, model: str, fingerprint: str, **pruning: Any) -
 def paper_vector(name: str, dimension: int, similarity: Similarity) -> VectorField:
     """Return the field of the papers' vectors of a format, under the name that new indexes give it."""
     return VectorField(f"vector_{name}", name, dimension, similarity)
+
+
+def sentence_vectors(dimension: int, similarity: Similarity) -> VectorField:
+    """Return the field of the vectors of sentences, of which a paper has about nine: so they are kept in 8 bits."""
+    return VectorField(f"vector_{SENTENCES}", SENTENCES, dimension, similarity, "passage", "int8")
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,17 +328,28 @@ class IndexSchema:
 
     @property
     def legs(self) -> tuple[str, ...]:
-        """The names of the vector legs of a search: `prx`, `sparse`, and the owner's fields of an attached index.
+        """The names of the vector legs of a search: `prx`, `sentences`, `sparse`, and the fields of an index's owner.
 
         The first one is of the index's model, and is what other functions than a search use.
         """
         own = (SEARCHED,) if self.vectors or not self.foreign else ()
-        return (*own, *(field.format for field in (*self.sparse, *self.foreign)))
+        sentences = (SENTENCES,) if self.passages == SENTENCES else ()
+        return (*own, *sentences, *(field.format for field in self.own_models))
 
     @property
     def written(self) -> tuple[VectorField, ...]:
         """All fields of vectors that ses writes."""
         return (*self.vectors, *self.sparse)
+
+    @property
+    def whole_legs(self) -> tuple[str, ...]:
+        """The legs in which papers like a paper are found: all but that of the sentences."""
+        return tuple(leg for leg in self.legs if leg != SENTENCES)
+
+    @property
+    def passages(self) -> Passages:
+        """The passages of the papers that the index has vectors of."""
+        return "sentences" if any(field.format == SENTENCES for field in self.vectors) else "none"
 
     def leg(self, name: str) -> VectorField:
         """Return the field that a leg searches: a format's vectors of papers, or else of passages; see `vector`."""
@@ -337,7 +360,7 @@ class IndexSchema:
         """Return how the engine's graph of a field keeps vectors; None if there is no graph."""
         if isinstance(field, ForeignField):
             return field.quantization if field.graph else None
-        return self.quantization
+        return field.quantization if self.quantization == "none" else self.quantization
 
     def beside(self, name: str) -> ForeignField | SparseField | None:
         """Return the field of a leg if its vectors are not of the index's model: sparse, or those of an owner."""

@@ -4,12 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
 
 from corpora.identifiers import identifier_of, link_of
 from corpora.outgoing import as_html, linked
 from corpora.paper import Paper
 from search_plugin.contract.legs import Contribution
 from search_plugin.pages.highlights import Snippet
+from search_plugin.words.sentences import sentences_of
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class NearSentence:
+    """A sentence of a paper, near in meaning to a query.
+
+    Attributes:
+        field: Where it stands; the title is compared only if the paper has no abstract.
+        text: The sentence.
+        start: Its first character in the field, from 0.
+        end: The character after its last one.
+        score: How near it is, by the similarity of the model.
+    """
+
+    field: Literal["title", "abstract"]
+    text: str
+    start: int
+    end: int
+    score: float
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -25,6 +49,7 @@ class Hit:
         collapsed: Candidates not shown because they share this one's value of the field collapsed by.
         known_by: What the query named the paper by, such as `DOI 10.1000/182` or `title`; empty if it was ranked.
         weak: Whether the paper matches weakly; never for models without a fitted floor (docs/ranking.md).
+        sentence: Its sentence that is nearest to the query, in an index with vectors of sentences.
 
     Example:
         >>> hit = library["mine"].search("masks", mode="lexical")[0]
@@ -40,6 +65,7 @@ class Hit:
     collapsed: int = 0
     known_by: str = ""
     weak: bool = False
+    sentence: NearSentence | None = None
 
     @property
     def id(self) -> str:
@@ -67,6 +93,27 @@ class Hit:
 
     def _repr_html_(self) -> str:
         return hits_html([self])
+
+
+def unshown_sentence(hit: Hit) -> str:
+    """Return the nearest sentence of a hit's abstract, unless a snippet shows it; empty if there is none."""
+    if hit.sentence is None or hit.sentence.field != "abstract":
+        return ""
+    text = hit.sentence.text
+    shown = any(one.field == "abstract" and (one.text in text or text in one.text) for one in hit.snippets)
+    return "" if shown else text
+
+
+def near_sentences(paper: Paper, scores: np.ndarray) -> list[NearSentence]:
+    """Return the sentences of a paper, the nearest first, given how near each is, (sentences,), in their order.
+
+    Raises `ValueError` if the paper has another number of sentences.
+    """
+    found = [
+        NearSentence(one.field, getattr(paper, one.field)[one.start : one.end], one.start, one.end, score)
+        for one, score in zip(sentences_of(paper.title, paper.abstract), scores.tolist(), strict=True)
+    ]
+    return sorted(found, key=lambda one: (-one.score, one.start))
 
 
 def hits_html(hits: Iterable[Hit]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
@@ -12,7 +12,7 @@ from encoders.sparse import pruned
 from search_plugin.contract.engine import Index
 from search_plugin.contract.ordering import NEWEST_FIRST
 from search_plugin.contract.plan import Plan, VectorClause
-from search_plugin.contract.schema import MOST_TOKENS, SEARCHED, SPARSE, SparseField
+from search_plugin.contract.schema import MOST_TOKENS, SEARCHED, SENTENCES, SPARSE, SparseField
 from search_plugin.request import SearchRequest
 from search_plugin.understanding.expansion.acronyms import long_forms
 from search_plugin.understanding.expansion.expand import expand
@@ -36,18 +36,19 @@ class EncoderLoader(Protocol):
 def make_plan(index: Index, request: SearchRequest, encoder: EncoderSource | None) -> Plan:
     """Return the plan of a request that `plan_of` takes, with the vectors of its words; errors as of `search.search`.
 
-    Every vector leg of the index gets a vector of its own model.
+    Every vector leg of the index gets a vector of its own model, and sentences are searched by that of whole papers.
     """
     vectors: tuple[VectorClause, ...] = ()
     if request.mode != "lexical" and request.searched:
-        legs = legs_of(index, request)
-        vectors = tuple(VectorClause(leg, _query_vector(index, leg, encoder, request.searched)) for leg in legs)
+        legs = legs_of(request, index.schema.legs)
+        made = {leg: _query_vector(index, leg, encoder, request.searched) for leg in legs if leg != SENTENCES}
+        vectors = tuple(VectorClause(leg, made[SEARCHED if leg == SENTENCES else leg]) for leg in legs)
     return plan_of(index, request, vectors)
 
 
-def legs_of(index: Index, request: SearchRequest) -> list[str]:
-    """Return the vector legs of a request: those of the index, without sparse vectors of no weight."""
-    return [leg for leg in index.schema.legs if leg != SPARSE or request.weights.get(SPARSE) != 0]
+def legs_of(request: SearchRequest, legs: Sequence[str]) -> list[str]:
+    """Return those of some vector legs that a request asks for: all but sparse vectors of no weight."""
+    return [leg for leg in legs if leg != SPARSE or request.weights.get(SPARSE) != 0]
 
 
 def plan_of(index: Index, request: SearchRequest, vectors: tuple[VectorClause, ...] = ()) -> Plan:
@@ -75,7 +76,7 @@ def plan_of(index: Index, request: SearchRequest, vectors: tuple[VectorClause, .
 def encoder_of(index: Index, leg: str, encoder: EncoderSource | None) -> TextEncoder:
     """Return the encoder of a vector leg; errors as of `check_model`, and `InputError` if there is none."""
     if not index.schema.beside(leg):
-        index.schema.vector(leg)
+        index.schema.leg(leg)
     if encoder is None:
         raise InputError(
             "A hybrid or vector search needs the model that made the index; give one, or search lexically."

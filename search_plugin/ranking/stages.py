@@ -19,6 +19,7 @@ from search_plugin.fusion.fusions import fusion_of
 from search_plugin.pages.highlights import find, highlight
 from search_plugin.pages.hit import Hit
 from search_plugin.ranking.named import put_named_first
+from search_plugin.ranking.sentence import nearest_sentence
 from search_plugin.ranking.state import SearchState
 from search_plugin.ranking.weakness import literal, warn
 
@@ -201,7 +202,7 @@ RANKING: Mapping[str, Stage] = {
 }
 """The stages that order the papers found."""
 
-SHOWING: Mapping[str, Stage] = {"render": render, "warn": warn}
+SHOWING: Mapping[str, Stage] = {"render": render, "sentence": nearest_sentence, "warn": warn}
 """The stages that make a page of the papers ordered."""
 
 STAGES: Mapping[str, Stage] = {**RANKING, **SHOWING}

@@ -3,6 +3,13 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from encoders.models.card import ModelCard
+
+MOST = 200
+"""Sentences of a paper, of which an abstract has about nine; the last one also holds the rest of a longer text."""
 
 _END = re.compile(
     r"""[.!?]["')\]\u2019\u201d]*(?:\s+(?=["'(\[\u2018\u201c]?[A-Z0-9])"""
@@ -30,3 +37,35 @@ def sentences(text: str) -> list[tuple[int, int]]:
             start = end.end()
     last = len(text.rstrip())
     return [*found, (start, last)] if last > start else found
+
+
+class Sentence(NamedTuple):
+    """A sentence of a paper.
+
+    Attributes:
+        field: Where it stands; the title is one only if the paper has no abstract.
+        start: Its first character in the field, from 0.
+        end: The character after its last one.
+    """
+
+    field: Literal["title", "abstract"]
+    start: int
+    end: int
+
+
+def sentences_of(title: str, abstract: str) -> list[Sentence]:
+    """Return the sentences of a paper, at least one: those of its abstract in their order, or else the title."""
+    found = [Sentence("abstract", start, end) for start, end in sentences(abstract)]
+    if len(found) > MOST:
+        found[MOST - 1 :] = [found[MOST - 1]._replace(end=found[-1].end)]
+    return found or [Sentence("title", 0, len(title))]
+
+
+def sentence_texts(title: str, abstract: str, card: ModelCard) -> list[str]:
+    """Return the text of each sentence of a paper for a model.
+
+    A sentence is encoded like a paper, since a model knows documents and queries alone. Its title is put in front, as
+    the title of a paper is: the sentence alone often does not say what it is about.
+    """
+    found = sentences_of(title, abstract)
+    return [card.text(title, abstract[one.start : one.end] if one.field == "abstract" else "") for one in found]

@@ -63,8 +63,8 @@ class Shown(BaseModel):
     fields: Names = Field(
         [],
         description="What a hit holds beside `rank` and the paper's `id`: attributes of a paper, fields of the index, "
-        "and `score`, `snippets`, `collapsed`, `known_by`, `weak`, `link`, `doi`, `legs`; in JSON only. Everything "
-        "but `legs` if none is named. Names can be given with commas between them.",
+        "and `score`, `snippets`, `collapsed`, `known_by`, `weak`, `sentence`, `link`, `doi`, `legs`; in JSON only. "
+        "Everything but `legs` if none is named. Names can be given with commas between them.",
         examples=[["title", "year", "snippets"]],
     )
     explain: bool = Field(

@@ -15,7 +15,7 @@ from corpora.custom import FieldValue
 from corpora.paper import Paper
 from search_plugin.contract.legs import Contribution, Facets
 from search_plugin.pages.highlights import Snippet
-from search_plugin.pages.hit import Hit
+from search_plugin.pages.hit import Hit, NearSentence
 from search_plugin.pages.page import Page
 from ses.service.negotiation import ANSWER_FORMATS, JSON
 
@@ -88,6 +88,7 @@ HitSchema = schema_of(
     paper=PaperSchema,
     legs=Mapping[str, schema_of(Contribution)],  # type: ignore[misc]  # a model made here
     snippets=tuple[schema_of(Snippet), ...],  # type: ignore[misc]
+    sentence=schema_of(NearSentence) | None,
     link=Annotated[str, Field(description="Where to read the paper; empty where the index does not say.")],
     doi=Annotated[str, Field(description="The paper's DOI; empty where it has none.")],
 )

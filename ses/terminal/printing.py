@@ -72,6 +72,8 @@ def _show_text(
 
 
 def _show_hit(hit: Hit, *, explain: bool) -> None:
+    from search_plugin.pages.hit import unshown_sentence
+
     paper = hit.paper
     title = next((marked(snippet) for snippet in hit.snippets if snippet.field == "title"), paper.title)
     mark = styled("[retracted] ", "red", bold=True) if paper.retracted else ""
@@ -93,6 +95,8 @@ def _show_hit(hit: Hit, *, explain: bool) -> None:
     for snippet in hit.snippets:
         if snippet.field == "abstract":
             show(f"     {marked(snippet)}")
+    if nearest := unshown_sentence(hit):
+        show(f"     {styled('nearest in meaning:', dim=True)} {nearest}")
     if hit.weak:
         show(styled("     weak match", "yellow"))
     if hit.collapsed:

@@ -9,7 +9,8 @@ import huggingface_hub
 import pytest
 
 from corpora.errors import InputError, UnavailableError
-from encoders.registry import KNOWN_MODELS, KnownModel, find_model
+from encoders.models.known import KNOWN_MODELS, KnownModel
+from encoders.registry import find_model
 from tests.tiny import make_model
 
 
@@ -142,8 +143,8 @@ def test_the_message_names_what_there_is(hub):
     with pytest.raises(InputError) as refused:
         find_model("MiniLM")
     assert str(refused.value) == (
-        "There is no model 'MiniLM': give one of ses-minilm, all-MiniLM-L6-v2, specter2, scincl-adapters, the folder "
-        "of a BERT-family model, or a hub id such as allenai/specter2_base."
+        f"There is no model 'MiniLM': give one of {', '.join(KNOWN_MODELS)}, the folder of a BERT-family model, or a "
+        "hub id such as allenai/specter2_base."
     )
 
 

@@ -12,7 +12,8 @@ from safetensors.numpy import load_file
 from encoders.encoder import load_encoder
 from encoders.heads import read_heads
 from encoders.models.formats import Format
-from encoders.registry import DEFAULT_MODEL, KNOWN_MODELS, SHIPPED, find_model
+from encoders.models.known import KNOWN_MODELS
+from encoders.registry import DEFAULT_MODEL, SHIPPED, find_model
 
 NAMES = sorted(folder.name for folder in SHIPPED.iterdir() if folder.is_dir())
 LARGEST_FILE, LARGEST_MODEL = 5_000_000, 12_000_000

@@ -137,7 +137,7 @@ def test_a_rebuilt_index_has_what_the_one_before_had_unless_told(tmp_path):
     job = rebuilding(index, **given)
     assert (job.index, job.fresh, job.origin, job.cached) == ("papers", True, None, True)
     assert (job.quantization, job.bm25, job.fields) == ("none", Bm25(), index.schema.added)
-    assert [one.value for one in job.formats] == ["prx", "clf", "rgn"]
+    assert [one.value for one in job.formats] == ["prx", "clf"]
     changed = {"quantization": "int8", "bm25": Bm25(2, 0.5), "language": "german", "cached": False}
     job = rebuilding(index, **given, **changed)
     assert {name: getattr(job, name) for name in changed} == changed

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from corpora.errors import UnavailableError
 from encoders.models.formats import Format
 from search_plugin.contract.ordering import TITLE
-from search_plugin.contract.schema import IndexSchema, from_stored, to_stored
+from search_plugin.contract.schema import SENTENCES, IndexSchema, from_stored, to_stored
 from search_plugin.engines.cluster.dialect import TEXT, Dialect
 from search_plugin.engines.cluster.passages import mapping_of
 from search_plugin.words.languages import get_language
@@ -123,7 +123,7 @@ def properties_of(schema: IndexSchema, dialect: Dialect) -> dict[str, Any]:
         TEXT: words,
         TITLE_ORDER: {**_KEYWORD, "index": False},
         "content_hash": {**_KEYWORD, "index": False},
-        **{field.name: mapping_of(field, dialect, schema.quantization) for field in schema.written},
+        **{field.name: mapping_of(field, dialect, schema.graph_of(field) or "none") for field in schema.written},
     }
 
 
@@ -151,8 +151,9 @@ def schema_of(mappings: Mapping[str, Any], label: str) -> IndexSchema:
     """Return the schema that an index, named by `label`, was made with; `UnavailableError` if ses can't read it."""
     try:
         schema = from_stored(mappings["_meta"]["ses"]["schema"])
-        # Each format occurs once, and is one that a model of ses can have.
-        sound = len({Format(field.format) for field in schema.vectors}) == len(schema.vectors)
+        # Each format occurs once, and is one that ses can make.
+        names = [field.format for field in schema.vectors]
+        sound = len(set(names)) == len(names) and {*Format, SENTENCES}.issuperset(names)
     except (KeyError, TypeError, ValueError):
         sound = False
     if not sound:

@@ -95,7 +95,7 @@ class Appended:
     Attributes:
         rows: Rows, an array of `Files.row_type`.
         papers: Their records, one after another.
-        vectors: float32 (count, dimension) by field.
+        vectors: Stored vectors by field, as `stored_vectors.as_stored` returns them.
     """
 
     rows: np.ndarray
@@ -104,16 +104,16 @@ class Appended:
 
 
 class Files:
-    """The appended files of one generation, in a folder; `dimensions` are those of the vectors, by field."""
+    """The appended files of one generation, in a folder; `vectors` are the types of a stored vector, by field."""
 
-    def __init__(self, folder: Path, dimensions: Mapping[str, int]) -> None:
+    def __init__(self, folder: Path, vectors: Mapping[str, np.dtype[Any]]) -> None:
         import numpy as np
 
         self.folder = folder
-        self.dimensions = dimensions
-        places = [part for name in dimensions for part in ((f"{name}.start", "<u4"), (f"{name}.count", "<u4"))]
+        self.fields = vectors
+        places = [part for name in vectors for part in ((f"{name}.start", "<u4"), (f"{name}.count", "<u4"))]
         self.row_type = np.dtype([("offset", "<u8"), ("size", "<u4"), ("replaces", "<i4"), *places])
-        self._names = (ROWS, PAPERS, *map(vectors_file, dimensions))
+        self._names = (ROWS, PAPERS, *map(vectors_file, vectors))
         counts = [(part, "<u8") for name in self._names for part in (name, _checksum(name))]
         self._line = np.dtype([("opstamp", "<u8"), *counts])
         self._compared: dict[str, int] = {}
@@ -135,7 +135,7 @@ class Files:
         line = np.zeros(1, self._line)
         line["opstamp"] = opstamp
         parts = {ROWS: batch.rows.tobytes(), PAPERS: batch.papers}
-        parts |= {vectors_file(name): vectors.astype("<f4").tobytes() for name, vectors in batch.vectors.items()}
+        parts |= {vectors_file(name): vectors.tobytes() for name, vectors in batch.vectors.items()}
         for name, (at, width) in self._places(held).items():
             part = parts.get(name, b"")
             if part:
@@ -181,18 +181,18 @@ class Files:
         return mapped(self.folder / PAPERS, "u1", lengths.papers)
 
     def vectors(self, name: str, lengths: Lengths) -> np.ndarray:
-        """Map the committed vectors of a field, float32 (count, dimension)."""
-        return mapped(self.folder / vectors_file(name), "<f4", lengths.vectors[name], self.dimensions[name])
+        """Map the committed vectors of a field, as they are stored."""
+        return mapped(self.folder / vectors_file(name), self.fields[name], lengths.vectors[name])
 
     def _lengths(self, lines: np.ndarray) -> Lengths:
         if not len(lines):
-            return Lengths(0, 0, dict.fromkeys(self.dimensions, 0))
-        vectors = {name: int(lines[-1][vectors_file(name)]) for name in self.dimensions}
+            return Lengths(0, 0, dict.fromkeys(self.fields, 0))
+        vectors = {name: int(lines[-1][vectors_file(name)]) for name in self.fields}
         return Lengths(int(lines[-1][ROWS]), int(lines[-1][PAPERS]), vectors)
 
     def _places(self, held: Lengths) -> dict[str, tuple[int, int]]:
         """Return for each file its number of units, and the bytes per unit."""
-        vectors = {vectors_file(name): (held.vectors[name], 4 * size) for name, size in self.dimensions.items()}
+        vectors = {vectors_file(name): (held.vectors[name], kind.itemsize) for name, kind in self.fields.items()}
         return {ROWS: (held.rows, self.row_type.itemsize), PAPERS: (held.papers, 1), **vectors}
 
     def _lines(self, opstamp: int) -> np.ndarray:

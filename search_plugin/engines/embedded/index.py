@@ -24,6 +24,7 @@ from search_plugin.engines.embedded.legs import column_paths, count_facets, coun
 from search_plugin.engines.embedded.queries import named, resembling, rows_of, word_counts
 from search_plugin.engines.embedded.records import Stored, encoded, with_values
 from search_plugin.engines.embedded.snapshot import Snapshot
+from search_plugin.engines.embedded.stored_vectors import stored_type
 from search_plugin.engines.embedded.words import META, create_words, open_words
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def _cores() -> int:
 
 def files_of(folder: Path, schema: IndexSchema) -> Files:
     """Return the files of a generation."""
-    return Files(folder, {field.name: field.width for field in schema.written})
+    return Files(folder, {field.name: stored_type(field) for field in schema.written})
 
 
 def check_bm25(bm25: Bm25) -> None:

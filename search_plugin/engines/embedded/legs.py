@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from search_plugin.engines.embedded.snapshot import Snapshot
     from search_plugin.engines.embedded.words import Words
 
+_PER_PAPER = 3
+"""Passages that are looked for to find a paper: those near a query often belong to the same papers."""
+
 
 def run_legs(snapshot: Snapshot, words: Words, schema: IndexSchema, plan: Plan) -> dict[str, list[Scored]]:
     """Return the papers of each leg of a plan, best first; equal scores are ordered by id.
@@ -70,10 +73,10 @@ def vector_leg(snapshot: Snapshot, schema: IndexSchema, plan: Plan, clause: Vect
             f"The query's vector has {clause.vector.size} numbers and the index holds vectors of {field.dimension}",
             f"search with the model that made it, {schema.model}",
         )
-    matrix, (owners, owned) = snapshot.matrix(field.name), snapshot.owners(field.name)
+    matrix, (owners, owned) = snapshot.matrix(field), snapshot.owners(field.name)
     allowed = owned if plan.filter is None else snapshot.passing(plan.filter)[owners] & (owners >= 0)
     approximate = None if plan.exact else snapshot.approximate(field.name)
-    count = plan.window
+    count = plan.window * (_PER_PAPER if field.unit == "passage" else 1)
     while True:
         rows, scores = nearest(matrix, clause.vector, field.similarity, count, allowed, approximate)
         best: dict[int, float] = {}

@@ -15,6 +15,7 @@ from search_plugin.engines.embedded.errors import reads_stored
 from search_plugin.engines.embedded.files import LOG, NOTHING, ROWS, vectors_file
 from search_plugin.engines.embedded.queries import among, from_row, rows_of, to_tantivy
 from search_plugin.engines.embedded.records import Stored, damaged_record, from_record, id_of
+from search_plugin.engines.embedded.stored_vectors import read_stored
 from search_plugin.engines.embedded.words import META
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from search_plugin.contract.schema import VectorField
     from search_plugin.contract.tree import Filter
     from search_plugin.engines.embedded.files import Files
+    from search_plugin.engines.embedded.stored_vectors import Matrix
     from search_plugin.engines.embedded.words import Words
 
 _NOTED = 10_000
@@ -44,8 +46,8 @@ class Snapshot:
             raise ValueError(f"{META}, {LOG} and {ROWS} are not of the same commit")
         self._offsets = self.rows["offset"]
         self._papers = files.papers(self.lengths).data
-        self._vectors = {name: files.vectors(name, self.lengths) for name in files.dimensions}
-        self._matrices: dict[str, np.ndarray] = {}
+        self._vectors = {name: files.vectors(name, self.lengths) for name in files.fields}
+        self._matrices: dict[str, Matrix] = {}
         self._approximate: dict[str, vectors.Approximate | None] = {}
         self._postings: dict[str, sparse.Postings | None] = {}
         self._owners: dict[str, tuple[np.ndarray, np.ndarray | None]] = {}
@@ -91,12 +93,13 @@ class Snapshot:
         live[replaced[replaced != NOTHING]] = False
         return live
 
-    def matrix(self, field: str) -> np.ndarray:
-        """Return all vectors of a field, float32 (vectors, dimension)."""
-        if field not in self._matrices:
-            self._files.check(vectors_file(field), self.opstamp, self._vectors[field])
-            self._matrices[field] = self._vectors[field]
-        return self._matrices[field]
+    def matrix(self, field: VectorField) -> Matrix:
+        """Return all vectors of a field, float32 (vectors, dimension) where they are read."""
+        name = field.name
+        if name not in self._matrices:
+            self._files.check(vectors_file(name), self.opstamp, self._vectors[name])
+            self._matrices[name] = read_stored(self._vectors[name], field)
+        return self._matrices[name]
 
     def owners(self, field: str) -> tuple[np.ndarray, np.ndarray | None]:
         """Return the papers that the vectors of a field belong to.
@@ -113,18 +116,20 @@ class Snapshot:
     @reads_stored
     def vectors_of(self, row: int, field: VectorField) -> np.ndarray:
         """Return the vector of a row, float32 (dimension,), or those of its passages, (passages, dimension)."""
+        import numpy as np
+
         start, count = (int(self.rows[row][f"{field.name}.{what}"]) for what in ("start", "count"))
-        held: np.ndarray = self.matrix(field.name)[start : start + count].copy()
+        held = np.array(self.matrix(field)[start : start + count])
         return held if field.unit == "passage" or isinstance(field, SparseField) else held[0]
 
     @reads_stored
-    def entries(self, field: str, start: int, stop: int) -> sparse.Entries:
+    def entries(self, field: SparseField, start: int, stop: int) -> sparse.Entries:
         """Return the entries of the sparse vectors of the current rows between two numbers."""
         import numpy as np
 
         rows = start + np.flatnonzero(self.live[start:stop])
         begins, counts = (
-            np.asarray(self.rows[f"{field}.{what}"])[rows].astype(np.int64) for what in ("start", "count")
+            np.asarray(self.rows[f"{field.name}.{what}"])[rows].astype(np.int64) for what in ("start", "count")
         )
         held, ends = self.matrix(field), begins + counts
         if (ends > len(held)).any():
@@ -142,7 +147,7 @@ class Snapshot:
         """
         if field.name not in self._postings:
             self._postings[field.name] = sparse.load(self._files.folder, field, len(self.rows))
-        read = partial(self.entries, field.name)
+        read = partial(self.entries, field)
         return sparse.scored(query, len(self.rows), field.dimension, read, self._postings[field.name])
 
     @reads_stored

@@ -13,6 +13,7 @@ from search_plugin.engines.embedded import columns, sparse, titles, vectors
 from search_plugin.engines.embedded.errors import reads_stored
 from search_plugin.engines.embedded.files import NOTHING, Appended
 from search_plugin.engines.embedded.records import from_record, to_record
+from search_plugin.engines.embedded.stored_vectors import as_stored, read_stored
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from search_plugin.engines.embedded.files import Files
     from search_plugin.engines.embedded.records import Encoded
     from search_plugin.engines.embedded.snapshot import Snapshot
+    from search_plugin.engines.embedded.stored_vectors import Matrix
 
 
 class Written(NamedTuple):
@@ -59,7 +61,7 @@ def batch_of(
                 length += len(matrix)
         rows[f"{name}.start"], rows[f"{name}.count"] = zip(*places, strict=True)
         if matrices:
-            fresh[name] = np.concatenate(matrices)
+            fresh[name] = as_stored(np.concatenate(matrices), field)
     return Appended(rows, b"".join(records), fresh)
 
 
@@ -121,10 +123,13 @@ def cover_rows(files: Files, snapshot: Snapshot, kinds: Kinds) -> None:
 def cover_vectors(files: Files, snapshot: Snapshot, field: VectorField) -> None:
     """Add new vectors to a field's index if there are many."""
     if isinstance(field, SparseField):
-        sparse.extend(files.folder, field, len(snapshot.rows), partial(snapshot.entries, field.name))
+        sparse.extend(files.folder, field, len(snapshot.rows), partial(snapshot.entries, field))
         return
-    mapped = partial(files.vectors, field.name, snapshot.lengths)
-    vectors.extend(files.folder, field.name, mapped, field.similarity)
+
+    def mapped() -> Matrix:
+        return read_stored(files.vectors(field.name, snapshot.lengths), field)
+
+    vectors.extend(files.folder, field.name, mapped, field.similarity, field.quantization)
 
 
 @reads_stored

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from fastapi import Request, Response
 
+from search_plugin.pages.hit import unshown_sentence
 from ses.service.web.address import PageAddress, address
 from ses.service.web.languages import SOURCE, choose, languages, own_name, translations
 from ses.service.web.reasons import snippet_parts, why
@@ -60,6 +61,7 @@ def environment(language: str = SOURCE) -> Environment:
     )
     made.install_gettext_translations(translations(language), newstyle=True)  # type: ignore[attr-defined]  # of the extension
     made.filters["parts"] = snippet_parts
+    made.filters["unshown"] = unshown_sentence
     made.filters["why"] = functools.partial(why, texts=translations(language))
     made.filters["number"] = lambda value, form=None: format_decimal(value, form, locale=language.replace("-", "_"))
     made.filters["percent"] = functools.partial(format_percent, locale=language.replace("-", "_"))

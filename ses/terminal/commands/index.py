@@ -9,7 +9,7 @@ import rich_click as click
 
 from corpora.errors import InputError, require
 from corpora.registry import CORPORA, get_corpus
-from search_plugin.contract.schema import Quantization
+from search_plugin.contract.schema import Passages, Quantization
 from search_plugin.words.languages import LANGUAGES
 from ses.terminal.options import PATH, engine_options, model_options, parse_bm25, parse_columns, settings_of
 from ses.terminal.results import say
@@ -51,6 +51,12 @@ if TYPE_CHECKING:
     show_default=True,
     metavar="LIST",
     help="Task formats to store vectors for, such as prx,clf.",
+)
+@click.option(
+    "--passages",
+    type=click.Choice(get_args(Passages)),
+    help="Passages to store vectors of in a new index, about nine a paper for sentences; searches then find a paper by "
+    "its nearest sentence too, and show it [default: none].",
 )
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Index the first N papers only.")
 @click.option("--fresh", is_flag=True, help="Build a new version beside the existing one, and swap at the end.")
@@ -127,8 +133,8 @@ def index(context: click.RichContext, /, rollback: bool, as_json: bool, **option
         say(document, shown, as_json=as_json)
         return
     bm25 = parse_bm25(options["bm25"]) if options["bm25"] else None
-    in_new = {name: options[name] for name in ("quantization", "language", "sparse_tokens", "sparse_ratio")}
-    in_new["sparse"] = options["sparse"] or ""
+    names = ("quantization", "language", "passages", "sparse_tokens", "sparse_ratio")
+    in_new = {"sparse": options["sparse"] or "", **{name: options[name] for name in names}}
     if name and options["fresh"] and not corpus:
         of_harvest = ("set", "from_date", "until", "metadata_prefix", "again")
         of_corpora = ("path", "columns", "fields", "limit", "prune", "origin", "encoding", "tags")

@@ -74,3 +74,27 @@ def make_sentence_transformers(
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(json.dumps(content, indent=2))
     return folder
+
+
+def add_dense(folder: Path, outputs: int, *, activation: str = "", bias: bool = True, seed: int = 5) -> dict:
+    """Put a linear layer behind the pooling of a folder of sentence-transformers; returns its weights."""
+    modules = json.loads((folder / "modules.json").read_text())
+    before = sum(module["path"].endswith("_Dense") for module in modules)
+    inputs = 64
+    if before:
+        inputs = json.loads((folder / modules[1 + before]["path"] / "config.json").read_text())["out_features"]
+    path = f"{2 + before}_Dense"
+    module = {"idx": 2 + before, "name": path, "path": path, "type": "sentence_transformers.models.Dense"}
+    modules.insert(2 + before, module)
+    (folder / "modules.json").write_text(json.dumps(modules))
+    kind = f"activation.{activation}" if activation else "linear.Identity"
+    settings = {"in_features": inputs, "out_features": outputs, "bias": bias}
+    place = folder / module["path"]
+    place.mkdir()
+    (place / "config.json").write_text(json.dumps(settings | {"activation_function": f"torch.nn.modules.{kind}"}))
+    draw = np.random.default_rng(seed + before)
+    weights = linear(draw, "linear", outputs, inputs)
+    if not bias:
+        del weights["linear.bias"]
+    save(place / "model.safetensors", weights)
+    return weights

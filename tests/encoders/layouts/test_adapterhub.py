@@ -9,7 +9,8 @@ from safetensors.numpy import load_file
 
 from corpora.errors import InputError, UnavailableError
 from encoders.models.formats import Format
-from encoders.registry import KNOWN_MODELS, find_model
+from encoders.models.known import KNOWN_MODELS
+from encoders.registry import find_model
 from tests.encoders.formulas.adapters import fusion_vector
 from tests.encoders.layouts.adapted import (
     LAYERS,

@@ -166,10 +166,10 @@ def test_other_poolings_are_refused(pooling, folder):
 
 
 def test_other_modules_are_refused(folder):
-    modules(folder, "Transformer", "Pooling", "Dense", "CNN", pooling_mode="mean")
+    modules(folder, "Transformer", "Pooling", "LSTM", "CNN", pooling_mode="mean")
     with pytest.raises(InputError) as refused:
         card_of(folder)
-    assert str(refused.value) == f"{folder} has sentence-transformers modules that ses can't run: CNN, Dense."
+    assert str(refused.value) == f"{folder} has sentence-transformers modules that ses can't run: CNN, LSTM."
 
 
 def test_its_own_card_wins_over_all_other_files(tmp_path):

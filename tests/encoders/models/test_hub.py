@@ -10,8 +10,8 @@ import huggingface_hub
 import pytest
 
 from corpora.errors import InputError
-from encoders.models.hub import PINNED, fetch, is_hub_id
-from encoders.registry import KNOWN_MODELS
+from encoders.models.hub import cached, fetch, is_hub_id, used
+from encoders.models.known import KNOWN_MODELS, PINNED
 
 OLD, NEW = "a" * 40, "b" * 40
 
@@ -112,6 +112,23 @@ def test_known_repositories_are_asked_for_by_their_commits(hub, monkeypatch):
     assert asked == list(PINNED.items())
     named = {known.hub_id for known in KNOWN_MODELS.values()} - {""}
     assert named <= PINNED.keys()
+
+
+def test_the_cache_is_looked_at_without_the_hub(tmp_path, monkeypatch, hub_lock):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    place = tmp_path / "models--org--m" / "snapshots" / OLD
+    place.mkdir(parents=True)
+    (tmp_path / "models--org--m" / "refs").mkdir()
+    (tmp_path / "models--org--m" / "refs" / "main").write_text(OLD)
+    assert (cached("org/m"), cached("org/none"), used()) == (None, None, ())
+    (place / "config.json").write_text("{}")
+    assert cached("org/m") == cached(f"org/m@{OLD}") == place
+    assert cached("org/m", "adapter_config.json") is None
+    assert cached(f"org/m@{NEW}") is None
+    hub_lock.parent.mkdir(exist_ok=True)
+    hub_lock.write_text(json.dumps({"org/m": {"commit": NEW, "files": {}}}))
+    assert used() == ("org/m",)
+    assert cached("org/m") is None  # it is the commit of the first use that counts
 
 
 @pytest.mark.parametrize("name", ["org/m", "org/m@main", "org.x/m~1"])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from corpora.paper import Paper
-from encoders.registry import KNOWN_MODELS
+from encoders.models.known import KNOWN_MODELS
 from search_plugin.contract.engine import Document
 from search_plugin.contract.plan import Notion, Spelling
 from search_plugin.contract.schema import IndexSchema, paper_vector

@@ -18,13 +18,31 @@ def told(folder, *arguments):
     return json.loads(done.stdout)
 
 
-def test_list_names_the_default_and_where_models_come_from(tmp_path):
+def test_list_shows_what_models_are_chosen_by(tmp_path):
     rows = {row["name"]: row for row in told(tmp_path, "list")["models"]}
     assert [name for name, row in rows.items() if row["default"]] == ["ses-minilm"]
     assert rows["specter2"]["hub_id"] == "allenai/specter2_base"
+    small = rows["bge-small-en-v1.5"]
+    assert (small["parameters"], small["dimension"], small["layers"]) == (33_360_000, 384, 12)
+    assert (small["speed"], small["work"], small["scifact"], small["source"]) == ("medium", 2, 0.713, "MTEB, run")
     done = ses(tmp_path, "models", "list")
-    assert "ses-minilm: comes with ses (default)" in done.stdout
-    assert "all-MiniLM-L6-v2: sentence-transformers/all-MiniLM-L6-v2\n" in done.stdout
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert lines[0] == ["model", "here", "parameters", "numbers", "speed", "SciFact", "languages", "licence"]
+    assert lines[1][:8] == ["ses-minilm", "(default)", "yes", "23", "M", "384", "fast", "(1)"]
+    assert ["bge-small-en-v1.5", "no", "33", "M", "384", "medium", "(2)", "0.713", "English", "MIT"] in lines
+
+
+def test_list_shows_models_in_folders(tmp_path):
+    make_model(tmp_path / "runs" / "a" / "model")
+    (tmp_path / "runs" / "b").mkdir()
+    (tmp_path / "runs" / "b" / "config.json").write_text("{")
+    done = ses(tmp_path, "models", "list", tmp_path / "runs")
+    assert done.returncode == 0, done.stderr
+    assert "runs/a/model" in done.stdout
+    assert "runs/b: " in done.stdout.splitlines()[-1]
+    assert "can't be read as JSON" in done.stdout
+    (tmp_path / "empty").mkdir()
+    fails(ses(tmp_path, "models", "list", tmp_path / "empty"), 2, "There is no model in", "give a model's folder")
 
 
 @pytest.mark.parametrize(

@@ -95,9 +95,9 @@ def _field(index: str, facts: Mapping[str, Any], named: NamedVectors, dialect: D
         mapped.dimension,
         mapped.similarity or named.similarity,
         "passage" if found.nested else "paper",
+        mapped.quantization,
         named.model,
         named.fingerprint,
-        mapped.quantization,
         mapped.graph,
         found.nested,
     )

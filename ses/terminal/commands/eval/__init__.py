@@ -13,6 +13,7 @@ COMMANDS = {
     "compare": (f"{_HERE}.compare:compare", "Compare TREC run files."),
     "gold-standard": (f"{_HERE}.reviewers:gold_standard", "Compare with what reviewers said of their own expertise."),
     "miread": (f"{_HERE}.miread:miread", "Measure vectors as MIReAD's paper does."),
+    "models": (f"{_HERE}.models:models", "Compare models on your own papers, and say which to take."),
     "retrieval": (f"{_HERE}.retrieval:retrieval", "Index a collection (or bring its index up to date)."),
     "reviewers": (f"{_HERE}.reviewers:reviewers", "Match papers with reviewers."),
     "scidocs": (f"{_HERE}.scidocs:scidocs", "Measure vectors by SciDocs."),

@@ -22,7 +22,7 @@ FIELDS = (
 VECTORS = (
     paper_vector("prx", DIMENSION, "cosine"),
     paper_vector("clf", 3, "l2"),
-    VectorField("vector_rgn_passages", "rgn", 4, "cosine", "passage"),
+    VectorField("vector_rgn_passages", "rgn", 4, "cosine", "passage", "int8"),
 )
 SCHEMA = IndexSchema("tiny", "0123", VECTORS, fields=FIELDS)
 WORDS = ("virus", "lung", "cell", "gene")
@@ -38,6 +38,11 @@ def lower(monkeypatch):
     monkeypatch.setattr(vectors, "SCANNED", 5)
 
 
+def whole_numbers(vectors):
+    """Vectors near to those given, in their directions, that 8 bits hold exactly."""
+    return np.rint(127 * vectors / np.abs(vectors).max(axis=1, keepdims=True)).astype(np.float32)
+
+
 def document(id_, seed=0, **values):
     draw = np.random.default_rng(seed)
     words = " ".join(draw.choice(WORDS, 3))
@@ -47,7 +52,7 @@ def document(id_, seed=0, **values):
     given["extra"] = extra
     paper = Paper(id_, words, "" if seed % 3 else "star", **{**given, **values})
     prx, clf = (draw.standard_normal(size).astype(np.float32) for size in (DIMENSION, 3))
-    passages = draw.standard_normal((1 + seed % 3, 4)).astype(np.float32)
+    passages = whole_numbers(draw.standard_normal((1 + seed % 3, 4)))
     return Document(paper, f"h{seed}", {"prx": prx, "clf": clf, "rgn": passages})
 
 

@@ -40,7 +40,7 @@ def test_nearly_all_of_the_nearest_are_found_also_with_a_filter(held, share):
         assert scores[0] <= best[0] + 1e-6
         found += len(set(rows) & set(exact))
         faiss.cvar.indexIVF_stats.reset()
-        index.candidates(query[None], WINDOW, allowed)
+        index.candidates(query[None], WINDOW // 2, allowed)
         read = max(read, faiss.cvar.indexIVF_stats.nlist)
     assert found >= 0.97 * 40 * WINDOW
     assert read == round((index.index.nlist / (1 if allowed is None else allowed.mean())) ** 0.5)

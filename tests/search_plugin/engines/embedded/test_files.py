@@ -14,7 +14,7 @@ from search_plugin.engines.embedded.files import Appended, Files, cheap
 
 @pytest.fixture
 def files(tmp_path):
-    made = Files(tmp_path, {"v": 2})
+    made = Files(tmp_path, {"v": np.dtype(("<f4", (2,)))})
     made.create()
     return made
 

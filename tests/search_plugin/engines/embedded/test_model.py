@@ -15,10 +15,10 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from search_plugin.contract.closeness import closeness
 from search_plugin.contract.ordering import Sort
 from search_plugin.contract.plan import Counting, Plan, VectorClause
 from search_plugin.engines.embedded import files, words
-from search_plugin.engines.embedded.vectors import closeness
 from search_plugin.filters.matching import matches
 from tests.search_plugin.engines.embedded.small import DIMENSION, SCHEMA, WORDS, document, lower, make
 from tests.search_plugin.filters.filtered import exact_filter

@@ -1,0 +1,33 @@
+"""The sentence of each hit that is nearest to the query, by the vectors in the index: no paper is encoded."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from search_plugin.contract.closeness import closeness
+from search_plugin.contract.schema import SENTENCES
+from search_plugin.pages.hit import Hit, near_sentences
+from search_plugin.words.sentences import sentences_of
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from search_plugin.ranking.state import SearchState
+
+
+def nearest_sentence(state: SearchState) -> SearchState:
+    """Find the nearest sentence of each hit, if the search had the query's vector in a leg of sentences."""
+    asked = next((one.vector for one in state.plan.vectors if one.field == SENTENCES and one.vector.size), None)
+    if asked is None or not state.hits:
+        return state
+    held = state.index.vectors([hit.id for hit in state.hits], SENTENCES)
+    similarity = state.index.schema.leg(SENTENCES).similarity
+
+    def shown(hit: Hit, vectors: np.ndarray | None) -> Hit:
+        # A paper that was written since it was read has other sentences.
+        if vectors is None or len(vectors) != len(sentences_of(hit.title, hit.paper.abstract)):
+            return hit
+        return replace(hit, sentence=near_sentences(hit.paper, closeness(vectors, asked, similarity))[0])
+
+    return replace(state, hits=tuple(shown(hit, held.get(hit.id)) for hit in state.hits))

@@ -1,0 +1,107 @@
+"""`ses eval models`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import rich_click as click
+
+from corpora.errors import InputError
+from ses.terminal.commands.eval.collection import collection_options, open_collection
+from ses.terminal.options import PATH, engine_options, model_options, settings_of
+from ses.terminal.results import say_json, tell
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ses.evaluation.collection import Collection
+    from ses.settings import Settings
+
+
+@click.command()
+@collection_options
+@click.option(
+    "--models",
+    "names",
+    default="",
+    metavar="LIST",
+    help="Known names, folders or hub ids, with commas between [default: the known models that are here].",
+)
+@click.option(
+    "--queries",
+    type=click.Choice(("judged", "pseudo", "titles")),
+    default="judged",
+    show_default=True,
+    help="Judged queries, or queries made of the papers: pseudo takes the concluding sentence of an abstract, titles "
+    "the title; that part is taken out of all papers.",
+)
+@click.option(
+    "--most-queries", default=300, show_default=True, type=click.IntRange(2), help="Most queries made of papers."
+)
+@click.option(
+    "--most-papers",
+    default=5_000,
+    show_default=True,
+    type=click.IntRange(2),
+    help="Most papers to search where queries are made of papers.",
+)
+@click.option("--measure", default="nDCG@10", show_default=True, metavar="NAME", help="Name of the measure.")
+@click.option("--report", "file", type=PATH, help="File to write: .md, .html with plots, .tex or .json.")
+@model_options
+@engine_options
+def models(*, names: str, measure: str, file: Path | None, as_json: bool, **options: Any) -> None:
+    """Compare models on your own papers, and say which to take.
+
+    Each model's index is built (or brought up to date) and searched, by vectors alone and by words and vectors
+    together. --model is the baseline; it is the default model if it is not given. For queries that are made of papers,
+    name the papers by --data, or by --corpus and --path.
+    """
+    from rich.console import Console
+
+    from eval.reports.registry import check_report
+    from eval.reports.tables import counted, print_table
+    from ses.evaluation.models import compare_on
+    from ses.settings import load_settings
+    from ses.terminal.progress import progress_on_stderr
+
+    settings = load_settings(**settings_of(options))
+    if file:
+        check_report(file)
+    collection = open_collection(options, settings) if options["queries"] == "judged" else _pseudo(options, settings)
+    wanted = [name.strip() for name in names.split(",") if name.strip()]
+    with progress_on_stderr() as progress:
+        found = compare_on(collection, wanted, settings, measure, progress)
+    if file:
+        found.write_report(file)
+    if as_json:
+        say_json(found.to_dict())
+        return
+    console = Console()
+    for position, table in enumerate(found.tables()):
+        if position:
+            tell()
+        print_table(table, console)
+    for what, count in found.evaluation.left_out.items():
+        if count:
+            tell(counted(count, what))
+    tell()
+    tell(found.advice)
+
+
+def _pseudo(options: Mapping[str, Any], settings: Settings) -> Collection:
+    """Return the collection of queries that are made of papers."""
+    from corpora.registry import get_corpus
+    from ses.evaluation.pseudo import pseudo_collection
+    from ses.papers import located
+
+    if options["topics"] or options["qrels"] or options["rounds"]:
+        raise InputError("Queries made of papers need no --topics, --qrels or --rounds; leave them out.")
+    if bool(options["data"]) == bool(options["corpus"]):
+        raise InputError("Say of which papers to make queries: either --data DIR, or --corpus NAME with --path.")
+    corpus, paths = "beir", [Path(options["data"] or "")]
+    if options["corpus"]:
+        reader = get_corpus(options["corpus"])
+        corpus, paths = reader.name, list(options["paths"]) or [located(reader, settings.data_dir)]
+    most = {"queries": options["most_queries"], "papers": options["most_papers"]}
+    return pseudo_collection(corpus, paths, options["queries"], settings, **most)

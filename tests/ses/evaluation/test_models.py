@@ -1,0 +1,198 @@
+"""`ses eval models` and `ses.compare_models`: what is compared, and which model is advised."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import replace
+
+import pytest
+
+import ses as library
+from eval.outcome import outcome_of
+from eval.reports.results import Results
+from eval.retrieval.beir import BeirFolder
+from ses.evaluation.models import ModelComparison, ModelCost
+from ses.evaluation.pseudo import SPLIT, pseudo_collection
+from ses.evaluation.result import Evaluation
+from ses.settings import load_settings
+from tests.commands import fails, ses
+from tests.tiny import WORDS, make_model
+
+FIRST = ("We studied", "Here we measure", "Little is known about")
+
+
+def sentence(draw, start, words=14):
+    return f"{start} {' '.join(draw.choices(WORDS, k=words))}."
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """Two models, and a BEIR folder of 40 papers with abstracts of four sentences; ten titles are judged queries."""
+    folder, draw = tmp_path_factory.mktemp("home"), random.Random(1)
+    make_model(folder / "first")
+    make_model(folder / "second", seed=4, width=32)
+    beir = folder / "mine"
+    (beir / "qrels").mkdir(parents=True)
+    rows = []
+    for number in range(40):
+        parts = [sentence(draw, draw.choice(FIRST)) for _ in range(3)]
+        conclusion = sentence(draw, f"We conclude {number} that")
+        title = f"{' '.join(draw.choices(WORDS, k=5))} {draw.choice(WORDS)}"
+        rows.append({"_id": f"p{number}", "title": title, "text": " ".join([*parts, conclusion])})
+    rows.append({"_id": "short", "title": "virus", "text": "Lung."})
+    (beir / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    queries = [{"_id": f"q{number}", "text": rows[number]["title"]} for number in range(10)]
+    (beir / "queries.jsonl").write_text("".join(json.dumps(query) + "\n" for query in queries))
+    judged = "".join(f"q{number}\tp{number}\t1\n" for number in range(10))
+    (beir / "qrels" / "test.tsv").write_text(f"query-id\tcorpus-id\tscore\n{judged}")
+    return folder
+
+
+def rows_of(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+@pytest.fixture
+def settings(tmp_path):
+    return replace(load_settings(), data_dir=tmp_path / "data")
+
+
+def test_models_are_compared_on_judged_queries(home, tmp_path):
+    asked = ("--data", home / "mine", "--model", home / "first", "--models", f"{home / 'second'}")
+    done = ses(tmp_path, "eval", "models", *asked, "--report", tmp_path / "report.md", "--json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    first, second = str(home / "first"), str(home / "second")
+    assert [row["model"] for row in told["rows"]] == [first, second]
+    assert list(told["rows"][0]["measures"]) == ["vector nDCG@10", "hybrid nDCG@10"]
+    assert told["costs"][first]["dimension"] == 64
+    assert told["costs"][first]["parameters"] > told["costs"][second]["parameters"] > 0
+    assert told["costs"][first]["milliseconds"] > 0
+    assert {(pair["baseline"], pair["run"]) for pair in told["pairs"]} == {(first, second)}
+    assert told["best"] in (first, second)
+    assert first in (tmp_path / "report.md").read_text()
+    # The same figures as the evaluation of one model.
+    alone = ses(tmp_path, "eval", "retrieval", "--data", home / "mine", "--model", home / "second", "--json")
+    by_mode = {row["mode"]: row["measures"]["nDCG@10"] for row in json.loads(alone.stdout)["rows"]}
+    assert told["rows"][1]["measures"]["hybrid nDCG@10"] == by_mode["hybrid"]
+    assert told["rows"][1]["measures"]["vector nDCG@10"] == by_mode["vector"]
+
+
+def test_the_python_function_prints_the_same(home, tmp_path, monkeypatch):
+    monkeypatch.setenv("SES_DATA_DIR", str(tmp_path))
+    found = library.compare_models(home / "mine", [str(home / "second")], model=str(home / "first"))
+    lines = str(found).splitlines()
+    assert lines[0].split()[-5:] == ["ms", "a", "paper", "parameters", "numbers"]
+    assert lines[-1] == found.advice
+    assert found.baseline == str(home / "first")
+
+
+@pytest.mark.parametrize("kind", ["pseudo", "titles"])
+def test_queries_are_made_of_papers(kind, home, tmp_path):
+    own = tmp_path / "papers"
+    own.mkdir()
+    (own / "corpus.jsonl").write_bytes((home / "mine" / "corpus.jsonl").read_bytes())
+    asked = ("--data", own, "--queries", kind, "--model", home / "first", "--models", home / "second")
+    done = ses(tmp_path, "eval", "models", *asked, "--most-queries", "12")
+    assert done.returncode == 0, done.stderr
+    assert "hybrid nDCG@10" in done.stdout
+    assert "12 queries" in done.stdout
+    assert done.stdout.splitlines()[-1].startswith(("Take ", "None is better than "))
+
+
+def test_a_paper_holds_no_copy_of_its_query(home, settings):
+    before = {row["_id"]: row for row in rows_of(home / "mine" / "corpus.jsonl")}
+    made = pseudo_collection("beir", [home / "mine"], "pseudo", settings, queries=30)
+    folder = BeirFolder(made.paths[0])
+    after = {row["_id"]: row for row in rows_of(made.paths[0] / "corpus.jsonl")}
+    assert len(made.judged.texts) == 30
+    for query, text in folder.judged(SPLIT).texts.items():
+        (paper,) = made.judged.qrels.gains[query]
+        assert before[paper]["text"].endswith(text)
+        assert after[paper] == {**before[paper], "text": before[paper]["text"].removesuffix(text).rstrip()}
+    # Papers that are not asked about lack the same part.
+    assert all("We conclude" not in row["text"] for row in after.values())
+    assert after["short"] == before["short"]
+
+
+def test_titles_are_taken_out_of_all_papers(home, settings):
+    made = pseudo_collection("beir", [home / "mine"], "titles", settings, queries=30)
+    rows = {row["_id"]: row for row in rows_of(made.paths[0] / "corpus.jsonl")}
+    assert {row["title"] for row in rows.values()} == {""}
+    before = {row["_id"]: row["title"] for row in rows_of(home / "mine" / "corpus.jsonl")}
+    assert all(text == before[query.removeprefix("q-")] for query, text in made.judged.texts.items())
+
+
+def test_draws_depend_on_the_seed_alone(home, settings):
+    def drawn(**options):
+        made = pseudo_collection("beir", [home / "mine"], "pseudo", settings, queries=5, **options)
+        return set(made.judged.texts), made.paths[0], len(rows_of(made.paths[0] / "corpus.jsonl"))
+
+    assert drawn() == drawn()
+    assert drawn(seed=1)[0] != drawn()[0]
+    few = drawn(papers=8)
+    assert (few[0], few[2]) == (drawn()[0], 8)
+    assert few[1] != drawn()[1]
+
+
+def test_papers_without_queries_are_refused(tmp_path, settings):
+    (tmp_path / "corpus.jsonl").write_text('{"_id": "a", "title": "virus", "text": "Lung."}\n')
+    with pytest.raises(library.InputError, match="Only 0 of 1 papers give a query of their conclusions; give papers"):
+        pseudo_collection("beir", [tmp_path], "pseudo", settings)
+
+
+def test_what_does_not_go_together_is_refused(home, tmp_path):
+    pseudo = ("eval", "models", "--queries", "pseudo")
+    fails(ses(tmp_path, *pseudo), 2, "Say of which papers to make queries")
+    fails(ses(tmp_path, *pseudo, "--data", home / "mine", "--corpus", "jsonl"), 2, "either --data DIR, or --corpus")
+    fails(ses(tmp_path, *pseudo, "--data", home / "none"), 2, "There is no file or folder")
+    fails(ses(tmp_path, *pseudo, "--data", home / "mine", "--rounds", "1-2"), 2, "need no --topics, --qrels")
+    asked = ("eval", "models", "--data", home / "mine", "--models", "no-such-model")
+    fails(ses(tmp_path, *asked), 2, "There is no model 'no-such-model'")
+
+
+def test_without_another_model_here_some_must_be_named(home, tmp_path, monkeypatch):
+    monkeypatch.setattr("encoders.registry.is_here", lambda name: name == "ses-minilm")
+    fails(
+        ses(tmp_path, "eval", "models", "--data", home / "mine"), 2, "There is no model here to compare with ses-mini"
+    )
+
+
+def comparison(values, milliseconds):
+    """A comparison of models whose hybrid values are given, by name; the first is the baseline."""
+    queries = {name: {f"q{n}": value for n, value in enumerate(of)} for name, of in values.items()}
+    outcomes = {name: outcome_of({"hybrid nDCG@10": of}, {}) for name, of in queries.items()}
+    costs = {name: ModelCost(time, 1, 1) for name, time in zip(values, milliseconds, strict=True)}
+    return ModelComparison(Evaluation(Results("model", outcomes), {}), costs, next(iter(values)), "hybrid nDCG@10")
+
+
+BASE = [0.1, 0.5, 0.3, 0.6] * 20
+NOISE = [0.02, -0.01, 0.01, -0.02] * 20
+
+
+def plus(by, noise=NOISE):
+    return [value + by + one for value, one in zip(BASE, noise, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("values", "milliseconds", "best"),
+    [
+        ({"base": BASE, "same": plus(0)}, (1, 1), "base"),
+        ({"base": BASE, "worse": plus(-0.05)}, (1, 1), "base"),
+        ({"base": BASE, "better": plus(0.1)}, (1, 9), "better"),
+        # Of two that are alike, the faster; a better one is taken though it is slower.
+        ({"base": BASE, "slow": plus(0.1), "fast": plus(0.1, NOISE[::-1])}, (1, 9, 2), "fast"),
+        ({"base": BASE, "fast": plus(0.05), "slow": plus(0.2)}, (1, 2, 9), "slow"),
+    ],
+)
+def test_the_model_to_take(values, milliseconds, best):
+    found = comparison(values, milliseconds)
+    assert found.best == best
+    if best == "base":
+        assert found.advice == "None is better than base beyond doubt on these 80 queries: keep it."
+    else:
+        assert found.advice.startswith(f"Take {best}: its hybrid nDCG@10 is +0.")
+        time = milliseconds[list(values).index(best)]
+        assert found.advice.endswith(f"against base, and a paper takes {time:.1f} times as long.")
+    assert found.to_dict()["best"] == best
