@@ -152,7 +152,7 @@ def test_a_copy_holds_the_same_vectors(engine):
     copied = engine.copy("papers", "others", lambda _: None)
     assert copied.schema == index.schema
     agree(found(copied, query_vector()), products(documents(), query_vector()))
-    assert engine.diagnose("others").troubles == ()
+    assert engine.diagnose("others").indexes[0].troubles == ()
     (counted,) = [one for one in engine.diagnose("others").indexes[0].vectors if one.field == "sparse"]
     assert (counted.count, counted.model, counted.fingerprint) == (COUNT, "splade", "4567")
 

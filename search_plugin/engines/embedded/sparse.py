@@ -29,6 +29,9 @@ UNINDEXED = 2_000
 """Maximum rows after those that the inverted index covers; a search reads the entries of these."""
 
 _GROWTH = 10
+_AT_ONCE = 4 << 20
+"""Entries of the inverted index that are in memory at once, unless a token has more: about 100 MB."""
+
 _BLOCK = 4_096
 """Rows whose entries are in memory at once."""
 
@@ -49,14 +52,21 @@ class Postings:
     rows: np.ndarray
     weights: np.ndarray
 
-    def add_to(self, scores: np.ndarray, query: np.ndarray) -> None:
-        """Add to the scores of all rows, float64 (rows,), the products with a query, float32 (entries, 2)."""
+    def products(self, query: np.ndarray, count: int) -> np.ndarray:
+        """Return the dot products of a query, float32 (entries, 2), with the first rows, float64 (count,)."""
         import numpy as np
 
-        for token, weight in zip(query[:, 0].astype(np.int64).tolist(), query[:, 1].tolist(), strict=True):
-            part = slice(int(self.starts[token]), int(self.starts[token + 1]))
-            # A token has each row once.
-            scores[self.rows[part]] += np.float64(weight) * unpacked(self.weights[part])
+        scores, tokens = np.zeros(count, np.float64), query[:, 0].astype(np.int64)
+        begins, ends = self.starts[tokens], self.starts[tokens + 1]
+        # As many tokens at once as fit into the memory, since each sum goes over all rows.
+        full = np.cumsum(ends - begins) // _AT_ONCE
+        for group in np.split(np.arange(len(tokens)), np.flatnonzero(np.diff(full)) + 1):
+            parts = [slice(begins[one], ends[one]) for one in group]
+            rows = np.concatenate([np.empty(0, np.int32), *(self.rows[part] for part in parts)])
+            held = np.concatenate([np.empty(0, np.uint16), *(self.weights[part] for part in parts)])
+            asked = np.repeat(query[group, 1].astype(np.float64), (ends - begins)[group])
+            scores += np.bincount(rows, unpacked(held) * asked, count)
+        return scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +107,8 @@ def scored(query: np.ndarray, count: int, dimension: int, read: Read, postings: 
     """Return the dot product of a query, float32 (entries, 2), and each current row, float64 (count,)."""
     import numpy as np
 
-    scores = np.zeros(count, np.float64)
     covered = postings.covered if postings else 0
-    if postings:
-        postings.add_to(scores, query)
+    scores = postings.products(query, count) if postings else np.zeros(count, np.float64)
     asked = np.zeros(dimension, np.float64)
     asked[query[:, 0].astype(np.int64)] = query[:, 1]
     for part in _parts(covered, count):
