@@ -49,7 +49,7 @@ class Snapshot:
         self._vectors = {name: files.vectors(name, self.lengths) for name in files.fields}
         self._matrices: dict[str, Matrix] = {}
         self._approximate: dict[str, vectors.Approximate | None] = {}
-        self._postings: dict[str, sparse.Postings | None] = {}
+        self._postings: dict[str, sparse.TokenPostings | None] = {}
         self._owners: dict[str, tuple[np.ndarray, np.ndarray | None]] = {}
         self._found: dict[str, int] = {}
         # What was found in this commit for words of queries: by `Index.remembered`, and how many papers hold a word.

@@ -37,7 +37,7 @@ _BLOCK = 4_096
 
 
 @dataclass(frozen=True, slots=True)
-class Postings:
+class TokenPostings:
     """The inverted index of the first rows, of which it covers `covered`.
 
     Attributes:
@@ -84,7 +84,7 @@ class Entries:
     entries: np.ndarray
 
 
-Read = Callable[[int, int], Entries]
+ReadEntries = Callable[[int, int], Entries]
 """Reads the entries of the current rows between two numbers."""
 
 
@@ -103,7 +103,9 @@ def unpacked(packed_weights: np.ndarray) -> np.ndarray:
     return (packed_weights.astype(np.uint32) << _SHIFT).view(np.float32)
 
 
-def scored(query: np.ndarray, count: int, dimension: int, read: Read, postings: Postings | None) -> np.ndarray:
+def scored(
+    query: np.ndarray, count: int, dimension: int, read: ReadEntries, postings: TokenPostings | None
+) -> np.ndarray:
     """Return the dot product of a query, float32 (entries, 2), and each current row, float64 (count,)."""
     import numpy as np
 
@@ -119,7 +121,7 @@ def scored(query: np.ndarray, count: int, dimension: int, read: Read, postings: 
     return scores
 
 
-def extend(folder: Path, field: SparseField, count: int, read: Read) -> None:
+def extend(folder: Path, field: SparseField, count: int, read: ReadEntries) -> None:
     """Make the inverted index of all rows if many are not covered."""
     import numpy as np
 
@@ -151,11 +153,11 @@ def extend(folder: Path, field: SparseField, count: int, read: Read) -> None:
         starts.astype("<i8").tofile(made / _STARTS)
 
 
-def load(folder: Path, field: SparseField, count: int) -> Postings | None:
+def load(folder: Path, field: SparseField, count: int) -> TokenPostings | None:
     """Return the inverted index that covers the most rows, up to `count`; None if there is none that can be used."""
 
     @reads_stored
-    def read(derived: Derived) -> Postings:
+    def read(derived: Derived) -> TokenPostings:
         import numpy as np
 
         starts = mapped(derived.path / _STARTS, "<i8", field.dimension + 1)
@@ -165,7 +167,7 @@ def load(folder: Path, field: SparseField, count: int) -> Postings | None:
         rows = mapped(derived.path / _ROWS, "<i4", total)
         if total and not 0 <= int(rows.min()) <= int(rows.max()) < derived.covered:
             raise ValueError("it names rows that it does not cover")
-        return Postings(derived.covered, starts, rows, mapped(derived.path / _WEIGHTS, "<u2", total))
+        return TokenPostings(derived.covered, starts, rows, mapped(derived.path / _WEIGHTS, "<u2", total))
 
     return newest(folder, _name(field.name), count, read)
 
