@@ -7,8 +7,8 @@ come the other papers that hold a word of the query, by id.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from corpora.errors import require
 from search_plugin.contract.legs import Fused, Join, Position, Scored
@@ -16,6 +16,7 @@ from search_plugin.contract.ordering import BY_ID
 from search_plugin.contract.plan import LEXICAL, Plan, VectorClause
 from search_plugin.contract.trace import Clock
 from search_plugin.contract.tree import Filter, Or, Says, all_of
+from search_plugin.pages.hit import Version
 from search_plugin.ranking.stages import RANKING, SHOWING
 from search_plugin.request import MAX_WINDOW
 from search_plugin.search import page_of, run_stages
@@ -59,11 +60,12 @@ class FixedRanking:
         papers: Id and score of each paper, and its rank, raw score and contribution by leg; best first.
         last: Score of the last paper of each leg.
         found: How many papers each leg found.
-        hidden: Number of papers, by id, that are not shown because they share this one's value.
+        hidden: Number of papers, by id, that are not shown because they share this one's value, or are the same work.
         known_by: What the query named papers by, by id.
         notes: Sentences for the user.
         joined_by: Who joined the legs.
         complete: Whether no further paper can match.
+        versions: The other versions, by the id of the work's paper that is shown.
     """
 
     papers: Sequence[tuple[str, float, Mapping[str, tuple[int, float, float]]]]
@@ -74,6 +76,7 @@ class FixedRanking:
     notes: Sequence[str]
     joined_by: Join
     complete: bool
+    versions: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
 
 
 def of_all(options: PageOptions) -> PageOptions:
@@ -100,10 +103,11 @@ def order_of(state: SearchState, clock: Clock) -> FixedRanking | None:
         last={leg: hits[-1].score for leg, hits in done.legs.items() if hits},
         found={leg: len(hits) for leg, hits in done.legs.items()},
         hidden=dict(done.hidden),
+        versions={id_: [asdict(one) for one in versions] for id_, versions in done.versions.items()},
         known_by=dict(done.meaning.known_by),
         notes=list(done.notes),
         joined_by=done.joined_by,
-        complete=not state.plan.words or whole or bool(state.plan.column),
+        complete=not state.plan.words or whole or bool(state.request.collapse),
     )
 
 
@@ -137,6 +141,7 @@ def read(state: SearchState, order: FixedRanking | None, place: Bookmark, clock:
         meaning=known,
         legs=legs,
         hidden=order.hidden,
+        versions={id_: tuple(Version(**one) for one in told) for id_, told in order.versions.items()},
         joined_by=order.joined_by,
         notes=tuple(order.notes),
     )

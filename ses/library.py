@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from corpora.obtaining import Harvest, Order
     from corpora.progress import Progress
     from encoders.models.model import Model
+    from encoders.rerankers.scorer import PairScorer
     from encoders.sparse import SparseEncoder
     from encoders.text_encoder import TextEncoder
     from indexer.job import IndexJob, IndexReport, SparseJob
@@ -68,6 +69,7 @@ class Library:
         self._encoders: dict[str, TextEncoder] = {}  # by fingerprint
         self._sparse_encoders: dict[str, SparseEncoder] = {}
         self._loaded: dict[tuple[str, str], TextEncoder] = {}  # by name and fingerprint, as an index names its model
+        self._scorers: dict[str, PairScorer] = {}  # by name
         self._connected: Engine | None = None
         self._closed = False
         self._connect()
@@ -100,6 +102,7 @@ class Library:
         self._encoders.clear()
         self._sparse_encoders.clear()
         self._loaded.clear()
+        self._scorers.clear()
 
     def __enter__(self) -> Self:
         return self
@@ -118,6 +121,7 @@ class Library:
             "_encoders": {},
             "_sparse_encoders": {},
             "_loaded": {},
+            "_scorers": {},
         }
 
     def indexes(self, *, evaluations: bool = False) -> list[str]:
@@ -143,6 +147,7 @@ class Library:
             self._tuned,
             functools.partial(self._writing, name),
             self._synonyms,
+            self._scorer,
         )
         opened = found.index
         if self._tuned and self._tuned.bm25 != opened.schema.bm25:
@@ -735,6 +740,14 @@ class Library:
         if key not in self._encoders:
             self._encoders[key] = make_encoder(self._settings, model)
         return self._encoders[key]
+
+    def _scorer(self, name: str) -> PairScorer:
+        require(not self._closed, "This library is closed", "open it again")
+        from ses.loaded_model import make_scorer
+
+        if name not in self._scorers:
+            self._scorers[name] = make_scorer(self._settings, name)
+        return self._scorers[name]
 
     def _encoding(self, model: Model) -> dict[str, Any]:
         """Return what jobs of indexing need to encode by a model, which is loaded when the first paper is encoded."""

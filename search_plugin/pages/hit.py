@@ -36,6 +36,25 @@ class NearSentence:
     score: float
 
 
+@dataclass(frozen=True, slots=True)
+class Version:
+    """Another paper of the same work, which is not shown by itself.
+
+    Attributes:
+        id: Its id.
+        title: Its title.
+        year: Year of publication.
+        venue: Where it appeared.
+        retracted: Whether it was retracted.
+    """
+
+    id: str
+    title: str
+    year: int | None = None
+    venue: str = ""
+    retracted: bool = False
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Hit:
     """One paper found.
@@ -46,9 +65,11 @@ class Hit:
         score: Fused score; comparable within one search only.
         legs: Each leg's rank, raw score and contribution; legs that did not find it are absent.
         snippets: Where the query's words stand.
-        collapsed: Candidates not shown because they share this one's value of the field collapsed by.
+        collapsed: Candidates not shown because they share this one's value of the field collapsed by, or are the same
+            work.
         known_by: What the query named the paper by, such as `DOI 10.1000/182` or `title`; empty if it was ranked.
         weak: Whether the paper matches weakly; never for models without a fitted floor (docs/ranking.md).
+        versions: The other versions of the work that were found, if they were collapsed.
         sentence: Its sentence that is nearest to the query, in an index with vectors of sentences.
 
     Example:
@@ -65,6 +86,7 @@ class Hit:
     collapsed: int = 0
     known_by: str = ""
     weak: bool = False
+    versions: tuple[Version, ...] = ()
     sentence: NearSentence | None = None
 
     @property

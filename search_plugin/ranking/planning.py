@@ -13,7 +13,7 @@ from search_plugin.contract.engine import Index
 from search_plugin.contract.ordering import NEWEST_FIRST
 from search_plugin.contract.plan import Plan, VectorClause
 from search_plugin.contract.schema import MOST_TOKENS, SEARCHED, SENTENCES, SPARSE, SparseField
-from search_plugin.request import SearchRequest
+from search_plugin.request import SAME_WORK, SearchRequest
 from search_plugin.understanding.expansion.acronyms import long_forms
 from search_plugin.understanding.expansion.expand import expand
 
@@ -54,7 +54,7 @@ def legs_of(request: SearchRequest, legs: Sequence[str]) -> list[str]:
 def plan_of(index: Index, request: SearchRequest, vectors: tuple[VectorClause, ...] = ()) -> Plan:
     """Return the plan of a request whose filter compares exactly, as `filters.resolve` makes it."""
     words = request.searched if request.mode != "vector" else ""
-    column = index.schema.single(request.collapse).name if request.collapse else ""
+    column = index.schema.single(request.collapse).name if request.collapse not in ("", SAME_WORK) else ""
     order = None if request.searched else request.sort or NEWEST_FIRST
     plan = Plan(
         words,

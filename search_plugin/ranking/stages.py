@@ -18,7 +18,9 @@ from search_plugin.fusion.boosting import boosted_ids
 from search_plugin.fusion.fusions import fusion_of
 from search_plugin.pages.highlights import find, highlight
 from search_plugin.pages.hit import Hit
+from search_plugin.ranking.collapsing import collapse
 from search_plugin.ranking.named import put_named_first
+from search_plugin.ranking.reread import reread
 from search_plugin.ranking.sentence import nearest_sentence
 from search_plugin.ranking.state import SearchState
 from search_plugin.ranking.weakness import literal, warn
@@ -90,6 +92,8 @@ def rerank(state: SearchState) -> SearchState:
     """Rank again by the request's reranker, if it names one: a method too expensive for all papers."""
     if not (state.request.rerank and state.ranking):
         return state
+    if state.scorer:
+        return reread(state, state.scorer)
     ranking = get_reranker(state.request.rerank)(state)
     return replace(state, ranking=ranking, shown=ranking)
 
@@ -108,28 +112,6 @@ def boost(state: SearchState) -> SearchState:
         "a forecast repeats past citations and says nothing of quality."
     )
     return replace(state, ranking=ranking, shown=ranking, notes=(*state.notes, note))
-
-
-def collapse(state: SearchState) -> SearchState:
-    """Keep the best of the papers that share a value, and all without one; count how many papers each one hides."""
-    column = state.plan.column
-    if not column:
-        return state
-    # A missing boolean means false, which papers can share.
-    missing = False if state.index.schema.field(column).kind == "boolean" else None
-    best: dict[object, str] = {}
-    shown: list[Fused] = []
-    hidden: dict[str, int] = {}
-    for hit in state.shown:
-        value = state.values.get(hit.id)
-        value = missing if value is None else value
-        if value in best:
-            hidden[best[value]] = hidden.get(best[value], 0) + 1
-            continue
-        shown.append(hit)
-        if value not in (None, ""):
-            best[value] = hit.id
-    return replace(state, shown=shown, hidden=hidden)
 
 
 def sort(state: SearchState) -> SearchState:
@@ -184,6 +166,7 @@ def render(state: SearchState) -> SearchState:
                 legs=hit.contributions,
                 snippets=highlight(paper.title, paper.abstract, found),
                 collapsed=state.hidden.get(hit.id, 0),
+                versions=state.versions.get(hit.id, ()),
                 known_by=state.meaning.known_by.get(hit.id, ""),
             )
         )

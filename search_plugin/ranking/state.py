@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from corpora.paper import Paper
 from search_plugin.contract.engine import Index
@@ -11,9 +12,12 @@ from search_plugin.contract.legs import Facets, Fused, Join, Scored
 from search_plugin.contract.plan import Plan
 from search_plugin.contract.schema import SPARSE
 from search_plugin.fusion.fusions import with_defaults
-from search_plugin.pages.hit import Hit
+from search_plugin.pages.hit import Hit, Version
 from search_plugin.request import SearchRequest
 from search_plugin.understanding.meaning import Meaning
+
+if TYPE_CHECKING:
+    from encoders.rerankers.scorer import PairScorer
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +35,15 @@ class SearchState:
         shown: The papers that can be paged through.
         before: Papers that the user read before those shown.
         total: How many papers a listing has; None for a search with words.
-        hidden: Number of papers, by id, that are not shown because they share this one's value.
+        hidden: Number of papers, by id, that are not shown because they share this one's value, or are the same work.
+        versions: The other versions, by the id of the work's paper that is shown.
         papers: The papers read so far, by id; a stage adds those that it reads, so that none is read twice.
         hits: The page.
         held: Terms of the query (in all its spellings) that each paper of the page holds, by id.
         facets: Counts, if the request asks for some.
         notes: Sentences for the user, which the page shows; a stage adds its own.
         meaning: What the query means, as far as it is known before papers are ranked.
+        scorer: The model that ranks the best papers again, if the request names one.
     """
 
     index: Index
@@ -51,12 +57,14 @@ class SearchState:
     before: int = 0
     total: int | None = None
     hidden: Mapping[str, int] = field(default_factory=dict)
+    versions: Mapping[str, tuple[Version, ...]] = field(default_factory=dict)
     papers: Mapping[str, Paper] = field(default_factory=dict)
     hits: tuple[Hit, ...] = ()
     held: Mapping[str, frozenset[str]] = field(default_factory=dict)
     facets: Facets | None = None
     notes: tuple[str, ...] = ()
     meaning: Meaning = field(default_factory=lambda: Meaning(""))
+    scorer: PairScorer | None = None
 
     @property
     def weights(self) -> Mapping[str, float]:

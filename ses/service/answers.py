@@ -38,6 +38,7 @@ _OF_HITS: Mapping[str, Callable[[Hit], Any]] = {
     "collapsed": lambda hit: hit.collapsed,
     "known_by": lambda hit: hit.known_by,
     "weak": lambda hit: hit.weak,
+    "versions": lambda hit: hit.versions,
     "sentence": lambda hit: hit.sentence,
     "link": lambda hit: hit.link,
     "doi": lambda hit: hit.doi,

@@ -30,7 +30,7 @@ Names = Annotated[list[str], BeforeValidator(_names)]
 
 
 class NoParameters(BaseModel):
-    """No parameters; an unknown one is an error, and one without a value counts as not given."""
+    """No parameters; an unknown one is an error, and one without a value counts as not given if it may be left out."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -43,7 +43,9 @@ class NoParameters(BaseModel):
         if unknown := next((name for name in values if name not in cls.model_fields), None):
             raise InputError(f"There is no parameter {unknown[:80]}{nearest(unknown, cls.model_fields)}.")
         return {
-            name: value for name, value in values.items() if name not in cls.model_fields or value not in ("", [""])
+            name: value
+            for name, value in values.items()
+            if (known := cls.model_fields.get(name)) is None or known.is_required() or value not in ("", [""])
         }
 
 
@@ -63,8 +65,8 @@ class Shown(BaseModel):
     fields: Names = Field(
         [],
         description="What a hit holds beside `rank` and the paper's `id`: attributes of a paper, fields of the index, "
-        "and `score`, `snippets`, `collapsed`, `known_by`, `weak`, `sentence`, `link`, `doi`, `legs`; in JSON only. "
-        "Everything but `legs` if none is named. Names can be given with commas between them.",
+        "and `score`, `snippets`, `collapsed`, `known_by`, `weak`, `versions`, `sentence`, `link`, `doi`, `legs`; in "
+        "JSON only. Everything but `legs` if none is named. Names can be given with commas between them.",
         examples=[["title", "year", "snippets"]],
     )
     explain: bool = Field(
@@ -105,11 +107,11 @@ def _field(option: Option) -> tuple[Any, Any]:
     several = Sequence in [get_origin(kind) for kind in get_args(option.type)]
     plain = option.type in (bool, int, float) or get_origin(option.type) is Literal
     kind: Any = Names if option.name in _NAMES else list[str] if several else option.type if plain else str
-    described = option.help + (f": {', '.join(option.values)}." if option.choices else ".")
+    described = option.help + (f": {option.choices_text}." if option.choices else ".")
     if option.default_help:
         described += f" {DEFAULT_MARK} {option.default_help}."
     extra: dict[str, Any] = dict(_BOUNDS.get(option.name, {}))
-    if option.choices:
+    if option.choices and not option.others:
         extra["enum"] = list(option.values)
     if option.name in _EXAMPLES:
         extra["examples"] = [_EXAMPLES[option.name]]

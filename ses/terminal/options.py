@@ -13,7 +13,7 @@ from encoders.models.formats import Precision
 from encoders.runtimes.registry import RUNTIMES
 from encoders.tokens.batching import LongText
 from search_plugin.pages.page import FORMATS
-from search_plugin.request import Option, PageOptions, search_options
+from search_plugin.request import SAME_WORK, Option, PageOptions, search_options
 from ses.terminal.messages import as_flag
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def _option(option: Option) -> Callable[[F], F]:
     """Return an option of the command line; its value is None, or empty, where the user gave none."""
     flag, help_ = as_flag(option.name), option.help
     if option.choices:
-        help_ += f": {', '.join(option.values)}"
+        help_ += f": {option.choices_text}"
     several = Sequence in [get_origin(kind) for kind in get_args(option.type)]
     if several:
         help_ += "; repeatable"
@@ -155,6 +155,14 @@ def given_options(options: Mapping[str, Any]) -> PageOptions:
     given.pop("synonyms", None)
     chosen: PageOptions = given
     return chosen
+
+
+def page_asked(options: Mapping[str, Any]) -> PageOptions:
+    """Return the options of a page as `given_options` does; in text, versions of a work are one hit unless told."""
+    given = given_options(options)
+    if options["form"] == "text" and not options["as_json"]:
+        given.setdefault("collapse", SAME_WORK)
+    return given
 
 
 _SETTINGS = ("engine", "model", "runtime", "precision", "long_text", "tuned", "synonyms")

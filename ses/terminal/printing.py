@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _AUTHORS_SHOWN = 3
 _LONGEST_VALUE = 200
+_VERSIONS_SHOWN = 5
 
 
 def show_page(page: Page, options: Mapping[str, Any], tokens: Mapping[str, Sequence[TokenPart]] | None = None) -> None:
@@ -99,13 +100,31 @@ def _show_hit(hit: Hit, *, explain: bool) -> None:
         show(f"     {styled('nearest in meaning:', dim=True)} {nearest}")
     if hit.weak:
         show(styled("     weak match", "yellow"))
-    if hit.collapsed:
-        show(styled(f"     and {hit.collapsed:,} more like it in that field", dim=True))
+    if behind := _behind(hit):
+        show(styled(f"     {behind}", dim=True))
     if explain:
         show(styled(f"     score {hit.score:.4f}", "cyan"))
         for leg, part in hit.legs.items():
             line = f"     {leg}: rank {part.rank}, raw score {part.raw:.4f}, gives {part.value:.4f}"
             show(styled(line, "cyan"))
+
+
+def _behind(hit: Hit) -> str:
+    """Return what a hit is shown for beside itself; empty if nothing."""
+    if hit.versions:
+        return f"{1 + len(hit.versions)} versions, also {'; '.join(_versions(hit))}"
+    return f"and {hit.collapsed:,} more like it in that field" if hit.collapsed else ""
+
+
+def _versions(hit: Hit) -> Iterator[str]:
+    """Yield the other versions of a hit by id, with what tells them apart."""
+    for version in hit.versions[:_VERSIONS_SHOWN]:
+        facts = [str(version.year) if version.year else "", version.venue, "retracted" if version.retracted else ""]
+        known = ", ".join(fact for fact in facts if fact)
+        yield f"{version.id} ({known})" if known else version.id
+    if (more := len(hit.versions) - _VERSIONS_SHOWN) > 0:
+        retracted = any(version.retracted for version in hit.versions[_VERSIONS_SHOWN:])
+        yield f"and {more} more{', with a retracted one' if retracted else ''}"
 
 
 def _value(value: FieldValue) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import rich_click as click
 
-from ses.terminal.options import PATH, engine_option, given_options, model_options, open_index, page_options
+from ses.terminal.options import PATH, engine_option, model_options, open_index, page_asked, page_options
 
 _TOKENS = 8
 """Tokens of sparse vectors that explain a hit."""
@@ -33,7 +33,7 @@ def search(words: tuple[str, ...], index: str | None, **options: Any) -> None:
     from ses.terminal.printing import show_page
 
     query = _read_standard_input() if words == ("-",) else " ".join(words)
-    opened, given = open_index(options, index), given_options(options)
+    opened, given = open_index(options, index), page_asked(options)
     page = opened.search(query, **given)
     tokens = opened.tokens(query, page.hits, most=_TOKENS, **given) if options["explain"] and query else {}
     show_page(page, options, tokens)

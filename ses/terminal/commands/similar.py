@@ -10,7 +10,7 @@ import rich_click as click
 
 from corpora.errors import InputError
 from search_plugin.request import DEFAULTS
-from ses.terminal.options import PATH, engine_option, given_options, open_index, page_options
+from ses.terminal.options import PATH, engine_option, open_index, page_asked, page_options
 from ses.terminal.results import say
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def similar(paper_id: str, text: str, file: Path | None, suggest: Any, index: st
     if sum(map(bool, (paper_id, text, file))) != 1:
         raise InputError("Name one paper by its id, or give a manuscript with --text or --file.")
     text = _read(file) if file else text
-    opened, given = open_index(options, index), given_options(options)
+    opened, given = open_index(options, index), page_asked(options)
     if suggest:
         size = given.get("size", DEFAULTS["size"])
         _show(opened.suggest(suggest, text=text, paper_id=paper_id, size=size), as_json=options["as_json"])

@@ -65,7 +65,7 @@ def scaled(scores):
 
 def test_every_stage_is_timed_in_order(index):
     page = search(index, SearchRequest("virus lung"), Encoder())
-    stages = "retrieve fuse rerank literal boost known collapse sort render warn"
+    stages = "retrieve fuse rerank literal boost known collapse sort render sentence warn"
     assert list(page.milliseconds) == ["read", "encode", *stages.split()] == ["read", "encode", *STAGES]
     assert page.milliseconds["retrieve"] > 0
     assert page.requests == {}  # an embedded engine is asked nothing over a wire
