@@ -87,7 +87,7 @@ def _version(paper: Paper) -> Version:
 def _judged(index: Index) -> tuple[str, Similarity | None]:
     """Return the first vector leg of whose model something is known, with that."""
     for leg in index.schema.whole_legs:
-        foreign = index.schema.foreign_leg(leg)
+        foreign = index.schema.beside(leg)
         if known := SIMILARITIES.get(foreign.fingerprint if foreign else index.schema.fingerprint):
             return leg, known
     return "", None
