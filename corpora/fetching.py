@@ -7,12 +7,14 @@ followed, but never from https to http. Credentials stay with the host they are 
 from __future__ import annotations
 
 import email.utils
+import logging
+import re
 import time
 import urllib.request
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-from urllib.parse import urlencode, urljoin, urlsplit
+from urllib.parse import SplitResult, urlencode, urljoin, urlsplit
 
 from corpora.errors import InputError, UnavailableError, require
 from corpora.installed import installed_version
@@ -114,7 +116,9 @@ class Fetcher:
         wanted: float | None = None
         for attempt in range(TRIES):
             if attempt:
-                self._wait(wanted if wanted is not None else 2.0**attempt)
+                seconds = wanted if wanted is not None else 2.0**attempt
+                logging.getLogger("ses").warning("%s: %s; asking again in %.0f seconds.", url, reason, seconds)
+                self._wait(seconds)
             wanted = None
             try:
                 answer = self._follow(asked)
@@ -134,12 +138,7 @@ class Fetcher:
         raise UnavailableError(f"{url} can't be read ({reason})", "run the same command again later")
 
     def _check(self, url: str) -> None:
-        parts = urlsplit(url)
-        require(
-            parts.scheme in ("http", "https") and parts.hostname,
-            f"{url[:200]!r} is no address of the web",
-            "write it as https://HOST/PATH",
-        )
+        parts = address_of(url)
         require(
             "@" not in parts.netloc,
             "An address with a password in it would be seen by everyone",
@@ -159,8 +158,11 @@ class Fetcher:
             answer = self._once(asked, with_credentials=urlsplit(asked).netloc == urlsplit(url).netloc)
             if not isinstance(answer, str):
                 return answer
-            target = urljoin(asked, answer)
-            scheme = urlsplit(target).scheme
+            try:
+                target = urljoin(asked, answer)
+                scheme = address_of(target).scheme
+            except (ValueError, InputError):
+                target, scheme = answer, ""
             if scheme != "https" and not (scheme == "http" and urlsplit(asked).scheme == "http"):
                 raise UnavailableError(
                     f"{url} sends us on to {target[:200]}, which is not safe", "ask for its new address"
@@ -200,8 +202,9 @@ class Fetcher:
                     f"{url.partition('?')[0]} can't be read: nothing answers there",
                     "start the program, or check the address",
                 ) from None
-            unreachable = isinstance(error, urllib3.exceptions.NewConnectionError) and not self._answered
-            if unreachable or isinstance(error, urllib3.exceptions.SSLError):
+            late, wrong = urllib3.exceptions.TimeoutError, (urllib3.exceptions.SSLError, ValueError)
+            cause = error.original_error if isinstance(error, urllib3.exceptions.ProxyError) else error
+            if isinstance(cause, wrong) or (isinstance(cause, late) and not self._answered):
                 # An address that never worked is more often wrong than away, and a certificate stays as it is.
                 raise UnavailableError(
                     f"{url.partition('?')[0]} can't be reached ({_first_line(error)})",
@@ -212,7 +215,8 @@ class Fetcher:
     def _read(self, reply: urllib3.BaseHTTPResponse, url: str) -> bytes:
         deadline = time.monotonic() + _LONGEST_REPLY
         pieces, size = [], 0
-        for piece in reply.stream(_CHUNK, decode_content=True):
+        # What has come so far, so that the deadline also ends an answer that comes byte by byte.
+        while piece := reply.read1(_CHUNK, decode_content=True):
             pieces.append(piece)
             size += len(piece)
             if size > self._largest or time.monotonic() > deadline:
@@ -236,6 +240,20 @@ class Fetcher:
         """Close all connections."""
         for pool in self._pools.values():
             pool.clear()
+
+
+def address_of(url: str) -> SplitResult:
+    """Return the parts of an address of the web, or raise `InputError` if it is none."""
+    from urllib3.util import parse_url
+
+    try:
+        parse_url(url)  # also checks the names of hosts and the numbers of ports
+        parts = urlsplit(url)
+        known = parts.scheme in ("http", "https") and parts.hostname
+    except ValueError:
+        known = False
+    require(known, f"{url[:200]!r} is no address of the web", "write it as https://HOST/PATH")
+    return parts
 
 
 class _BrokenError(Exception):
@@ -265,8 +283,12 @@ def is_loopback(url: str) -> bool:
 
 def _first_line(error: Exception) -> str:
     # urllib3 puts what it raises after its own sentence, as in ("Connection aborted.", ConnectionResetError(...)).
-    said = error.args[0] if error.args and isinstance(error.args[0], str) else str(error)
-    return (said.splitlines() or [type(error).__name__])[0][:200].rstrip(".")
+    said = next((one for one in error.args if isinstance(one, str)), str(error))
+    line = (said.splitlines() or [type(error).__name__])[0]
+    return _CONNECTION.sub("", line)[:200].rstrip(".")
+
+
+_CONNECTION = re.compile(r"^HTTPS?Connection(Pool)?\(.*?\): ")
 
 
 def checked_status(url: str, reply: Reply) -> Reply:

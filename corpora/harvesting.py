@@ -15,11 +15,10 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from urllib.parse import urlsplit
 from xml.etree.ElementTree import Element
 
-from corpora.errors import InputError, UnavailableError, short_list
-from corpora.fetching import Fetcher, checked_status
+from corpora.errors import InputError, UnavailableError, require, short_list
+from corpora.fetching import Fetcher, address_of, checked_status
 from corpora.oai import OaiPage, formats_of, identity_of, page_of, parse_mended
 from corpora.obtaining import Harvest, Obtained, Order
 from corpora.progress import Progress
@@ -108,7 +107,12 @@ def harvest(
         StoppedError: If the user stopped it.
     """
     prefix = wanted.metadata_prefix or DEFAULT_PREFIX
-    parts = urlsplit(url)
+    parts = address_of(url)
+    require(
+        "verb=" not in parts.query,
+        f"{url[:200]} is the address of one request, not of the server",
+        "leave out what follows the question mark",
+    )
     identity = " ".join((url, prefix, wanted.set, wanted.from_date, wanted.until))
     readable = f"{parts.hostname}-{wanted.set or 'all'}"
     name = f"oai:{parts.netloc.rpartition('@')[2]}{parts.path}" + (f" {wanted.set}" if wanted.set else "")

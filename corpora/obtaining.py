@@ -122,3 +122,8 @@ class Order:
 
 Obtain = Callable[[Order], Obtained | None]
 """Gets what the user names, if it is not a file to be read as it is; None if it is."""
+
+
+def address_refused(corpus: str, place: str) -> tuple[str, str]:
+    """Return why a corpus whose papers are in files can't be read from an address, and what to do instead."""
+    return f"The corpus {corpus} is read from files, not from {place[:200]}", "download it, and name it with <path>"

@@ -122,18 +122,18 @@ function answer(array $given): array
     $order = one_of(text($given, 'sort', 'relevance'), SORTS);
     [$limit, $page] = [number($given, 'limit', 20, 100), max(1, number($given, 'page', 1, 500))];
     $facets = array_combine($names = texts($given, 'facet'), array_map(fn ($name) => one_of($name, FACETS), $names));
-    $counted = fn ($field) => ['terms' => ['field' => $field, 'size' => 30]];
     $words = trim(text($given, 'lookfor'));
     $body = ranking($words, text($given, 'type', 'AllFields') ?: 'AllFields', conditions($given), $order !== [])
-        + ['from' => min(($page - 1) * $limit, 10000 - $limit), 'size' => $limit, 'track_total_hits' => true]
         + ['_source' => ['id', 'title', 'authors', 'year', 'venue', 'types', 'language', 'url']]
-        + ($order ? ['sort' => [...$order, ['id' => 'asc']]] : [])
-        + ($facets ? ['aggs' => array_map($counted, $facets)] : []);
-    $authorization = setting('SES_AUTHORIZATION') === '' ? [] : ['Authorization: ' . setting('SES_AUTHORIZATION')];
-    $url = setting('SES_CLUSTER') . '/' . rawurlencode(setting('SES_INDEX')) . '/_search';
-    $reply = post($url, $body, $authorization);
+        + ($order ? ['sort' => [...$order, ['id' => 'asc']]] : []) + ['track_total_hits' => true]
+        + ($facets ? ['aggs' => array_map(fn ($one) => ['terms' => ['field' => $one, 'size' => 30]], $facets)] : []);
+    $headers = setting('SES_AUTHORIZATION') === '' ? [] : ['Authorization: ' . setting('SES_AUTHORIZATION')];
+    $reached = isset($body['query']['hybrid']) ? WINDOW : 10000;
+    [$from, $size] = [min(($page - 1) * $limit, $reached - 1), min($limit, max(0, $reached - ($page - 1) * $limit))];
+    $address = setting('SES_CLUSTER') . '/' . rawurlencode(setting('SES_INDEX')) . '/_search';
+    $reply = post($address, ['from' => $from, 'size' => $size] + $body, $headers);
     $value = fn (array $one) => ['value' => $one['key'], 'translated' => "{$one['key']}", 'count' => $one['doc_count']];
-    return ['resultCount' => $reply['hits']['total']['value'],
+    return ['resultCount' => min($reply['hits']['total']['value'], $reached),
         'records' => array_map(fn ($hit) => ['id' => $hit['_id']] + $hit['_source'], $reply['hits']['hits']),
         'facets' => (object) array_map(fn ($one) => array_map($value, $one['buckets']), $reply['aggregations'] ?? []),
         'status' => 'OK'];

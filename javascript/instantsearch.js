@@ -4,6 +4,7 @@
  */
 
 const EVERY_VALUE = 1000; // the most values of a field that the service counts
+const [WINDOW, EVERY_PAPER] = [100, 10000]; // papers that the pages of a search and of a list reach
 
 /**
  * Return a search client.
@@ -38,17 +39,19 @@ export function sesSearchClient(url, options = {}) {
     const { query = "", page = 0, hitsPerPage = 20 } = params;
     const most = Math.min(params.maxValuesPerFacet ?? 100, EVERY_VALUE);
     const facets = list(params.facets);
+    const reach = query ? (parameters.window ?? WINDOW) : EVERY_PAPER;
+    const offset = Math.min(page * hitsPerPage, reach);
     if (facets.includes("*")) throw new Error("Name the facets: ses does not count all fields at once.");
     const found = await ask("search", {
       ...parameters,
       ...place(indexName),
       query,
-      size: hitsPerPage,
-      offset: page * hitsPerPage,
+      size: Math.min(hitsPerPage, reach - offset),
+      offset,
       filter: conditions(params),
       ...(facets.length && { facets: facets.join(","), facet_size: facets.some(isNumber) ? EVERY_VALUE : most }),
     });
-    const reached = Math.min(found.candidates, query ? found.window : 10000);
+    const reached = Math.min(found.candidates, reach);
     const counts = Object.entries(found.facets?.counts ?? {});
     return {
       hits: found.hits.map((hit) => asHit(hit, params)),

@@ -109,7 +109,8 @@ function show({ hits: { total, hits }, aggregations }) {
   byId("hits").replaceChildren(...hits.map(hit));
   byId("facets").replaceChildren(...Object.keys(FACETS).map((name) => facet(name, aggregations[name].buckets)));
   const before = page > 1 ? [link("Previous", { page: page - 1 })] : [];
-  const after = page * SIZE < total.value ? [link("Next", { page: page + 1 })] : [];
+  const reached = Math.min(total.value, like || (query && encode) ? DEEPEST : 10000);
+  const after = page * SIZE < reached ? [link("Next", { page: page + 1 })] : [];
   byId("pages").replaceChildren(...before, ...after);
 }
 

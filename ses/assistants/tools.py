@@ -18,6 +18,7 @@ from corpora.errors import InputError, require
 from corpora.identifiers import link_of
 from corpora.outgoing import plain
 from products.support import READ
+from search_plugin.request import DEFAULTS, MAX_WINDOW
 from ses.assistants.budget import BYTES_PER_TOKEN, DEFAULT, LEAST, MOST, first_part, fitting, size_of, within
 
 if TYPE_CHECKING:
@@ -78,9 +79,11 @@ class Assistant:
         max_tokens: TokenBudget = DEFAULT,
     ) -> dict[str, Any]:
         """Search scientific papers by words and by meaning at once; without words, list those that match the filter."""
-        at = position(cursor)
-        page = self.ask(index, lambda opened: opened.search(query, filter=filter, size=size, offset=at))
-        return self._page(page, at, index, max_tokens)
+        reached = DEFAULTS["window"] if query.strip() else MAX_WINDOW
+        return self._page(
+            lambda opened, **shown: opened.search(query, filter=filter, **shown),
+            *(reached, size, cursor, index, max_tokens),
+        )
 
     def similar(
         self,
@@ -92,9 +95,10 @@ class Assistant:
         max_tokens: TokenBudget = DEFAULT,
     ) -> dict[str, Any]:
         """Find papers like one of the index, by meaning: what to read next."""
-        at = position(cursor)
-        page = self.ask(index, lambda opened: opened.similar(id, filter=filter, size=size, offset=at))
-        return self._page(page, at, index, max_tokens)
+        return self._page(
+            lambda opened, **shown: opened.similar(id, filter=filter, **shown),
+            *(DEFAULTS["window"], size, cursor, index, max_tokens),
+        )
 
     def support(
         self,
@@ -153,9 +157,15 @@ class Assistant:
         ]
         return {"indexes": found} | ({"left_out": len(names) - _MOST_INDEXES} if len(names) > _MOST_INDEXES else {})
 
-    def _page(self, page: Page, at: int, index: str, max_tokens: int) -> dict[str, Any]:
+    def _page(
+        self, find: Callable[..., Page], reached: int, size: int, cursor: str, index: str, max_tokens: int
+    ) -> dict[str, Any]:
+        """Return the answer with a page of hits, of which the first `reached` can be read."""
+        at = position(cursor)
+        require(at < reached, "The cursor is behind the last result", "give the one of the answer before, or none")
+        page = self.ask(index, lambda opened: find(opened, size=min(size, reached - at), offset=at))
         results = [self._result(hit.paper, index) for hit in page]
-        return listed(results, at, page.candidates, page.notes, max_tokens)
+        return listed(results, at, min(page.candidates, reached), page.notes, max_tokens)
 
     def _result(self, paper: Paper, index: str) -> dict[str, Any]:
         text = clean(paper.abstract)
@@ -239,8 +249,15 @@ def _metadata(paper: Paper, others: Sequence[Paper]) -> Iterator[tuple[str, Any]
         yield name, [clean(value) for value in values[:_FEW]]
         if len(values) > _FEW:
             yield f"{name}_count", len(values)
-    yield from (("language", paper.language), ("references_count", len(paper.references)))
+    yield from (("language", clean(paper.language)), ("references_count", len(paper.references)))
     if others:
         yield "others_with_this_identifier", [other.id for other in others[:_FEW]]
     for name, value in paper.extra.items():
-        yield name, clean(value) if isinstance(value, str) else value
+        yield name, _cleaned(value)
+
+
+def _cleaned(value: Any) -> Any:
+    """Return a value of a paper whose texts are cleaned."""
+    if isinstance(value, tuple):
+        return [_cleaned(one) for one in value]
+    return clean(value) if isinstance(value, str) else value

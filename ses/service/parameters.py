@@ -30,7 +30,7 @@ Names = Annotated[list[str], BeforeValidator(_names)]
 
 
 class NoParameters(BaseModel):
-    """No parameters; an unknown one is an error, and one without a value counts as not given."""
+    """No parameters; an unknown one is an error, and one without a value counts as not given if it may be left out."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -43,7 +43,9 @@ class NoParameters(BaseModel):
         if unknown := next((name for name in values if name not in cls.model_fields), None):
             raise InputError(f"There is no parameter {unknown[:80]}{nearest(unknown, cls.model_fields)}.")
         return {
-            name: value for name, value in values.items() if name not in cls.model_fields or value not in ("", [""])
+            name: value
+            for name, value in values.items()
+            if (known := cls.model_fields.get(name)) is None or known.is_required() or value not in ("", [""])
         }
 
 

@@ -1,17 +1,20 @@
 """A server over http and https, and a proxy, which note what they are sent."""
 
+import gzip
+import socket
 import ssl
 import threading
 from base64 import b64decode
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from time import time
+from time import sleep, time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corpora import fetching
 from corpora.errors import InputError, UnavailableError
 from corpora.fetching import Fetcher, Visitor, _seconds, _wait_of
 from tests.engines.pretender import make_certificate
@@ -99,6 +102,82 @@ def test_an_address_that_never_answered_is_told_at_once():
     with pytest.raises(UnavailableError, match=r"host\.invalid/a can't be reached \(.*check the address"):
         get("http://host.invalid/a", Visitor(), waits)
     assert waits == []
+
+
+@contextmanager
+def listening(*, full=False, after=b"", slowly=b""):
+    """Take connections and never answer; or take none; or send some bytes at once and others one by one."""
+    with socket.create_server(("127.0.0.1", 0), backlog=0 if full else 5) as server, ExitStack() as held:
+
+        def talk():
+            with suppress(OSError):
+                while True:
+                    client = held.enter_context(server.accept()[0])
+                    client.sendall(after)
+                    for byte in slowly:
+                        sleep(0.02)
+                        client.sendall(bytes([byte]))
+
+        for _ in range(3 if full else 0):  # so that the next one waits
+            waiting = held.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(server.getsockname())
+        if not full:
+            threading.Thread(target=talk, daemon=True).start()
+        yield f"http://127.0.0.1:{server.getsockname()[1]}/a"
+
+
+@pytest.mark.parametrize(("full", "said"), [(True, "connect timeout"), (False, "Read timed out")])
+def test_a_server_that_never_answered_is_asked_once(full, said, monkeypatch):
+    monkeypatch.setattr(fetching, "_CONNECT_SECONDS", 0.2)
+    monkeypatch.setattr(fetching, "_READ_SECONDS", 0.2)
+    waits = []
+    with listening(full=full) as url, pytest.raises(UnavailableError, match=rf"/a can't be reached \(.*{said}"):
+        get(url, Visitor(), waits)
+    assert waits == []
+
+
+def test_an_answer_that_comes_byte_by_byte_has_an_end(monkeypatch):
+    monkeypatch.setattr(fetching, "_LONGEST_REPLY", 0.2)
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"
+    with listening(after=head, slowly=b"x" * 1000) as url, pytest.raises(UnavailableError, match="without end"):
+        get(url, Visitor())
+
+
+def test_whole_answers_are_read_in_every_form():
+    text = b"a\xc3\xa9" * 100_000
+    with serve(lambda path: (200, {"Content-Encoding": "gzip"}, gzip.compress(text))) as server:
+        assert get(server.url).body == text
+    pieces = b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in (text[:9], text[9:80_000], text[80_000:]))
+    head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with listening(after=head + pieces + b"0\r\n\r\n") as url:
+        assert get(url, Visitor()).body == text
+
+
+def test_a_proxy_that_is_not_there_is_told_at_once(monkeypatch):
+    waits = []
+    for proxy in ("http://host.invalid:1", "no proxy"):
+        monkeypatch.setenv("http_proxy", proxy)
+        with pytest.raises(UnavailableError, match="can't be reached"):
+            get("http://example.org/a", Visitor(), waits)
+    assert waits == []
+
+
+@pytest.mark.parametrize(
+    "url", ["http://[::1", "http://127.0.0.1:99999/a", "https://", "ftp://example.org", "http://a b/", "a", ""]
+)
+def test_what_is_no_address(url):
+    with pytest.raises(InputError, match="is no address of the web"):
+        get(url, Visitor())
+
+
+@pytest.mark.parametrize("url", ["http://[::1", "http://127.0.0.1:99999/a", "https://", "http://a b/"])
+def test_a_redirect_to_no_address_is_not_followed(url):
+    with (
+        serve(lambda path: (302, {"Location": url}, b"")) as server,
+        pytest.raises(UnavailableError, match=r"sends us on to .*, which is not safe"),
+    ):
+        get(f"{server.url}/a", Visitor())
 
 
 def test_redirects_never_leave_https_nor_take_secrets_along(certificate):

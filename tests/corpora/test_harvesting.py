@@ -10,8 +10,8 @@ import pytest
 
 from corpora.errors import InputError, UnavailableError
 from corpora.fetching import Fetcher, Visitor
-from corpora.harvesting import harvest
-from corpora.obtaining import Harvest
+from corpora.harvesting import harvest, obtain
+from corpora.obtaining import Harvest, Order
 from corpora.paper import Accepted, Deleted
 from corpora.progress import Silent
 from corpora.readers import oai
@@ -79,7 +79,19 @@ def test_the_first_harvest_takes_all_and_the_next_what_changed(server, client):
     assert held["oai:x:3"] == "Another title"
     assert "oai:x:4" not in held
     assert second.identity == first.identity
+    server.clock = server.clock.replace(day=6)
     assert client.harvest(server.url).requests == 0  # noRecordsMatch
+    client.harvest(server.url)
+    assert asked(server)[-1]["from"] == "2024-01-05T23:59:59Z", "an empty list counts as a harvest"
+
+
+def test_an_order_is_a_harvest_of_an_address(server, tmp_path):
+    wanted = Harvest(set="odd")
+    got = obtain(Order(server.url, tmp_path, wanted, limit=3))
+    assert (got.held, got.path.parent) == (10, tmp_path / "harvests")
+    assert obtain(Order(server.url, tmp_path, wanted)).held == 17
+    assert asked(server)[0]["set"] == "odd"
+    assert obtain(Order(str(tmp_path), tmp_path)) is None
 
 
 def test_an_interrupted_harvest_goes_on_from_its_token(server, client):
@@ -179,6 +191,9 @@ def test_what_the_user_can_have_wrong(server, client):
     server.change = lambda body: b"<html><p>Welcome</p></html>"
     with pytest.raises(InputError, match="does not speak OAI-PMH"):
         client.harvest(server.url, Harvest(set="odd"))
+    for url in (f"{server.url}?verb=Identify", "http://[::1/oai"):
+        with pytest.raises(InputError, match=r"the address of one request|no address of the web"):
+            client.harvest(url)
     with pytest.raises(InputError, match="can't be read as a date"):
         Harvest(from_date="yesterday")
     with pytest.raises(InputError, match="plain text"):

@@ -34,7 +34,11 @@ const sent = [];
 const recorded = (url, options) => (sent.push(options.headers["X-API-Key"]), fetch(url, options));
 await sesSearchClient(process.argv[2], { key: "mine", fetch: recorded }).search([{ indexName: "papers" }]);
 
+const narrow = sesSearchClient(process.argv[2], { parameters: { mode: "lexical", window: 12 } });
+const pages = [0, 1, 2, 3, 9].map((page) => ({ indexName: "papers", params: { query: "virus", page, hitsPerPage: 5 } }));
+
 console.log(JSON.stringify({
+  reached: (await narrow.search(pages)).results.map(({ hits, nbPages }) => [hits.map((hit) => hit.objectID), nbPages]),
   virus: await found((state) => state.setQuery("virus")),
   second: await found((state) => state.setQuery("virus").setPage(1)),
   listed: await found((state) => state.setIndex("papers/sort/title")),

@@ -73,6 +73,12 @@ def test_pages_and_counts_are_those_of_a_search(shown):
     }
 
 
+def test_pages_end_at_the_window(shown):
+    index, widgets = shown
+    found = ids(search(index, "virus", size=12, window=12))
+    assert widgets["reached"] == [[found[start : start + 5], 3] for start in (0, 5, 10, 15, 45)]
+
+
 def test_refinements_are_filters(shown):
     index, widgets = shown
     assert widgets["nature"]["ids"] == ids(search(index, "virus", filter="venue == Nature"))

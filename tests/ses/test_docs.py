@@ -63,7 +63,27 @@ def unknown(line):
             if path not in COMMANDS:
                 return [*missing, path]
             context = COMMANDS[path]
-    return missing
+    return missing or superfluous(context, words)
+
+
+def superfluous(context, words):
+    """What in the words of a command line is neither an option of the command nor an argument that it takes."""
+    after = words[len(context.command_path.split()) - 1 :]
+    if isinstance(context.command, click.Group) or any(PLACEHOLDER.fullmatch(word) for word in after):
+        return []
+    try:
+        _, left, _ = context.command.make_parser(context).parse_args(after)
+    except click.UsageError:  # as in a line that is not whole
+        return []
+    return [f"{context.command_path} ... {word}" for word in left]
+
+
+def test_a_word_too_many_is_found():
+    assert unknown("ses index papers --corpus csv --path papers.csv") == ["ses index ... papers"]
+    assert not unknown("ses index --corpus csv --path papers.csv")
+    assert not unknown("ses search masks in schools --size 3 -- -virus")
+    assert not unknown("ses cluster install papers --pattern 'papers-*'")
+    assert unknown("ses cluster install papers more") == ["ses cluster install ... more"]
 
 
 def opts(context):

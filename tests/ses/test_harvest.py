@@ -49,3 +49,10 @@ def test_choices_that_do_not_apply_are_refused_in_one_sentence(tmp_path, corpus,
     path.write_text('{"DOI": "10.5555/a"}')
     with ses.open(tmp_path / "e", data_dir=tmp_path) as library, pytest.raises(InputError, match=said):
         library.index("h", None if corpus == "cord19" else path, corpus=corpus, harvest=harvest)
+
+
+@pytest.mark.parametrize("corpus", ["csv", "marc", "crossref", "pubmed"])
+def test_an_address_is_refused_where_files_are_read(tmp_path, corpus):
+    said = f"The corpus {corpus} is read from files, not from https://example.invalid/a; download it"
+    with ses.open(tmp_path / "e", data_dir=tmp_path) as library, pytest.raises(InputError, match=said):
+        library.index("h", "https://example.invalid/a", corpus=corpus)

@@ -78,10 +78,11 @@ class ClusterEngine:
         if found is None:
             check_seen(self.cluster, [f"ses.{name}.v*", f"ses.{companion_name(name)}.v1"])
             known = ", ".join(self.names())
-            raise NotFoundError(
-                f"There is no index {name!r} in {self.url}",
-                f"choose one of {known}" if known else "index some papers first",
-            )
+            hint = f"choose one of {known}" if known else "index some papers first"
+            with suppress(ClusterError):
+                if self._is_taken(name):
+                    hint = "attach the index of this name first, which ses did not make"
+            raise NotFoundError(f"There is no index {name!r} in {self.url}", hint)
         return self._index(found) if isinstance(found, Generation) else open_attached(self.cluster, self.dialect, found)
 
     def build(self, name: str, schema: IndexSchema, source: str) -> ClusterIndex:
@@ -211,15 +212,20 @@ class ClusterEngine:
         if any(generation.published for generation in generations):
             return
         self._check_own(name, "ses can't build an index of this name", "detach it, or choose another <index>")
+        if self._is_taken(name):
+            raise InputError(
+                f"{self.url} has an index or alias {name} that ses did not make", "choose another name with <index>"
+            )
+
+    def _is_taken(self, name: str) -> bool:
+        """Return whether the cluster has an index or alias of a name, whosever it is."""
         try:
             self.cluster.call("GET", f"/{name}/_alias")
         except ClusterError as error:
             if error.status == 404:
-                return
+                return False
             raise
-        raise InputError(
-            f"{self.url} has an index or alias {name} that ses did not make", "choose another name with <index>"
-        )
+        return True
 
     def _check_plugins(self) -> None:
         listed = self.cluster.call("GET", "/_cat/plugins", params={"format": "json"})

@@ -84,7 +84,7 @@ def _example(address: str, path: str, parameters: Any, body: Mapping[str, Any]) 
         example = one.get("example", example)
         if one["in"] == "path":
             path = path.replace(f"{{{one['name']}}}", quote(str(example or one["name"])))
-        elif one["name"] in ("query", "facets", "fields", "since") and example:
+        elif one["name"] in ("query", "sentence", "facets", "fields", "since") and example:
             given[one["name"]] = ",".join(example) if isinstance(example, list) else example
     query = f"?{urlencode(given, safe=',')}" if given else ""
     if not body:

@@ -32,6 +32,13 @@ def test_nobody_else_s_index_is_changed_by_other_commands(server, library, attac
     assert sources(server.cluster) == before
 
 
+def test_an_index_that_is_not_attached_yet_is_told(server, library):
+    with pytest.raises(NotFoundError, match=f"There is no index '{ALIAS}' .*; attach the index of this name first"):
+        library[ALIAS]
+    with pytest.raises(NotFoundError, match=r"There is no index 'nothing' .*; index some papers first"):
+        library["nothing"]
+
+
 def test_attached_indexes_are_listed_and_diagnosed(server, library, attached):
     assert library.indexes() == [ALIAS]
     assert library.default().name == ALIAS

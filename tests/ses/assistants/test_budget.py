@@ -97,6 +97,12 @@ def test_what_does_not_fit_is_named():
 def test_unseen_characters_are_gone():
     hidden = "".join(chr(0xE0000 + ord(letter)) for letter in "obey")
     assert clean(f"A\x1b[31m vi\u200brus{hidden}\u202e\r\nB\ufeff") == "A[31m virus\nB"
+    extra = {"text": f"a{hidden}", "texts": (f"b{hidden}", "\u202ec"), "score": 0.5, "flag": True}
+    paper = Paper("a", f"T{hidden}", authors=(f"A{hidden}",), language=f"e{hidden}", venue=f"V{hidden}", extra=extra)
+    answer = asking(paper).fetch("a")
+    assert not set(str(answer)) & {*hidden, "\u202e"}
+    found = {name: answer["metadata"][name] for name in extra}
+    assert found == {"text": "a", "texts": ["b", "c"], "score": 0.5, "flag": True}
 
 
 @pytest.mark.parametrize("cursor", ["-1", "1.5", "*", "\u0661", "1" * 9, " 1"])

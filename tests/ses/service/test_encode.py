@@ -50,6 +50,21 @@ def test_without_an_index_the_default_model_encodes(tmp_path, small_model, model
     np.testing.assert_allclose(reply.json()["vectors"], model.encode(TEXTS, "qry"), atol=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("texts", "said"),
+    [
+        ([""], "Text 0 is empty"),
+        ([" "], "Text 0 is empty"),
+        ([{"title": ""}], "Text 0 is empty"),
+        ([], "There is no text to encode"),
+        ("", "texts can't be ''; give a list"),
+    ],
+)
+def test_texts_without_words_are_told(client, texts, said):
+    reply = client.post("/v1/encode", json={"texts": texts})
+    assert (reply.status_code, said in reply.json()["detail"]) == (400, True), reply.json()
+
+
 def test_papers_are_encoded_as_in_the_index(client, library, model):
     paper = next(iter(library["papers"]))
     body = {"texts": [{"title": paper.title, "abstract": paper.abstract}], "encoding": "base64", "index": "papers"}

@@ -77,7 +77,7 @@ def test_a_feed_is_built_by_links_and_is_that_of_python(client, library):
 def test_readers_who_ask_again_get_the_same_feed(client):
     asked = {"id": ["p00001"], "title": "Mine & yours", "size": 3}
     reply = client.get("/feeds/like.atom", params=asked)
-    assert reply.headers["content-type"].startswith("application/atom+xml")
+    assert reply.headers["content-type"].startswith("application/atom+xml"), reply.text
     document = etree.fromstring(reply.content)
     assert document.findtext(f"{ATOM}title") == "Mine & yours"
     assert len(document.findall(f"{ATOM}entry")) == 3
