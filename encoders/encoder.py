@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
-from encoders.architectures.registry import SPARSE
+from encoders.architectures.registry import PAIRS, SPARSE
 from encoders.cache import EmbeddingCache, cache_key
 from encoders.composed import compose
 from encoders.models.card import ModelCard
@@ -218,6 +218,11 @@ def load_encoder(
             raise InputError(
                 f"The model {single.card.name} makes sparse vectors, which are a leg of their own",
                 "name it with <sparse>, and another model with <model>",
+            )
+        if single.card.architecture == PAIRS:
+            raise InputError(
+                f"The model {single.card.name} scores pairs of texts and makes no vectors",
+                "name it with <rerank>, and another model with <model>",
             )
         tokenizer = load_tokenizer(single.folder, single.card)
         made_by, sessions = make_sessions(single, tokenizer, cache_dir, runtime, precision, threads)

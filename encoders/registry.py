@@ -50,14 +50,14 @@ def _find(name: str, within: tuple[Path, ...], fetched: Path | None) -> Model:
     if known:
         folder = SHIPPED / name
         if not folder.is_dir():
-            folder = _packaged(known) or _fetch(known.hub_id, hint=known.install)
-    elif local := _local(name):
+            folder = _packaged(known) or fetch_model(known.hub_id, hint=known.install)
+    elif local := local_folder(name):
         if fetched and not local.is_relative_to(fetched.resolve()):
             raise InputError(f"{fetched} was fetched from the hub and names {name!r} on this machine; don't trust it.")
         # By its whole path, since an index keeps the name and may be searched from another folder.
         folder, name = local, str(local)
     elif is_hub_id(name):
-        folder = fetched = _fetch(name)
+        folder = fetched = fetch_model(name)
     else:
         raise InputError(
             f"There is no model {name!r}: give one of {', '.join(KNOWN_MODELS)}, the folder of a BERT-family model, "
@@ -83,7 +83,8 @@ def _find(name: str, within: tuple[Path, ...], fetched: Path | None) -> Model:
     return replace(model, card=known.completed(model.card, folder))
 
 
-def _local(name: str) -> Path | None:
+def local_folder(name: str) -> Path | None:
+    """Return the whole path of the folder or checkpoint that a name names on this machine, None if it names none."""
     try:
         folder = Path(name).expanduser()
         return (
@@ -104,7 +105,8 @@ def _packaged(known: KnownModel) -> Path | None:
     return folder if folder.is_dir() else None
 
 
-def _fetch(hub_id: str, hint: str = "") -> Path:
+def fetch_model(hub_id: str, hint: str = "") -> Path:
+    """Fetch the files of a model from the hub; `hint` and errors as of `encoders.models.hub.fetch`."""
     described = ["*.json", "vocab.txt", "merges.txt", "*.model"]  # the last of sentencepiece, to tell what is missing
     # Of sparse models.
     described += ["query_token_weights.txt", f"query_*/{SAFETENSORS}", f"document_*/{SAFETENSORS}"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -42,6 +43,7 @@ class Option:
         form: What a user writes, such as `FIELD`, where the type does not say it.
         default_help: What happens without it, where its default does not say it.
         choices: The names that can be chosen, as `module:attribute` of their registry; it is read when it is needed.
+        others: What can be given beside these names.
         typed: Whether its value can be written as text.
         search_only: Whether only a search takes it, and not the search for similar papers.
         name: Name of the option.
@@ -53,6 +55,7 @@ class Option:
     form: str = ""
     default_help: str = ""
     choices: str = ""
+    others: str = ""
     typed: bool = True
     search_only: bool = False
     name: str = ""
@@ -65,6 +68,13 @@ class Option:
         if self.choices:
             return tuple(resolve_name(self.choices))
         return get_args(self.type) if get_origin(self.type) is Literal else ()
+
+    @property
+    def choices_text(self) -> str:
+        """What can be chosen, for people; empty where the type says it."""
+        if not self.choices:
+            return ""
+        return ", ".join(self.values) + (f", or {self.others}" if self.others else "")
 
     @property
     def default_text(self) -> str:
@@ -131,9 +141,19 @@ class PageOptions(TypedDict, total=False):
     rerank: Annotated[
         str,
         Option(
-            "Rank the papers found again, by the scores of every leg for every paper",
+            "Rank the papers found again, by the scores of every leg for every paper, or by a model that reads them",
             "NAME",
             choices="search_plugin.ranking.stages:RERANKERS",
+            others="the folder or hub id of a cross-encoder or late-interaction model; a service takes those it lists",
+        ),
+    ]
+    rerank_depth: Annotated[int, Option("Papers that a reranking model reads, the best first")]
+    rerank_budget: Annotated[
+        str | float,
+        Option(
+            "Time that a reranking model may take, such as 200ms or 1.5s; papers that it has not read come behind",
+            "TIME",
+            default_help="no limit",
         ),
     ]
     join: Annotated[Join, Option("Who joins the legs of a hybrid search: ses, or the search engine itself")]
@@ -152,6 +172,7 @@ class SearchRequest:
     """A search as the user requested it: the query, and the options of `PageOptions` as checked values.
 
     `facet_size` values of each facet are counted, if anything was typed only those that contain `facet_typed`.
+    `rerank_budget` is in milliseconds, 0 for no limit.
     `words` are searched, encoded and highlighted, the query itself if None; without words, papers are listed. `notes`
     say how the query was understood, one sentence each. Raises `InputError` for a query that is too long, and for a
     number out of bounds.
@@ -170,6 +191,8 @@ class SearchRequest:
     exact: bool = False
     collapse: str = ""
     rerank: str = ""
+    rerank_depth: int = 30
+    rerank_budget: float = 0.0
     join: Join = "ses"
     title_boost: float = TITLE_BOOST
     words: str | None = None
@@ -199,6 +222,8 @@ class SearchRequest:
                 f"A window of {self.window:,} is too large to rank again; choose up to {MAX_WINDOW // 2:,}."
             )
         check_boost(self.title_boost)
+        if not 1 <= self.rerank_depth <= MAX_WINDOW:
+            raise InputError(f"A model can't read {self.rerank_depth:,} papers; choose 1 to {MAX_WINDOW:,}.")
         if not 1 <= self.facet_size <= MAX_FACET_SIZE:
             raise InputError(f"{self.facet_size:,} values of a field can't be counted; choose 1 to {MAX_FACET_SIZE:,}.")
 
@@ -245,6 +270,8 @@ def make_request(
         said["sort"] = parse_sort(said["sort"], fields)
     if isinstance(said.get("boost"), str):
         said["boost"] = parse_boost(said["boost"], fields)
+    if "rerank_budget" in said:
+        said["rerank_budget"] = parse_milliseconds(said["rerank_budget"])
     said["facets"] = tuple(_listed(said.get("facets", ())))
     if said.get("collapse") == NOTHING:
         del said["collapse"]
@@ -278,6 +305,20 @@ def parse_weights(texts: Iterable[str]) -> dict[str, float]:
                 f"The weight {text!r} can't be read; write it as LEG=NUMBER, such as lexical=0.7."
             ) from None
     return weights
+
+
+_LONGEST_TIME = 600_000.0
+
+_TIME = re.compile(r"(\d{1,6}(?:\.\d{1,3})?) ?(ms|s|)", re.ASCII)
+
+
+def parse_milliseconds(given: str | float) -> float:
+    """Read a time in milliseconds, or with its unit, such as `200ms` or `1.5s`; `InputError` if it can't be one."""
+    read = _TIME.fullmatch(given.strip()) if isinstance(given, str) else None
+    time = given if not isinstance(given, str) else float(read[1]) * (1_000 if read[2] == "s" else 1) if read else 0.0
+    if not 0 < time <= _LONGEST_TIME:
+        raise InputError(f"The time {given!r} can't be used; give milliseconds such as 200ms, or 1.5s, up to 600s.")
+    return float(time)
 
 
 def typed_query(text: str) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, NotFoundError, UnavailableError, require
 from search_plugin.contract.engine import Index
@@ -14,7 +15,7 @@ from search_plugin.filters.resolve import resolve
 from search_plugin.fusion.fusions import fusion_of
 from search_plugin.pages.page import Page
 from search_plugin.ranking.planning import EncoderSource, encoder_of, make_plan, plan_of, text_vector
-from search_plugin.ranking.stages import STAGES, Stage, get_reranker
+from search_plugin.ranking.stages import RERANKERS, STAGES, Stage
 from search_plugin.ranking.state import SearchState
 from search_plugin.request import MAX_QUERY, MAX_WINDOW, SAME_WORK, SearchRequest
 from search_plugin.understanding.foreign import foreign_language, foreign_note
@@ -22,8 +23,17 @@ from search_plugin.understanding.meaning import Meaning, QueryChange, find, look
 from search_plugin.understanding.preferences.recognise import recognise
 from search_plugin.understanding.spelling import correct, look_up_words, with_changes
 
+if TYPE_CHECKING:
+    from encoders.rerankers.scorer import PairScorer
 
-def search(index: Index, request: SearchRequest, encoder: EncoderSource | None = None) -> Page:
+
+ScorerLoader = Callable[[str], "PairScorer"]
+"""Loads the reranker of a name."""
+
+
+def search(
+    index: Index, request: SearchRequest, encoder: EncoderSource | None = None, scorers: ScorerLoader | None = None
+) -> Page:
     """Search an index.
 
     Args:
@@ -31,26 +41,34 @@ def search(index: Index, request: SearchRequest, encoder: EncoderSource | None =
         request: The request of the user.
         encoder: Encoder of the model that made the index, or a function that loads that of a leg by its name, called
             if a vector is needed; not needed for lexical searches.
+        scorers: Loads the reranker that the request names, if it is a model.
 
     Returns:
         The page asked for.
 
     Raises:
-        InputError: If the encoder's model is not the index's, or a field or fusion is unknown.
+        InputError: If the encoder's model is not the index's, or a field, fusion or reranker is unknown.
         UnavailableError: If the engine does not answer.
     """
     clock = Clock()
-    return _page(asked(index, request, encoder, clock), clock)
+    return _page(asked(index, request, encoder, clock, scorers), clock)
 
 
 def asked(
-    index: Index, request: SearchRequest, encoder: EncoderSource | None, clock: Clock, *, ranked: bool = False
+    index: Index,
+    request: SearchRequest,
+    encoder: EncoderSource | None,
+    clock: Clock,
+    scorers: ScorerLoader | None = None,
+    *,
+    ranked: bool = False,
 ) -> SearchState:
     """Return what a search asks, before it asks the engine for papers; arguments and errors as of `search`.
 
     If its papers are `ranked` already, no model is needed, and its plan has no vectors.
     """
     _check(index, request)
+    scorer = None if ranked else _scorer(request, scorers)
     with clock.step("read"):
         request = _resolved(index, request)
         meaning = look_up(index, request.searched, request.filter)
@@ -70,7 +88,8 @@ def asked(
             plan = plan_of(index, request)
         else:
             plan = replace(plan_of(index, replace(request, verbatim=True)), words="")
-    return SearchState(index, request, plan, notes=(*request.notes, *meaning.notes), meaning=meaning)
+    notes = (*request.notes, *meaning.notes)
+    return SearchState(index, request, plan, notes=notes, meaning=meaning, scorer=scorer)
 
 
 def _recognised(index: Index, meaning: Meaning, where: Filter | None) -> Meaning:
@@ -126,13 +145,16 @@ def _understood(index: Index, request: SearchRequest, meaning: Meaning) -> tuple
     )
 
 
-def similar(index: Index, paper_id: str, request: SearchRequest | None = None) -> Page:
+def similar(
+    index: Index, paper_id: str, request: SearchRequest | None = None, scorers: ScorerLoader | None = None
+) -> Page:
     """Find papers like one that is in the index, by its own vector and, in hybrid mode, its title's words.
 
     Args:
         index: The index, of any engine.
         paper_id: The paper's id or another identifier; the paper itself is not among the hits.
         request: The request, for mode, filter, facets and page; its query is not used.
+        scorers: As of `search`.
 
     Returns:
         The page asked for.
@@ -141,10 +163,12 @@ def similar(index: Index, paper_id: str, request: SearchRequest | None = None) -
         NotFoundError: If the paper is not in the index.
     """
     clock = Clock()
-    return _page(asked_like(index, paper_id, request, clock), clock)
+    return _page(asked_like(index, paper_id, request, clock, scorers), clock)
 
 
-def asked_like(index: Index, paper_id: str, request: SearchRequest | None, clock: Clock) -> SearchState:
+def asked_like(
+    index: Index, paper_id: str, request: SearchRequest | None, clock: Clock, scorers: ScorerLoader | None = None
+) -> SearchState:
     """Return what a search for papers like one asks; arguments and errors as of `similar`."""
     fields = () if request and request.mode == "lexical" else index.schema.whole_legs
     with clock.step("read"):
@@ -157,6 +181,7 @@ def asked_like(index: Index, paper_id: str, request: SearchRequest | None, clock
     title = document.paper.title
     request = replace(request or SearchRequest(title, mode="vector"), query=title[:MAX_QUERY], words=None, notes=())
     _check(index, request)
+    scorer = _scorer(request, scorers)
     with clock.step("read"):
         request = _resolved(index, request)
     others: Filter = Not(Compare("id", "=", paper_id))
@@ -164,10 +189,17 @@ def asked_like(index: Index, paper_id: str, request: SearchRequest | None, clock
     vectors = tuple(VectorClause(leg, document.vectors[leg]) for leg in fields if leg in document.vectors)
     if fields and not vectors:
         raise UnavailableError(f"The document {paper_id[:100]} has no vector", "ask for papers like its text instead")
-    return SearchState(index, request, plan_of(index, request, vectors), notes=request.notes)
+    return SearchState(index, request, plan_of(index, request, vectors), notes=request.notes, scorer=scorer)
 
 
-def similar_text(index: Index, title: str, abstract: str, request: SearchRequest, encoder: EncoderSource) -> Page:
+def similar_text(
+    index: Index,
+    title: str,
+    abstract: str,
+    request: SearchRequest,
+    encoder: EncoderSource,
+    scorers: ScorerLoader | None = None,
+) -> Page:
     """Find papers like one that is not in the index, by its text.
 
     Args:
@@ -176,6 +208,7 @@ def similar_text(index: Index, title: str, abstract: str, request: SearchRequest
         abstract: The paper's abstract; empty if it has none.
         request: The request, for mode, filter, facets and page; its query is not used.
         encoder: Encoder of the model that made the index, or a function that loads that of a leg by its name.
+        scorers: As of `search`.
 
     Returns:
         The page asked for.
@@ -185,6 +218,7 @@ def similar_text(index: Index, title: str, abstract: str, request: SearchRequest
     """
     request = replace(request, query=title[:MAX_QUERY], words=None, notes=())
     _check(index, request)
+    scorer = _scorer(request, scorers)
     clock = Clock()
     with clock.step("read"):
         request = _resolved(index, request)
@@ -192,7 +226,8 @@ def similar_text(index: Index, title: str, abstract: str, request: SearchRequest
     loaded = _loaded(index, encoder) if legs else encoder
     with clock.step("encode"):
         vectors = tuple(VectorClause(leg, text_vector(index, title, abstract, loaded, leg)) for leg in legs)
-    return _page(SearchState(index, request, plan_of(index, request, vectors), notes=request.notes), clock)
+    plan = plan_of(index, request, vectors)
+    return _page(SearchState(index, request, plan, notes=request.notes, scorer=scorer), clock)
 
 
 def _loaded(index: Index, encoder: EncoderSource | None) -> EncoderSource:
@@ -203,8 +238,7 @@ def _loaded(index: Index, encoder: EncoderSource | None) -> EncoderSource:
 def _check(index: Index, request: SearchRequest) -> None:
     """Find errors before the index is asked anything."""
     fusion_of(request.fusion)
-    if request.rerank:
-        get_reranker(request.rerank)
+    if request.rerank in RERANKERS:
         most = MAX_WINDOW // (1 + len(index.schema.legs))
         require(
             request.window <= most,
@@ -216,6 +250,15 @@ def _check(index: Index, request: SearchRequest) -> None:
     if not request.searched and (request.rerank or request.collapse not in ("", SAME_WORK)):
         unused = "rerank" if request.rerank else "collapse"
         raise InputError("Without words, papers are listed and not ranked", f"leave <{unused}> out, or give some words")
+
+
+def _scorer(request: SearchRequest, scorers: ScorerLoader | None) -> PairScorer | None:
+    """Return the model that a request names as its reranker, if it names one; `InputError` if there is none."""
+    if not request.rerank or request.rerank in RERANKERS:
+        return None
+    if scorers is None:
+        raise InputError(f"There is no reranker {request.rerank!r}; choose one of {', '.join(RERANKERS)}.")
+    return scorers(request.rerank)
 
 
 def _page(state: SearchState, clock: Clock) -> Page:

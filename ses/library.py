@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from corpora.obtaining import Harvest, Order
     from corpora.progress import Progress
     from encoders.models.model import Model
+    from encoders.rerankers.scorer import PairScorer
     from encoders.text_encoder import TextEncoder
     from indexer.job import IndexJob, IndexReport
     from products.kept import Kept
@@ -63,6 +64,7 @@ class Library:
         self._secrets: tuple[str, ...] = ()  # settings that another process left out
         self._encoders: dict[str, TextEncoder] = {}  # by fingerprint
         self._loaded: dict[tuple[str, str], TextEncoder] = {}  # by name and fingerprint, as an index names its model
+        self._scorers: dict[str, PairScorer] = {}  # by name
         self._connected: Engine | None = None
         self._closed = False
         self._connect()
@@ -94,6 +96,7 @@ class Library:
         self._connected = None
         self._encoders.clear()
         self._loaded.clear()
+        self._scorers.clear()
 
     def __enter__(self) -> Self:
         return self
@@ -111,6 +114,7 @@ class Library:
             "_connected": None,
             "_encoders": {},
             "_loaded": {},
+            "_scorers": {},
         }
 
     def indexes(self, *, evaluations: bool = False) -> list[str]:
@@ -136,6 +140,7 @@ class Library:
             self._tuned,
             functools.partial(self._writing, name),
             self._synonyms,
+            self._scorer,
         )
         opened = found.index
         if self._tuned and self._tuned.bm25 != opened.schema.bm25:
@@ -699,6 +704,14 @@ class Library:
         if key not in self._encoders:
             self._encoders[key] = make_encoder(self._settings, model)
         return self._encoders[key]
+
+    def _scorer(self, name: str) -> PairScorer:
+        require(not self._closed, "This library is closed", "open it again")
+        from ses.loaded_model import make_scorer
+
+        if name not in self._scorers:
+            self._scorers[name] = make_scorer(self._settings, name)
+        return self._scorers[name]
 
     def _encoding(self, model: Model) -> dict[str, Any]:
         """Return what jobs of indexing need to encode by a model, which is loaded when the first paper is encoded."""

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from corpora.paper import Paper
     from encoders.models.card import ModelCard
     from encoders.models.model import Model
+    from encoders.rerankers.scorer import PairScorer
     from encoders.text_encoder import TextEncoder
     from search_plugin.pages.hit import Hit
     from ses.settings import Settings
@@ -106,16 +107,27 @@ def load_model(name: str = "", **settings: Any) -> LoadedModel:
 
 def make_encoder(settings: Settings, model: Model) -> TextEncoder:
     """Load the model of the settings; errors as of `load_model`."""
-    from encoders.cache import EmbeddingCache
     from encoders.encoder import load_encoder
 
+    return load_encoder(model, **_running(settings), long_text=settings.long_text)
+
+
+def make_scorer(settings: Settings, name: str) -> PairScorer:
+    """Load a reranker as the settings say; errors as of `encoders.rerankers.registry.load_reranker`."""
+    from encoders.rerankers.registry import load_reranker
+
+    return load_reranker(name, **_running(settings))
+
+
+def _running(settings: Settings) -> dict[str, Any]:
+    """Return what the settings say of how models run, and where they keep what they computed."""
+    from encoders.cache import EmbeddingCache
+
     cache = EmbeddingCache(settings.cache_dir / "embeddings.sqlite") if settings.embedding_cache else None
-    return load_encoder(
-        model,
-        cache_dir=settings.cache_dir,
-        runtime=settings.runtime,
-        precision=settings.precision,
-        threads=settings.threads,
-        cache=cache,
-        long_text=settings.long_text,
-    )
+    return {
+        "cache_dir": settings.cache_dir,
+        "runtime": settings.runtime,
+        "precision": settings.precision,
+        "threads": settings.threads,
+        "cache": cache,
+    }

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from search_plugin.ranking.planning import EncoderLoader
     from search_plugin.ranking.state import SearchState
     from search_plugin.request import Mode, SearchRequest
+    from search_plugin.search import ScorerLoader
     from search_plugin.understanding.completion import Completions
     from search_plugin.understanding.expansion.expand import Synonyms
     from ses.evaluation.result import Evaluation
@@ -75,6 +76,7 @@ class OpenIndex:
         tuned: Fitted settings, used where a search gives none.
         writing: Function that provides the index for writing, under its lock.
         synonyms: File of synonyms from the settings.
+        scorers: Function that loads the reranker of a name.
 
     Example:
         >>> index = library["mine"]
@@ -89,6 +91,7 @@ class OpenIndex:
     tuned: SearchSettings | None
     writing: Callable[[], AbstractContextManager[Index]]
     synonyms: Synonyms = field(default_factory=dict)
+    scorers: ScorerLoader | None = None
 
     @functools.cached_property
     def index(self) -> Index:
@@ -117,7 +120,7 @@ class OpenIndex:
         """
         from search_plugin.search import search
 
-        return search(self.index, self._request(query, options), self._encoder)
+        return search(self.index, self._request(query, options), self._encoder, self.scorers)
 
     def _request(self, query: str, options: PageOptions) -> SearchRequest:
         from search_plugin.request import make_request
@@ -170,7 +173,8 @@ class OpenIndex:
 
         paper_id, asked = self._id_of(paper), _by_vector(options)
         fields = self.index.schema.fields
-        return similar(self.index, paper_id, make_request(paper_id, tuned=self.tuned, fields=fields, **asked))
+        request = make_request(paper_id, tuned=self.tuned, fields=fields, **asked)
+        return similar(self.index, paper_id, request, self.scorers)
 
     def similar_text(self, text: str, **options: Unpack[PageOptions]) -> Page:
         """Find papers like a manuscript.
@@ -192,7 +196,7 @@ class OpenIndex:
         title, abstract = title_and_abstract(text)
         asked = _by_vector(options)
         request = make_request(title[:_LONGEST_QUERY], tuned=self.tuned, fields=self.index.schema.fields, **asked)
-        return similar_text(self.index, title, abstract, request, self._encoder)
+        return similar_text(self.index, title, abstract, request, self._encoder, self.scorers)
 
     def complete(self, text: str, *, size: int = 5) -> Completions:
         """Suggest titles, authors, subjects and venues for what somebody has typed so far.
@@ -575,7 +579,8 @@ def reading_like(opened: OpenIndex, paper_id: str, options: PageOptions, clock: 
     from search_plugin.search import asked_like
 
     given, fields = _by_vector(reading.of_all(options)), opened.index.schema.fields
-    return asked_like(opened.index, paper_id, make_request(paper_id, tuned=opened.tuned, fields=fields, **given), clock)
+    request = make_request(paper_id, tuned=opened.tuned, fields=fields, **given)
+    return asked_like(opened.index, paper_id, request, clock, opened.scorers)
 
 
 def reading_of(
@@ -600,4 +605,5 @@ def reading_of(
     schema = opened.index.schema
     given: PageOptions = {"synonyms": opened.synonyms, **reading.of_all(options)}
     request = make_request(query, tuned=opened.tuned, fields=schema.fields, language=schema.language, **given)
-    return asked(opened.index, request, functools.partial(opened.load, opened.index), clock, ranked=ranked)
+    load = functools.partial(opened.load, opened.index)
+    return asked(opened.index, request, load, clock, opened.scorers, ranked=ranked)

@@ -89,9 +89,13 @@ def texts_of(packed: Packed, examples: Sequence[int], columns: Sequence[int]) ->
     """Return the network's input for some columns of some examples, column after column.
 
     Token ids, int64 (columns x examples, tokens), or kept states, float16 (columns x examples, tokens, width), padded
-    with 0; and the mask, int64 (columns x examples, tokens).
+    with 0; and the mask, int64 (columns x examples, tokens), 2 for the second text of a pair.
     """
     values, mask = padded([packed.input(example, column) for column in columns for example in examples])
+    if packed.seconds is not None:
+        seconds = [packed.second(example, column) for column in columns for example in examples]
+        for row, second in zip(mask, seconds, strict=True):
+            row[second:] *= 2
     return (values if packed.kept else values.astype("int64")), mask
 
 

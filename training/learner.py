@@ -88,7 +88,7 @@ class Learner:
 
         if not self.recipe.chunk or not self.module.training:
             return encode(values, mask)
-        lengths = mask.sum(dim=1)
+        lengths = (mask > 0).sum(dim=1)  # of pairs, the second text has 2
         order = lengths.argsort(descending=True, stable=True)
         chunks = [(rows, int(lengths[rows[0]])) for rows in order.split(self.recipe.chunk)]
         made = [checkpoint(encode, values[rows, :to], mask[rows, :to], use_reentrant=False) for rows, to in chunks]

@@ -22,6 +22,7 @@ from corpora.documents import read_json, read_toml
 from corpora.errors import InputError
 from encoders.models.formats import Format, Similarity
 from training.data.scirepeval import read_config
+from training.objectives.registry import OBJECTIVES
 from training.samplers import SAMPLERS
 from training.schedules import SCHEDULES
 from training.strict import Strict, ended, nearest, one_of
@@ -117,6 +118,12 @@ class Recipe(Strict):
         if self.plain and not TRAINABLES[self.trains].plain:
             able = " and ".join(name for name, one in TRAINABLES.items() if one.plain)
             raise ValueError(f"plain needs what leaves a format as it is: {able}, not {self.trains}")
+        pairs = TRAINABLES[self.trains].pairs
+        if wrong := next((task for task in self.tasks if OBJECTIVES[task.objective].pairs != pairs), None):
+            able = ", ".join(name for name, one in OBJECTIVES.items() if one.pairs == pairs)
+            raise ValueError(f"{self.trains} can't learn {wrong.objective} of the task {wrong.name}; choose {able}")
+        if pairs and self.keep_states:
+            raise ValueError("a reranker reads pairs, whose states can't be kept; take keep_states out")
         if still := next((task.name for task in self.tasks if task.formats <= set(self.plain)), None):
             raise ValueError(f"the task {still} would train nothing: its formats are plain; give it another format")
         return self

@@ -22,8 +22,8 @@ _AT_ONCE = 32
 def validate(learner: Learner, data: Sequence[Packed | None]) -> dict[str, float]:
     """Measure a model on every task with validation records.
 
-    The measures by task are macro F1, Kendall's tau-b, the share of queries whose positive is nearest, or the mean
-    cosine, from 0 (-1 for tau and cosine) to 1; NaN where the model gives no numbers.
+    The measures by task are macro F1, Kendall's tau-b, the share of queries whose best candidate is nearest or scores
+    highest, or the mean cosine, from 0 (-1 for tau and cosine) to 1; NaN where the model gives no numbers.
     """
     import torch
 
@@ -48,6 +48,8 @@ def _measured(learner: Learner, number: int, packed: Packed) -> float:
         return math.nan
     if measure == "first":
         return _first(parts, learner.card.similarity)
+    if measure == "highest":
+        return _highest(parts)
     if measure == "kendall":
         return _kendall(parts)
     if measure == "cosine":
@@ -91,14 +93,26 @@ def _first(parts: Sequence[Inputs], similarity: str) -> float:
     """Return the share of queries whose best candidate is the first, or the teacher's best."""
     import numpy as np
 
-    right, total = 0, 0
+    scores = []
     for part in parts:
         query, *candidates = (_array(vectors) for vectors in part.vectors)
-        scores = np.stack([_similar(query, one, similarity) for one in candidates], axis=1)
-        best = [int(np.argmax(target)) if target else 0 for target in part.targets]
-        right += int((scores.argmax(axis=1) == best).sum())
-        total += len(best)
-    return right / total
+        scores.append(np.stack([_similar(query, one, similarity) for one in candidates], axis=1))
+    return _share_right(scores, parts)
+
+
+def _highest(parts: Sequence[Inputs]) -> float:
+    """Return the share of queries of which the first candidate, or the teacher's best, has the highest score."""
+    import numpy as np
+
+    return _share_right([np.concatenate([_array(one) for one in part.vectors], axis=1) for part in parts], parts)
+
+
+def _share_right(scores: Sequence[np.ndarray], parts: Sequence[Inputs]) -> float:
+    """Return the share of examples whose best candidate has the highest of its scores, float32 (part, candidates)."""
+    import numpy as np
+
+    best = np.array([int(np.argmax(target)) if target else 0 for part in parts for target in part.targets])
+    return float((np.concatenate([one.argmax(axis=1) for one in scores]) == best).mean())
 
 
 def _cosine(parts: Sequence[Inputs]) -> float:

@@ -15,6 +15,7 @@ from encoders.architectures.network import Network
 from encoders.ops.base import Ops, Tensor
 
 WORDS, POSITIONS = "embeddings.word_embeddings.weight", "embeddings.position_embeddings.weight"
+SEGMENTS = "embeddings.token_type_embeddings.weight"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +36,9 @@ Layer = Callable[[int, Tensor, Tensor, Tensor], Tensor]
 of the former."""
 
 
-def embeddings(ops: Ops, network: Network, ids: Tensor) -> Tensor:
+def embeddings(ops: Ops, network: Network, ids: Tensor, segments: Tensor | None = None) -> Tensor:
     """Return the input states of token ids; single texts only use segment 0."""
-    return _summed(ops, network, ids, ops.positions(ids, network.first_position))
+    return _summed(ops, network, ids, ops.positions(ids, network.first_position), segments)
 
 
 def embeddings_at_start(ops: Ops, network: Network, ids: Tensor) -> Tensor:
@@ -45,11 +46,11 @@ def embeddings_at_start(ops: Ops, network: Network, ids: Tensor) -> Tensor:
     return _summed(ops, network, ids, ops.constant([[network.first_position]]))
 
 
-def _summed(ops: Ops, network: Network, ids: Tensor, positions: Tensor) -> Tensor:
+def _summed(ops: Ops, network: Network, ids: Tensor, positions: Tensor, segments: Tensor | None = None) -> Tensor:
     words = ops.embed(ids, WORDS, network.vocabulary)
     places = ops.embed(positions, POSITIONS, network.positions)
-    segments = ops.embed(ops.constant([[0]]), "embeddings.token_type_embeddings.weight")
-    return ops.dropout(ops.norm(ops.add(words, places, segments), "embeddings.LayerNorm"))
+    kinds = ops.embed(ops.constant([[0]]) if segments is None else segments, SEGMENTS)
+    return ops.dropout(ops.norm(ops.add(words, places, kinds), "embeddings.LayerNorm"))
 
 
 def layer_name(number: int) -> str:
@@ -153,8 +154,8 @@ def pooled(ops: Ops, network: Network, states: Tensor, mask: Tensor) -> Tensor:
 
 
 def _pooled_token(ops: Ops, network: Network, states: Tensor) -> Tensor:
-    """Return the states that the last layer needs to compute: of one token, unless the mean of all is wanted."""
-    return states if network.pooling == "mean" else ops.token(states, 1 if network.pooling == "code" else 0)
+    """Return the states that the last layer needs to compute: of one token, unless all are wanted, or their mean."""
+    return states if network.pooling in ("mean", "tokens") else ops.token(states, 1 if network.pooling == "code" else 0)
 
 
 def dense_name(number: int) -> str:
@@ -163,6 +164,8 @@ def dense_name(number: int) -> str:
 
 
 def _pool(ops: Ops, network: Network, states: Tensor, mask: Tensor) -> Tensor:
+    if network.pooling == "tokens":
+        return states
     vectors = ops.vector(ops.mean(states, mask) if network.pooling == "mean" else states)
     for number, activation in enumerate(network.options.get("dense", ())):
         name = dense_name(number)

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Pooling = Literal["cls", "mean", "code"]
-"""First token, mean over the text's tokens, or the control code's own token (SciRepEval section 4.2)."""
+Pooling = Literal["cls", "mean", "code", "tokens"]
+"""First token, mean over the text's tokens, the control code's own token (SciRepEval section 4.2), or no pooling."""
 
 
 @dataclass(frozen=True, slots=True)

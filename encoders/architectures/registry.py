@@ -10,11 +10,14 @@ from encoders.ops.base import Ops, Tensor
 
 Architecture = Callable[[Ops, Network, Tensor, Tensor, Sequence[str]], list[Tensor]]
 """Takes operators, the model's facts, token ids, mask and heads; returns one vector per text, (texts, width), for each
-head."""
+head. Of rerankers, a score per pair of texts, (texts, 1), or a vector per token, (texts, tokens, width)."""
 
 
 TRANSFORMERS = "transformers"
 """Name of the architecture of networks without operators in ses, and of the runtime that runs them."""
+
+PAIRS = "pairs"
+"""Name of the architecture of cross-encoders, which score pairs of texts and make no vectors."""
 
 SPARSE = "sparse"
 """Name of the architecture whose vectors have a weight for each token of the vocabulary."""
@@ -34,6 +37,8 @@ ARCHITECTURES: Mapping[str, Architecture] = {
     "plain": _architecture("bert"),
     "mpnet": _architecture("mpnet"),
     "modernbert": _architecture("modernbert"),
+    PAIRS: _architecture("pairs", "scores"),
+    "tokens": _architecture("tokens"),
     "adapters": _architecture("adapters"),
     "fusion": _architecture("adapters", "fused_vectors"),
     "pals": _architecture("pals"),

@@ -71,7 +71,8 @@ def _sha256_of_all(files: Sequence[Path]) -> str:
 def read_card(folder: Path, name: str, weights_sha256: str, tokenizer: Path | None = None) -> ModelCard:
     """Read what a model folder says of itself, given the hash of its weights; the tokenizer may be elsewhere."""
     config = read_json(folder / "config.json", dict)
-    return card_of(folder, name, weights_sha256, config, read_modules(folder), tokenizer)
+    card = card_of(folder, name, weights_sha256, config, read_modules(folder), tokenizer)
+    return replace(card, similarity=read_similarity(folder) or "l2")
 
 
 def card_of(
@@ -82,7 +83,7 @@ def card_of(
     modules: Modules = Modules(),  # noqa: B008 - it is frozen
     tokenizer: Path | None = None,
 ) -> ModelCard:
-    """Return the card of a network whose configuration and modules are known already; see `read_card`."""
+    """Return the card of a network whose configuration and modules are known already; it compares by `dot`."""
     words = tokenizer or folder
     whole = read_json(words / "tokenizer.json", dict, missing={}, largest=LARGEST_TOKENIZER)
     tokenizer_config = read_json(words / "tokenizer_config.json", dict, missing={})
@@ -100,7 +101,7 @@ def card_of(
         family=family,
         dimension=modules.dense[-1].outputs if modules.dense else network.width,
         max_tokens=min(limit, wanted) if type(wanted) is int and wanted > 0 else limit,
-        similarity=read_similarity(folder) or "l2",
+        similarity="dot",
         separator=content(tokenizer_config.get("sep_token")) or FAMILIES.get(family, FAMILIES["bert"]).separator,
         empty_parts="dropped",
         lowercase=bool(tokenizer_config.get("do_lower_case", family == "bert")),
@@ -111,6 +112,13 @@ def card_of(
         weights_sha256=weights_sha256,
         settings_sha256=_settings_sha256(words, config, whole, added, transformer),
     )
+
+
+def read_longest(folder: Path, card: ModelCard) -> int:
+    """Return the longest input of a reranker in tokens: its tokenizer's limit too, unless its modules set another."""
+    limit = read_json(folder / "tokenizer_config.json", dict, missing={}).get("model_max_length")
+    own = type(limit) is int and limit > 0 and "max_seq_length" not in transformer_settings(folder)
+    return min(card.max_tokens, limit) if own else card.max_tokens
 
 
 def _network(folder: Path, config: Mapping[str, Any], pooling: Pooling, modules: Modules) -> tuple[str, Network]:
@@ -153,7 +161,7 @@ def _control_codes(tokenizer: Mapping[str, Any], added: Sequence[AddedToken]) ->
     return [task_format for task_format in Format if task_format.code in found]
 
 
-_SETTINGS = "config_sentence_transformers.json"
+SETTINGS = "config_sentence_transformers.json"
 _SIMILARITIES: dict[str, Similarity] = {"cosine": "cosine", "dot": "dot", "euclidean": "l2"}
 _QUERY_PROMPTS = ("query", "search_query")
 _PAPER_PROMPTS = ("document", "passage", "search_document")
@@ -161,7 +169,7 @@ _PAPER_PROMPTS = ("document", "passage", "search_document")
 
 def read_prompts(folder: Path) -> dict[Format, str]:
     """Return the prompts that a folder sets for queries and for papers."""
-    content = read_json(folder / _SETTINGS, dict, missing={})
+    content = read_json(folder / SETTINGS, dict, missing={})
     known = content.get("prompts") if isinstance(content.get("prompts"), dict) else {}
     default = known.get(str(content.get("default_prompt_name")), "")
     query = next((known[name] for name in _QUERY_PROMPTS if name in known), default)
@@ -172,9 +180,9 @@ def read_prompts(folder: Path) -> dict[Format, str]:
 
 def read_similarity(folder: Path) -> Similarity | None:
     """Return how a sentence-transformers folder compares vectors; None for other folders, or if its card says so."""
-    if not any((folder / name).is_file() for name in (MODULES, _SETTINGS)) or "similarity" in read_own(folder):
+    if not any((folder / name).is_file() for name in (MODULES, SETTINGS)) or "similarity" in read_own(folder):
         return None
-    asked = read_json(folder / _SETTINGS, dict, missing={}).get("similarity_fn_name") or "cosine"
+    asked = read_json(folder / SETTINGS, dict, missing={}).get("similarity_fn_name") or "cosine"
     if asked not in _SIMILARITIES:
         raise InputError(
             f"{folder} compares vectors by {asked!r}, which ses can't; if cosine, dot or l2 serves as well, set it as "

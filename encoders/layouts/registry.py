@@ -63,6 +63,7 @@ LAYOUTS: tuple[Layout, ...] = (
         architectures=("instructions", "instruction-encoder"),
         settings=("base", "instructions", "instructor"),
     ),
+    Layout("cross_encoders", architectures=("pairs",)),
     Layout("sparse", architectures=("sparse",), files=("modules.json", "idf.json", "query_token_weights.txt")),
     Layout("huggingface", files=("config.json",)),
 )

@@ -61,7 +61,20 @@ def read_names(path: Path) -> list[str]:
         with safe_open(path, framework="numpy") as file:
             return [plain_name(name) for name in file.keys()]  # noqa: SIM118
     except (SafetensorError, OSError) as error:
-        raise InputError(f"{path} is an incomplete safetensors file ({error}); fetch the model again.") from error
+        raise _incomplete(path, error) from error
+
+
+def read_shapes(path: Path) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of a checkpoint's arrays by `plain_name`; errors as of `read_weights`."""
+    if path.suffix != ".safetensors":
+        return {name: array.shape for name, array in read_weights(path).items()}
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="numpy") as file:
+            return {plain_name(name): tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError) as error:
+        raise _incomplete(path, error) from error
 
 
 def plain_name(name: str) -> str:
@@ -141,7 +154,11 @@ def _read_safetensors(path: Path) -> Mapping[str, np.ndarray]:
         with safe_open(path, framework="numpy") as file:
             return {name: file.get_tensor(name).astype(np.float32, copy=False) for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, AttributeError, TypeError, OSError) as error:
-        raise InputError(f"{path} is an incomplete safetensors file ({error}); fetch the model again.") from error
+        raise _incomplete(path, error) from error
+
+
+def _incomplete(path: Path, error: Exception) -> InputError:
+    return InputError(f"{path} is an incomplete safetensors file ({error}); fetch the model again.")
 
 
 def write_safetensors(path: Path, arrays: Mapping[str, np.ndarray]) -> None:

@@ -91,6 +91,12 @@ class Ops(Protocol):
     def weight(self, name: str) -> Tensor:
         """Return a weight as it is."""
 
+    def present(self, mask: Tensor) -> Tensor:
+        """Return 1 where the mask of a pair of texts has a token of either, 0 for padding."""
+
+    def second(self, mask: Tensor) -> Tensor:
+        """Return 1 where the mask of a pair of texts is 2, for a token of the second text, and else 0."""
+
     def mask_bias(self, mask: Tensor) -> Tensor:
         """Return what attention adds to its logits so that padding gets no weight, (texts, 1, 1, tokens)."""
 
@@ -175,6 +181,9 @@ class Ops(Protocol):
     def vector(self, hidden: Tensor) -> Tensor:
         """Return the states (texts, 1, width) of one token as (texts, width)."""
 
+    def states(self, vectors: Tensor) -> Tensor:
+        """Undo `vector`: return vectors (texts, width) as the states of one token, (texts, 1, width)."""
+
     def mean(self, hidden: Tensor, mask: Tensor) -> Tensor:
         """Return the mean over the tokens of a text, (texts, 1, width)."""
 
@@ -188,4 +197,4 @@ class Ops(Protocol):
         """Return log(1 + x)."""
 
     def l2_normalize(self, vectors: Tensor) -> Tensor:
-        """Divide each vector by its L2 norm."""
+        """Divide each vector by its L2 norm; its last axis is the vector's."""

@@ -108,6 +108,12 @@ class OnnxOps:
     def weight(self, name: str) -> str:
         return self._store(name, self._given[name])
 
+    def present(self, mask: str) -> str:
+        return self._op("Min", mask, self._scalar(1))
+
+    def second(self, mask: str) -> str:
+        return self._op("Max", self._op("Sub", mask, self._scalar(1)), self._scalar(0))
+
     def mask_bias(self, mask: str) -> str:
         kept = self._op("Cast", self._op("Unsqueeze", mask, self._ints(1, 2)), to=1)
         return self._op("Mul", self._op("Sub", self._float(1.0), kept), self._float(MASKED))
@@ -196,6 +202,9 @@ class OnnxOps:
     def vector(self, hidden: str) -> str:
         return self._op("Squeeze", hidden, self._ints(1))
 
+    def states(self, vectors: str) -> str:
+        return self._op("Unsqueeze", vectors, self._ints(1))
+
     def mean(self, hidden: str, mask: str) -> str:
         kept = self._op("Cast", self._op("Unsqueeze", mask, self._ints(2)), to=1)
         total = self._op("ReduceSum", self._op("Mul", hidden, kept), self._ints(1), keepdims=1)
@@ -213,7 +222,7 @@ class OnnxOps:
         return self._op("Log", self._op("Add", hidden, self._float(1.0)))
 
     def l2_normalize(self, vectors: str) -> str:
-        length = self._op("ReduceL2", vectors, self._ints(1), keepdims=1)
+        length = self._op("ReduceL2", vectors, self._ints(-1), keepdims=1)
         return self._op("Div", vectors, self._op("Max", length, self._float(1e-12)))
 
     def _linear(self, hidden: str, names: Sequence[str], factor: float) -> str:

@@ -116,6 +116,12 @@ class TorchOps:
     def weight(self, name: str) -> Any:
         return self._weights[name]
 
+    def present(self, mask: Any) -> Any:
+        return mask.clamp(max=1)
+
+    def second(self, mask: Any) -> Any:
+        return (mask - 1).clamp(min=0)
+
     def mask_bias(self, mask: Any) -> Any:
         kind = next(iter(self._weights.values())).dtype
         return (1 - mask[:, None, None, :].to(kind)) * MASKED
@@ -182,6 +188,9 @@ class TorchOps:
         # Vectors are float32 whatever the states are: in bf16, scaling them would round them once more.
         return hidden.squeeze(1).float()
 
+    def states(self, vectors: Any) -> Any:
+        return vectors[:, None].to(next(iter(self._weights.values())).dtype)
+
     def mean(self, hidden: Any, mask: Any) -> Any:
         kept = mask[:, :, None].float()
         return (hidden * kept).sum(dim=1, keepdim=True) / kept.sum(dim=1, keepdim=True)
@@ -196,7 +205,7 @@ class TorchOps:
         return hidden.log1p()
 
     def l2_normalize(self, vectors: Any) -> Any:
-        return self._functional.normalize(vectors, dim=1, eps=1e-12)
+        return self._functional.normalize(vectors.float(), dim=-1, eps=1e-12)
 
     def _distances(self, ids: Any) -> Any:
         """Return how far each token stands before each other one, int64 (tokens, tokens)."""

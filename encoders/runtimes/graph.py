@@ -30,9 +30,9 @@ def write_graph(
 
     Inputs `input_ids` and `attention_mask` are int64 of shape (batch, length), padded on the right; outputs `vector_0`,
     `vector_1`, ... are float32 of shape (batch, dimension), in the order of the heads, pooled and scaled as the card
-    says. The weights are arrays by name, from `encoders.models.model.read_checked`. With the precision `int8`, matrix
-    products are quantized; every other precision has the same graph. Raises `InputError` if weights have another shape
-    than the card says.
+    says; without pooling, (batch, length, dimension). The weights are arrays by name, from
+    `encoders.models.model.read_checked`. With the precision `int8`, matrix products are quantized; every other
+    precision has the same graph. Raises `InputError` if weights have another shape than the card says.
     """
     ops = OnnxOps(weights, card.network.epsilon)
     names = [f"vector_{number}" for number in range(len(heads))]
@@ -42,12 +42,13 @@ def write_graph(
         raise _misfit(card, error) from error
     for name, vector in zip(names, vectors, strict=True):
         ops.output(vector, name)
+    shape = ["batch", "length", card.dimension] if card.network.pooling == "tokens" else ["batch", card.dimension]
     nodes, arrays = quantized(ops.nodes, ops.arrays) if precision == "int8" else (ops.nodes, ops.arrays)
     graph = helper.make_graph(
         nodes,
         "encoder",
         [helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "length"]) for name in _INPUTS],
-        [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["batch", card.dimension]) for name in names],
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name in names],
         _stored(arrays, path.with_name(f"{path.name}.data")),
     )
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10), str(path))

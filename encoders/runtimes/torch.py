@@ -96,7 +96,8 @@ def _try_out(weights: Mapping[str, Any], network: _Network) -> None:
     with torch.inference_mode():
         texts = torch.zeros((1, 2), dtype=torch.int64)
         vectors = _forward(weights, network)(texts, torch.ones_like(texts))
-    if any(vector.shape != (1, card.dimension) for vector in vectors):
+    shape = (1, 2, card.dimension) if facts.pooling == "tokens" else (1, card.dimension)
+    if any(vector.shape != shape for vector in vectors):
         raise ValueError(f"vectors of {vectors[0].shape[-1]} numbers, not {card.dimension}")
 
 

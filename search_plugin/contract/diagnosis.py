@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from search_plugin.contract.legs import Join
-from search_plugin.contract.schema import IndexSchema
+from search_plugin.contract.schema import IndexSchema, Unit
 
 _STEP = 1024
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
@@ -17,7 +17,8 @@ _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
 class VectorCount:
     """How many papers have a vector in a field, and how long the vectors are.
 
-    The last two attributes are those of the model, if the vectors are not of the index's model.
+    Two attributes are those of the model, if the vectors are not of the index's model. `unit` says whether a paper has
+    one of these vectors, or one for each of its passages.
     """
 
     field: str
@@ -25,6 +26,7 @@ class VectorCount:
     count: int
     model: str = ""
     fingerprint: str = ""
+    unit: Unit = "paper"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +74,9 @@ class IndexDiagnosis:
 
     def with_papers(self, schema: IndexSchema, papers: int, count: Callable[[str], int]) -> IndexDiagnosis:
         """Return a copy with what the searched version holds; `count` counts the papers with a vector of a leg."""
-        own = (VectorCount(one.format, one.dimension, count(one.format)) for one in schema.vectors)
+        own = (VectorCount(one.format, one.dimension, count(one.format), unit=one.unit) for one in schema.vectors)
         foreign = (
-            VectorCount(one.format, one.dimension, count(one.format), one.model, one.fingerprint)
+            VectorCount(one.format, one.dimension, count(one.format), one.model, one.fingerprint, one.unit)
             for one in schema.foreign
         )
         return replace(

@@ -10,6 +10,10 @@ Join = Literal["ses", "engine"]
 """Who joins the legs of a hybrid search. If ses joins them, scores are explained, the same on every engine."""
 
 
+RERANKED = "rerank"
+"""The name of what a reranker with a model adds to a paper, beside the legs."""
+
+
 class Scored(NamedTuple):
     """A paper found by a leg.
 
@@ -40,7 +44,7 @@ class Fused(NamedTuple):
 
     Attributes:
         id: The paper's id.
-        score: The sum of its contributions.
+        score: The sum of its contributions; of papers behind those that a model ranked again, less by the same for all.
         given: Parts of a contribution by leg and id; all papers of a ranking share this.
     """
 

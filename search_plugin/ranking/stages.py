@@ -20,6 +20,7 @@ from search_plugin.pages.highlights import find, highlight
 from search_plugin.pages.hit import Hit
 from search_plugin.ranking.collapsing import collapse
 from search_plugin.ranking.named import put_named_first
+from search_plugin.ranking.reread import reread
 from search_plugin.ranking.sentence import nearest_sentence
 from search_plugin.ranking.state import SearchState
 from search_plugin.ranking.weakness import literal, warn
@@ -91,6 +92,8 @@ def rerank(state: SearchState) -> SearchState:
     """Rank again by the request's reranker, if it names one: a method too expensive for all papers."""
     if not (state.request.rerank and state.ranking):
         return state
+    if state.scorer:
+        return reread(state, state.scorer)
     ranking = get_reranker(state.request.rerank)(state)
     return replace(state, ranking=ranking, shown=ranking)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from corpora.paper import Paper
 from search_plugin.contract.engine import Index
@@ -13,6 +14,9 @@ from search_plugin.fusion.fusions import with_defaults
 from search_plugin.pages.hit import Hit, Version
 from search_plugin.request import SearchRequest
 from search_plugin.understanding.meaning import Meaning
+
+if TYPE_CHECKING:
+    from encoders.rerankers.scorer import PairScorer
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,7 @@ class SearchState:
         facets: Counts, if the request asks for some.
         notes: Sentences for the user, which the page shows; a stage adds its own.
         meaning: What the query means, as far as it is known before papers are ranked.
+        scorer: The model that ranks the best papers again, if the request names one.
     """
 
     index: Index
@@ -58,6 +63,7 @@ class SearchState:
     facets: Facets | None = None
     notes: tuple[str, ...] = ()
     meaning: Meaning = field(default_factory=lambda: Meaning(""))
+    scorer: PairScorer | None = None
 
     @property
     def weights(self) -> Mapping[str, float]:

@@ -19,7 +19,7 @@ _END = re.compile(
     r"""|[\u3002\uff01\uff1f\u061f\u06d4][\u300d\u300f\uff09\u201d]*\s*"""
 )
 _ABBREVIATED = re.compile(
-    r"(?:\b(?:e\.g|i\.e|al|vs|cf|figs?|eqs?|refs?|nos?|approx|ca|resp|spp?|subsp|var|dr|prof|mrs?|st)|\b[A-Z])\.$",
+    r"(?:\b(?:e\.g|i\.e|al|vs|cf|figs?|eqs?|refs?|nos?|approx|ca|resp|spp?|subsp|var|dr|prof|mrs?|st|pp|proc|natl|acad)|\b[A-Z])\.$",
     re.IGNORECASE,
 )
 

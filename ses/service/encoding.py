@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from corpora.errors import InputError, NotFoundError, require
 from encoders.models.formats import Format
+from ses.service.service import short_name
 
 if TYPE_CHECKING:
     import numpy as np
@@ -100,7 +101,7 @@ def choose(service: Service, *, index: str = "", model: str = "", task_format: s
     encoder = _encoder(service, index, name)
     require(
         wanted in encoder.card.formats,
-        f"The model {_short(encoder)} has no {wanted} vectors",
+        f"The model {short_name(encoder.card.name)} has no {wanted} vectors",
         f"choose one of {', '.join(encoder.card.formats)}",
     )
     return Chosen(encoder, wanted)
@@ -117,22 +118,17 @@ def _encoder(service: Service, index: str, model: str) -> TextEncoder:
         encoder, holder = service.default_encoder(), "this library"
     else:
         encoder, holder = opened.load(opened.index), f"the index {opened.name}"
-    if model in ("", index, encoder.card.name, _short(encoder)):
+    if model in ("", index, encoder.card.name, short_name(encoder.card.name)):
         return encoder
     raise NotFoundError(
-        f"There is no model {model[:80]!r} of {holder}, but {_short(encoder)}",
+        f"There is no model {model[:80]!r} of {holder}, but {short_name(encoder.card.name)}",
         "give this name, or that of another index",
     )
 
 
-def _short(encoder: TextEncoder) -> str:
-    """Return a model's name without the path of its folder, which is no business of clients."""
-    return encoder.card.name.replace("\\", "/").rstrip("/").rpartition("/")[2]
-
-
 def model_name(chosen: Chosen) -> str:
     """Return the name of a model and of a format, as `choose` reads it."""
-    return f"{_short(chosen.encoder)}:{chosen.format}"
+    return f"{short_name(chosen.encoder.card.name)}:{chosen.format}"
 
 
 def check_texts(texts: Sequence[str]) -> None:

@@ -107,11 +107,11 @@ def _field(option: Option) -> tuple[Any, Any]:
     several = Sequence in [get_origin(kind) for kind in get_args(option.type)]
     plain = option.type in (bool, int, float) or get_origin(option.type) is Literal
     kind: Any = Names if option.name in _NAMES else list[str] if several else option.type if plain else str
-    described = option.help + (f": {', '.join(option.values)}." if option.choices else ".")
+    described = option.help + (f": {option.choices_text}." if option.choices else ".")
     if option.default_help:
         described += f" {DEFAULT_MARK} {option.default_help}."
     extra: dict[str, Any] = dict(_BOUNDS.get(option.name, {}))
-    if option.choices:
+    if option.choices and not option.others:
         extra["enum"] = list(option.values)
     if option.name in _EXAMPLES:
         extra["examples"] = [_EXAMPLES[option.name]]

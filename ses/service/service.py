@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from hashlib import blake2b
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from corpora.errors import SesError, UnavailableError
+from corpora.errors import InputError, SesError, UnavailableError
+from search_plugin.ranking.stages import RERANKERS
 from ses.service.batching import Batched
 from ses.service.cache import Cache
 from ses.service.following import Followed, Held
@@ -20,6 +21,7 @@ from ses.service.query_vectors import Remembering
 if TYPE_CHECKING:
     import numpy as np
 
+    from encoders.rerankers.scorer import PairScorer
     from encoders.text_encoder import TextEncoder
     from search_plugin.contract.engine import Index
     from search_plugin.pages.page import Page
@@ -94,6 +96,20 @@ class Service:
         """Return the model that a new index would have: the settings name it."""
         library = self.library
         return self._shared(lambda: library._encoder(library._model_for(None)))
+
+    @property
+    def rerankers(self) -> Mapping[str, str]:
+        """The rerankers that the settings list, by their names there and the last parts of these."""
+        listed = self.settings.rerankers[::-1]
+        return {known: one for one in listed for known in (short_name(one), one)}
+
+    def reranker(self, name: str) -> PairScorer:
+        """Return a reranker of `rerankers`; `InputError` for any other, as a client can't choose what is loaded."""
+        if name not in self.rerankers:
+            known = ", ".join([*RERANKERS, *map(short_name, self.settings.rerankers)])
+            raise InputError(f"There is no reranker {name[:80]!r} here", f"give <rerank> one of {known}")
+        with self._loading:  # or two threads would load it
+            return self.library._scorer(self.rerankers[name])
 
     def ask(self, name: str, question: Callable[[OpenIndex], R]) -> R:
         """Return the answer of an index to a question; if the index was replaced meanwhile, it is asked again.
@@ -207,7 +223,10 @@ class Service:
     def _open(self, name: str) -> OpenIndex:
         found = self.library[name] if name else self.library.default()
         return dataclasses.replace(
-            found, open=lambda: found.index, load=lambda index, leg="": self._load(found, index, leg)
+            found,
+            open=lambda: found.index,
+            load=lambda index, leg="": self._load(found, index, leg),
+            scorers=self.reranker,
         )
 
     def _load(self, found: OpenIndex, index: Index, leg: str) -> TextEncoder:
@@ -220,6 +239,11 @@ class Service:
             if fingerprint not in self._encoders:
                 self._encoders[fingerprint] = Remembering(Batched(self.metrics.counting(encoder)), self._vectors)
             return self._encoders[fingerprint]
+
+
+def short_name(model: str) -> str:
+    """Return a model's name without the path of its folder, which is no business of clients."""
+    return model.replace("\\", "/").rstrip("/").rpartition("/")[2]
 
 
 def page_bytes(page: Page) -> int:

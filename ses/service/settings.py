@@ -25,6 +25,7 @@ from ses.setting_kinds import (
     seconds,
     some_of,
     switch,
+    texts,
     whole,
 )
 from ses.settings import SERVE
@@ -142,6 +143,8 @@ class ServiceSettings:
     """Whether traces are sent by OpenTelemetry; the variables `OTEL_*` say where. Needs the extra telemetry."""
     mcp: Annotated[bool, switch] = False
     """Whether assistants are served at `/mcp`, under names of `hosts` and of this machine. Needs the extra mcp."""
+    rerankers: Annotated[tuple[str, ...], texts] = ()
+    """Models that requests may rerank by: folders and hub ids; `/v1/rerank` takes the first if it names no model."""
     public_url: str = ""
     """Address of the site for its readers, such as `https://library.example/ses`; that of each request if empty."""
     site: Annotated[SiteSettings, _site] = field(default_factory=SiteSettings)

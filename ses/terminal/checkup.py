@@ -262,7 +262,8 @@ def _index_lines(index: IndexDiagnosis, models: Mapping[str, ModelCheck]) -> Ite
     quantized = "" if index.quantization == "none" else f", {index.quantization}"
     for vector in index.vectors:
         kept = "" if vector.model else quantized
-        yield f"  {vector.field}: {vector.count:,} vectors of {vector.dimension} numbers{kept}"
+        held = "papers with vectors" if vector.unit == "passage" else "vectors"
+        yield f"  {vector.field}: {vector.count:,} {held} of {vector.dimension} numbers{kept}"
     for made in _made_by(index):
         yield f"  made by {made.model} ({made.fingerprint}); here: {models[made.model]}"
     yield from (f"  {line}" for line in index.lines)

@@ -125,7 +125,7 @@ def _option(option: Option) -> Callable[[F], F]:
     """Return an option of the command line; its value is None, or empty, where the user gave none."""
     flag, help_ = as_flag(option.name), option.help
     if option.choices:
-        help_ += f": {', '.join(option.values)}"
+        help_ += f": {option.choices_text}"
     several = Sequence in [get_origin(kind) for kind in get_args(option.type)]
     if several:
         help_ += "; repeatable"

@@ -82,6 +82,7 @@ def with_options(page: str) -> str:
     rows = ""
     for one in search_options():
         values = f": {', '.join(f'`{value}`' for value in one.values)}" if one.values else ""
+        values += f", or {one.others}" if one.others else ""
         rows += f"| `{one.name}` | {one.help}{values} | {one.default_text} |\n"
     _, next_heading, after = rest.partition("\n### ")
     return f"{head}{heading}| option | meaning | default |\n| --- | --- | --- |\n{rows}{next_heading}{after}"

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import random
 from dataclasses import replace
+from urllib.parse import urlencode
+from urllib.request import urlopen
 
 import numpy as np
 import pytest
@@ -14,9 +17,12 @@ from encoders.models.formats import Format
 from search_plugin.contract.closeness import closeness
 from search_plugin.contract.plan import Plan, VectorClause
 from search_plugin.contract.schema import SENTENCES
+from search_plugin.pages.hit import unshown_sentence
 from search_plugin.words.sentences import sentence_texts, sentences_of
+from tests.commands import ses as run
 from tests.engines.conftest import ENGINES, emptied
-from tests.tiny import WORDS, make_model, papers
+from tests.serving import served
+from tests.tiny import WORDS, make_model, papers, write_jsonl
 
 QUERY = "virus lung cell"
 COUNT = 60
@@ -135,6 +141,18 @@ def test_complete_gives_every_paper_a_score_of_its_sentences(library):
     assert all({"prx", SENTENCES} <= hit.legs.keys() for hit in page)
 
 
+def test_a_cluster_joins_the_sentences_too(library):
+    index, options = library["papers"], {"window": COUNT, "size": COUNT}
+    if library._engine.url.startswith("embedded"):
+        with pytest.raises(InputError, match="can't join the legs"):
+            index.search(QUERY, join="engine", **options)
+        return
+    joined, own = index.search(QUERY, join="engine", **options), index.search(QUERY, **options)
+    # A cluster without such a retriever leaves it to ses, and OpenSearch lifts the last hit of a leg to .001.
+    assert {hit.id: hit.score for hit in joined} == pytest.approx({hit.id: hit.score for hit in own}, abs=0.005)
+    assert all(hit.sentence for hit in joined)
+
+
 def test_papers_like_a_paper_are_found_by_whole_papers(library):
     like, without = (library[name].similar("p00001", size=5) for name in ("papers", "whole"))
     assert [hit.id for hit in like] == [hit.id for hit in without]
@@ -215,4 +233,55 @@ def test_an_index_keeps_its_choice_through_updates_copies_and_builds(changing):
     changing.index("whole", made, passages="sentences", fresh=True)
     changing.index("whole", made, fresh=True)
     assert changing["whole"].index.schema.passages == "sentences"
-    assert changing._engine.diagnose().troubles == ()
+    assert [index.troubles for index in changing._engine.diagnose().indexes] == [(), (), ()]
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory):
+    """A folder with an embedded index of sentences, for what is shown of them."""
+    folder = tmp_path_factory.mktemp("shown")
+    make_model(folder / "model")
+    write_jsonl(folder / "corpus.jsonl", of_sentences(20))
+    done = run(
+        folder,
+        "index",
+        "--corpus",
+        "jsonl",
+        "--path",
+        folder / "corpus.jsonl",
+        "--passages",
+        "sentences",
+        "--model",
+        folder / "model",
+    )
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_commands_show_the_nearest_sentence_and_the_vectors(shown):
+    document = json.loads(run(shown, "search", QUERY, "--json").stdout)
+    near = {hit["paper"]["id"]: hit["sentence"] for hit in document["hits"]}
+    assert all(one.keys() == {"field", "text", "start", "end", "score"} for one in near.values())
+    text = run(shown, "search", QUERY).stdout
+    printed = [line.partition(": ")[2] for line in text.splitlines() if "nearest in meaning:" in line]
+    assert printed
+    assert set(printed) <= {one["text"] for one in near.values()}
+    assert "nearest in meaning" not in run(shown, "search", QUERY, "--mode", "lexical").stdout
+    facts = run(shown, "indexes", "show", "jsonl").stdout
+    assert "vectors: of the sentences of 20 papers, 64 numbers each, int8" in facts
+    assert "sentences: 20 papers with vectors of 64 numbers" in run(shown, "doctor").stdout
+
+
+@pytest.mark.serve
+def test_a_service_sends_and_shows_the_nearest_sentence(shown):
+    held = ses.open(shown / "indexes", model=str(shown / "model"), data_dir=shown, cache_dir=shown / "cache")
+    held.index("papers", of_sentences(20), passages="sentences")
+    page = held["papers"].search(QUERY)
+    with served(held) as address, ses.open(address, engine_patience=0) as remote:
+        assert [hit.sentence for hit in remote["papers"].search(QUERY)] == [hit.sentence for hit in page]
+        assert remote.describe("papers").schema.legs == ("prx", SENTENCES)
+        asked = f"{address}/v1/search?{urlencode({'query': QUERY, 'index': 'papers', 'fields': 'sentence'})}"
+        hits = json.loads(urlopen(asked).read())["hits"]  # noqa: S310 - the address of the service here
+        assert [hit["sentence"]["text"] for hit in hits] == [hit.sentence.text for hit in page]
+        seen = urlopen(f"{address}/?{urlencode({'query': QUERY, 'index': 'papers'})}").read().decode()  # noqa: S310 - as above
+    assert seen.count("Nearest in meaning:") == sum(bool(unshown_sentence(hit)) for hit in page) > 0

@@ -62,7 +62,13 @@ TASKS = {
     "kl": {"type": "ranked", "train": "judged.jsonl", "format": "prx", "query_format": "qry"},
     "margin-mse": {"type": "ranked", "train": "judged.jsonl", "format": "prx", "query_format": "qry"},
 }
-"""A task for every objective."""
+"""A task for every objective of vectors."""
+
+PAIRS = {
+    "listwise": {"type": "ir", "train": "judged.jsonl", "format": "qry"},
+    "listwise of a teacher": {"type": "ranked", "train": "judged.jsonl", "format": "qry"},
+}
+"""Tasks for rerankers."""
 
 
 def adapted(base):
@@ -88,7 +94,8 @@ def write_recipe(folder, objectives=("cross-entropy", "triplet"), options=None, 
     if options:
         text += f"[options]\n{toml(options)}"
     for name in objectives:
-        task = {"name": name, "objective": name, "validation": TASKS[name]["train"], **TASKS[name]}
+        given = {**TASKS, **PAIRS}[name]
+        task = {"name": name, "objective": name.split(" ")[0], "validation": given["train"], **given}
         text += f"[[tasks]]\n{toml(task)}"
     path = folder / "recipe.toml"
     path.write_text(text)

@@ -97,3 +97,16 @@ def test_the_recipes_of_ses_minilm_are_read(format_of_its_own, tmp_path):
 def test_the_recipe_of_queries_is_read(tmp_path):
     recipe = given_empty_data(RECIPES / "hybrid-queries.toml", tmp_path)
     assert recipe.formats == (Format.QRY,)
+
+
+def test_the_recipe_of_rerankers_is_read(tmp_path):
+    path = RECIPES / "reranker.toml"
+    for file in ("train/pubmed", "train/arxiv", "train/conf", "train/synergy"):
+        (tmp_path / f"{file}.jsonl.xz").parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / f"{file}.jsonl.xz").write_text("")
+    for name in tomllib.loads(path.read_text())["guard"]:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    variants = read_variants(path, (), tmp_path)
+    assert {name: recipe.tasks[0].type for name, recipe in variants.items()} == {"mined": "ir", "distilled": "ranked"}
+    assert all(recipe.trains == "reranker" and len(recipe.guard) == 5 for recipe in variants.values())

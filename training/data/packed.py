@@ -10,8 +10,8 @@ import hashlib
 import json
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,19 +19,26 @@ from typing import TYPE_CHECKING
 from corpora.checksums import sha256_of
 from corpora.errors import InputError
 from corpora.writing import replacing
+from encoders.architectures.registry import PAIRS
 from encoders.models.formats import Format
 from encoders.models.model import Model
 from encoders.tokens.batching import pieces
+from encoders.tokens.pairs import load_pair_tokenizer
 from encoders.tokens.tokenizer import load_tokenizer, well_formed
 from training.data.examples import Example, read_examples
+from training.objectives.registry import OBJECTIVES
 from training.task import FILES, TrainingTask
 
 if TYPE_CHECKING:
     import numpy as np
 
 _EXAMPLES_AT_ONCE = 256
-_FORM = 1
+_FORM = 2
 """Increase this number when older packs can no longer be used."""
+
+
+_Tokenize = Callable[[Sequence[Example]], Iterator[tuple[list[int], int]]]
+"""From a block of examples to the token ids of each text, and where the second text of a pair begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +86,7 @@ class Packed:
         starts: int64 (texts + 1,).
         targets: float64 (numbers of all examples,).
         ends: int64 (examples,).
+        seconds: Where the second text of each pair begins in its tokens, int64 (texts,); None unless texts are pairs.
         kept: States used in place of the tokens, if they are stored.
     """
 
@@ -88,6 +96,7 @@ class Packed:
     starts: np.ndarray
     targets: np.ndarray
     ends: np.ndarray
+    seconds: np.ndarray | None = None
     kept: KeptStates | None = None
 
     def __len__(self) -> int:
@@ -107,6 +116,11 @@ class Packed:
         start = self.kept.starts[row]
         return self.kept.states[start : start + self.starts[row + 1] - self.starts[row]]
 
+    def second(self, example: int, column: int) -> int:
+        """Return at which token the second text of a pair begins."""
+        assert self.seconds is not None  # noqa: S101
+        return int(self.seconds[example * self.columns + column])
+
     def numbers(self, example: int) -> list[float]:
         """Return the targets of an example."""
         start = self.ends[example - 1] if example else 0
@@ -117,7 +131,8 @@ class Packed:
 def pack(task: TrainingTask, path: Path, labels: Sequence[str], model: Model, max_tokens: int, cache: Path) -> Packed:
     """Tokenise the examples of a file, in its order, or open the pack if it exists already in a folder of packs.
 
-    Texts of more than `max_tokens` tokens, special tokens included, are cut. `InputError` if the file gives no example,
+    Texts of more than `max_tokens` tokens, special tokens included, are cut. For a model that scores pairs, each
+    candidate is joined with its query. `InputError` if the file gives no example,
     or examples with different numbers of texts.
     """
     source = sha256_of(path)
@@ -128,6 +143,7 @@ def pack(task: TrainingTask, path: Path, labels: Sequence[str], model: Model, ma
         list(labels),
         model.card.settings_sha256,
         max_tokens,
+        *([model.card.architecture] if model.card.architecture == PAIRS else []),
     ]
     key = hashlib.sha256(json.dumps([*facts, sorted(model.card.prompts.items())]).encode()).hexdigest()[:24]
     folder = cache / key
@@ -151,12 +167,13 @@ def _write(
 ) -> None:
     import numpy as np
 
-    tokenizer, card = load_tokenizer(model.folder, model.card), model.card
-    formats = (task.query_format or task.format, task.format)
-    starts, targets, ends = array("q", [0]), array("d"), array("q")
+    pairs = model.card.architecture == PAIRS
+    tokenize = _pairs(model, max_tokens) if pairs else _texts(task, model, max_tokens)
+    separator = "" if pairs else model.card.separator
+    starts, targets, ends, seconds = array("q", [0]), array("d"), array("q"), array("q")
     unusable: Counter[str] = Counter()
     columns = 0
-    limited = islice(_usable(read_examples(task, path, card.separator, labels), unusable), task.limit)
+    limited = islice(_usable(read_examples(task, path, separator, labels), unusable), task.limit)
     with (folder / "tokens.bin").open("wb") as tokens:
         for block in iter(lambda: list(islice(limited, _EXAMPLES_AT_ONCE)), []):
             for example in block:
@@ -166,15 +183,10 @@ def _write(
                         f"{path} has examples of {columns} and of {len(example.texts)} texts; give every query of the "
                         f"task {task.name} as many candidates."
                     )
-            prompts = [
-                card.prompt(well_formed(text), formats[min(column, 1)])
-                for example in block
-                for column, text in enumerate(example.texts)
-            ]
-            for encoding in tokenizer.encode_batch_fast(prompts):
-                ids = pieces(encoding.ids, max_tokens, 1, "start")[0]
+            for ids, second in tokenize(block):
                 tokens.write(np.array(ids, dtype=np.int32).tobytes())
                 starts.append(starts[-1] + len(ids))
+                seconds.append(second)
             for example in block:
                 targets.extend(example.targets)
                 ends.append(len(targets))
@@ -185,10 +197,43 @@ def _write(
         ("starts", starts, np.int64),
         ("targets", targets, np.float64),
         ("ends", ends, np.int64),
+        ("seconds", seconds, np.int64),
     ):
-        np.save(folder / f"{name}.npy", np.frombuffer(values, dtype=kind) if values else np.empty(0, dtype=kind))
+        if name != "seconds" or pairs:
+            np.save(folder / f"{name}.npy", np.frombuffer(values, dtype=kind) if values else np.empty(0, dtype=kind))
     manifest = PackManifest(key, source, len(ends), dict(unusable), tuple(labels))
-    (folder / "manifest.json").write_text(json.dumps(asdict(manifest) | {"columns": columns}), encoding="utf-8")
+    facts = asdict(manifest) | {"columns": columns - pairs, "pairs": pairs}
+    (folder / "manifest.json").write_text(json.dumps(facts), encoding="utf-8")
+
+
+def _texts(task: TrainingTask, model: Model, max_tokens: int) -> _Tokenize:
+    """Return what tokenises the texts of examples, each with its format's prompt."""
+    tokenizer, card = load_tokenizer(model.folder, model.card), model.card
+    formats = (task.query_format or task.format, task.format)
+
+    def tokenize(block: Sequence[Example]) -> Iterator[tuple[list[int], int]]:
+        prompts = [
+            card.prompt(well_formed(text), formats[min(column, 1)])
+            for example in block
+            for column, text in enumerate(example.texts)
+        ]
+        for encoding in tokenizer.encode_batch_fast(prompts):
+            yield pieces(encoding.ids, max_tokens, 1, "start")[0], 0
+
+    return tokenize
+
+
+def _pairs(model: Model, max_tokens: int) -> _Tokenize:
+    """Return what joins the candidates of examples with their query, as a reranker reads them."""
+    tokenizer = load_pair_tokenizer(model.folder, replace(model.card, max_tokens=max_tokens))
+
+    def tokenize(block: Sequence[Example]) -> Iterator[tuple[list[int], int]]:
+        pairs = [(well_formed(example.texts[0]), well_formed(text)) for example in block for text in example.texts[1:]]
+        for encoding in tokenizer.encode_batch(pairs):
+            kinds = encoding.type_ids
+            yield encoding.ids, kinds.index(1) if 1 in kinds else len(kinds)
+
+    return tokenize
 
 
 def _usable(examples: Iterator[object], unusable: Counter[str]) -> Iterator[Example]:
@@ -203,13 +248,16 @@ def _open(folder: Path) -> Packed:
     import numpy as np
 
     content = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    columns = content.pop("columns")
+    columns, pairs = content.pop("columns"), content.pop("pairs")
     manifest = PackManifest(**content | {"labels": tuple(content["labels"])})
-    arrays = {name: np.load(folder / f"{name}.npy") for name in ("starts", "targets", "ends")}
+    names = ("starts", "targets", "ends", *(["seconds"] if pairs else []))
+    arrays = {name: np.load(folder / f"{name}.npy") for name in names}
     tokens = np.memmap(folder / "tokens.bin", dtype=np.int32, mode="r")
     return Packed(columns, manifest, tokens, **arrays)
 
 
 def formats_of(task: TrainingTask, columns: int) -> list[Format]:
     """Return the format of each column's vectors."""
+    if OBJECTIVES[task.objective].pairs:
+        return [Format.QRY] * columns
     return [task.query_format or task.format, *[task.format] * (columns - 1)]

@@ -8,8 +8,9 @@ from typing import Literal
 
 from encoders.ops.base import Tensor
 
-ValidationMeasure = Literal["macro-f1", "kendall", "first", "cosine"]
-"""Validation measures: macro F1, Kendall's tau-b, share of queries with nearest positive, mean cosine to targets."""
+ValidationMeasure = Literal["macro-f1", "kendall", "first", "cosine", "highest"]
+"""Validation measures: macro F1, Kendall's tau-b, share of queries with nearest positive, mean cosine to targets, share
+of queries whose best candidate has the highest score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +19,7 @@ class Inputs:
 
     Attributes:
         vectors: Vectors of each column of the examples (the text itself; or query, positive, negatives), float32
-            (examples, dimension).
+            (examples, dimension); of a reranker, the scores of each candidate, float32 (examples, 1).
         outputs: The output of the task's head for the first column, float32 (examples, labels); None without a head.
         targets: The targets of each example: one class, some labels, one value, a score for each candidate, a
             vector, or none.
@@ -39,6 +40,7 @@ class Objective:
         measure: Measure of such a task in validation.
         head: Whether it needs a linear layer from a vector to one output a label.
         options: Its options with their defaults.
+        pairs: Whether it learns from the scores of pairs, which only a reranker gives.
     """
 
     types: tuple[str, ...]
@@ -46,6 +48,7 @@ class Objective:
     measure: ValidationMeasure
     head: bool = False
     options: Mapping[str, float] = field(default_factory=dict)
+    pairs: bool = False
 
 
 def outputs_of(inputs: Inputs) -> Tensor:

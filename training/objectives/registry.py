@@ -8,6 +8,7 @@ from training.objectives.base import Objective
 from training.objectives.classification import BCE, CROSS_ENTROPY, SUPERVISED_CONTRASTIVE
 from training.objectives.distillation import KL, MARGIN_MSE, VECTORS
 from training.objectives.regression import MSE, RANKING
+from training.objectives.reranking import LISTWISE
 from training.objectives.triplets import CONTRASTIVE, TRIPLET
 
 OBJECTIVES: Mapping[str, Objective] = {
@@ -21,4 +22,5 @@ OBJECTIVES: Mapping[str, Objective] = {
     "kl": KL,
     "margin-mse": MARGIN_MSE,
     "vectors": VECTORS,
+    "listwise": LISTWISE,
 }

@@ -38,6 +38,7 @@ class Trainable:
         start: Makes the new weights from base, formats, options and a seed; by default, nothing is added.
         bases: Architectures that it can start from.
         plain: Whether a format may keep the base's own vectors.
+        pairs: Whether the model scores pairs of texts, and gives no vectors.
         described: Makes further entries of the folder's own card, beside those of `write`, from formats and options.
     """
 
@@ -47,6 +48,7 @@ class Trainable:
     start: Callable[[Model, Sequence[Format], TrainableOptions, int], dict[str, Any]] = lambda *_: {}
     bases: tuple[str, ...] = ("plain",)
     plain: bool = False
+    pairs: bool = False
     described: Callable[[Sequence[Format], TrainableOptions], dict[str, Any]] = lambda _, __: {}
 
 

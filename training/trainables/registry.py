@@ -12,6 +12,7 @@ from training.trainables.fusion import FUSION
 from training.trainables.instructions import INSTRUCTIONS, PREFIX
 from training.trainables.network import ALL, LAST
 from training.trainables.pals import PALS
+from training.trainables.reranker import RERANKER
 
 TRAINABLES: Mapping[str, Trainable] = {
     "all": ALL,
@@ -25,4 +26,5 @@ TRAINABLES: Mapping[str, Trainable] = {
     "experts": EXPERTS,
     "instructions": INSTRUCTIONS,
     "prefix": PREFIX,
+    "reranker": RERANKER,
 }

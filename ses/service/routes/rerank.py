@@ -40,7 +40,10 @@ class RerankAsked(NoParameters):
         description="Documents to rank: texts, or objects with a text; 1,024 at most.",
         examples=[["A pneumonia outbreak associated with a new coronavirus of probable bat origin"]],
     )
-    model: str = Field("", description="The index's model or an index.")
+    model: str = Field(
+        "",
+        description="A reranker that the service lists, the index's model, or an index; the first reranker if empty.",
+    )
     top_n: int | None = Field(None, ge=1, description="Results to return; all if it is not given.")
     max_tokens_per_doc: int | None = Field(None, description="Is not used: a model reads the first tokens of a text.")
     return_documents: bool = Field(default=False, description="Whether results hold the text of their document.")
@@ -49,12 +52,18 @@ class RerankAsked(NoParameters):
 @router.post("/v1/rerank", summary="Rank documents by a query, in the shape of Cohere's API")
 @router.post("/v2/rerank", summary="Rank documents by a query, in the shape of Cohere's API, version 2")
 def rerank(service: ServiceOf, asked: Annotated[RerankAsked, Body()]) -> Response:
-    """Rank documents by the cosine of their vectors to that of the query, the best first."""
+    """Rank documents by a reranker, or by the cosine of their vectors to that of the query, the best first."""
     documents = [one if isinstance(one, str) else one.text for one in asked.documents]
     check_texts([asked.query])
-    queries = choose(service, model=asked.model, task_format="qry")
-    papers = choose(service, model=asked.model, task_format="prx")
-    scores = _cosines(queries, papers, asked.query, documents)
+    name = asked.model or next(iter(service.settings.rerankers), "")
+    if name in service.rerankers:
+        check_texts(documents)
+        texts = [" ".join(text.split()) for text in documents]
+        scores = service.reranker(name).scores(asked.query, texts).tolist()
+    else:
+        queries = choose(service, model=asked.model, task_format="qry")
+        papers = choose(service, model=asked.model, task_format="prx")
+        scores = _cosines(queries, papers, asked.query, documents)
     ranked = sorted(range(len(documents)), key=lambda at: (-scores[at], at))[: asked.top_n]
     results: list[dict[str, Any]] = [
         {"index": at, "relevance_score": scores[at]}

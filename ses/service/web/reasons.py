@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from search_plugin.contract.legs import RERANKED
 from search_plugin.contract.plan import LEXICAL
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ def why(hit: Hit, *, texts: NullTranslations) -> str:
     named = {"title": _("The query is its title"), "author": _("The query names an author of it")}
     if hit.known_by:
         return named.get(hit.known_by) or _("The query names it by its %(name)s") % {"name": hit.known_by}
-    by_words, by_meaning = LEXICAL in hit.legs, bool(hit.legs.keys() - {LEXICAL})
+    by_words, by_meaning = LEXICAL in hit.legs, bool(hit.legs.keys() - {LEXICAL, RERANKED})
     if by_words and by_meaning:
         return _("Matches in words and in meaning")
     if by_words:

@@ -122,7 +122,10 @@ def _lines(facts: IndexFacts) -> Iterator[str]:
         yield f"  attached: {facts.attached}"
     yield f"  model: {schema.model} ({schema.fingerprint})"
     for field in schema.vectors:
-        yield f"  vectors: {facts.vectors[field.format]:,} for {field.format}, {field.dimension} numbers each"
+        of = f"of the {field.format} of {facts.vectors[field.format]:,} papers" if field.unit == "passage" else ""
+        kept = "" if field.quantization == "none" else f", {field.quantization}"
+        held = of or f"{facts.vectors[field.format]:,} for {field.format}"
+        yield f"  vectors: {held}, {field.dimension} numbers each{kept}"
     for own in schema.foreign:
         exact = "" if own.graph else ", compared one by one"
         count = facts.vectors[own.format]

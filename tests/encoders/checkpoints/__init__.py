@@ -9,11 +9,15 @@ from tests.encoders.checkpoints.biencoders import biencoder_params, make_scimult
 from tests.encoders.checkpoints.families import make_modernbert, make_mpnet, make_multilingual
 from tests.encoders.checkpoints.files import read_params, read_weights
 from tests.encoders.checkpoints.huggingface import make_miread, make_sentence_transformers
+from tests.encoders.checkpoints.late import make_colbert, make_pylate
+from tests.encoders.checkpoints.pairs import make_cross_encoder
 from tests.encoders.checkpoints.scirepeval import make_pals, make_scirepeval_tree, pals_state
 
 __all__ = [
     "biencoder_params",
     "make_adapter",
+    "make_colbert",
+    "make_cross_encoder",
     "make_fusion",
     "make_lora",
     "make_miread",
@@ -23,6 +27,7 @@ __all__ = [
     "make_pals",
     "make_peft",
     "make_prefix",
+    "make_pylate",
     "make_scimult",
     "make_scirepeval_tree",
     "make_sentence_transformers",

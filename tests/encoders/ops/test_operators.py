@@ -38,6 +38,7 @@ STATES, OTHERS = normal(TEXTS, TOKENS, WIDTH), normal(TEXTS, TOKENS, WIDTH)
 SCORES = [normal(TEXTS, TOKENS, 1) for _ in range(3)]
 IDS = np.array([[1, 10, 0, 3, 3], [2, 2, 0, 0, 0], [4, 5, 6, 7, 0]])
 MASK = np.array([[1, 1, 1, 1, 1], [1, 1, 0, 0, 0], [1, 1, 1, 1, 0]])
+PAIRS = np.array([[1, 1, 2, 2, 2], [1, 2, 0, 0, 0]])
 LEADING = normal(9, 1, WIDTH // HEADS // 2)
 
 
@@ -138,6 +139,9 @@ CASES = {
     "add": (lambda o, x, y: o.add(x, y, x), (STATES, OTHERS), 2 * STATES + OTHERS),
     "scale": (lambda o, x: o.scale(x, 0.3), (STATES,), np.float32(0.3) * STATES),
     "times": (lambda o, x, y: o.times(x, y), (STATES, SCORES[0]), STATES * SCORES[0]),
+    "present": (lambda o, mask: o.present(mask), (PAIRS,), np.array([[1, 1, 1, 1, 1], [1, 1, 0, 0, 0]])),
+    "second": (lambda o, mask: o.second(mask), (PAIRS,), np.array([[0, 0, 1, 1, 1], [0, 1, 0, 0, 0]])),
+    "states": (lambda o, x: o.states(x), (STATES[:, 0],), STATES[:, :1]),
     "weight": (lambda o, x: o.times(x, o.weight("gate")), (STATES,), STATES * WEIGHTS["gate"]),
     "mask bias": (lambda o, mask: o.mask_bias(mask), (MASK,), PADDING),
     "window": (lambda o, mask: o.window_bias(mask, 2), (MASK,), np.where(abs(APART) > 2, -1e9, 0)[None, None]),

@@ -11,6 +11,7 @@ import pytest
 import rispy
 
 from tests.commands import call, fails, of, ses
+from tests.encoders.checkpoints import make_cross_encoder
 from tests.tiny import make_model
 
 
@@ -118,3 +119,25 @@ def test_other_formats_hold_the_hits_and_nothing_else(home):
     formula = ses(home, "search", "protein", "--mode", "lexical", "--format", "csv", "-q").stdout
     assert ",'=Protein," in formula
     fails(ses(home, "search", "x", "--format", "docx"), 2, "'docx' is not one of 'text', 'json', 'jsonl'")
+
+
+def test_a_model_ranks_again_and_explains_it(home):
+    make_cross_encoder(home / "cross")
+    given = (
+        "search",
+        "virus",
+        "--rerank",
+        home / "cross",
+        "--rerank-depth",
+        "2",
+        "--rerank-budget",
+        "60s",
+        "--explain",
+    )
+    done = ses(home, *given)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("rerank: rank ") == 2
+    first = done.stdout.split("rerank: rank 1, raw score ")[1].split(",")[0]
+    assert f"score {first}\n" in done.stdout
+    refused = ses(home, "search", "virus", "--rerank", home / "model")
+    assert (refused.returncode, "is no reranker: its weights lack the head" in refused.stderr) == (2, True)

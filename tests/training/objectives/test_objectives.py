@@ -89,6 +89,12 @@ def vectors(columns, outputs, targets):
     return ((unit(columns[0]) - unit(np.array(targets))) ** 2).sum(axis=1).mean()
 
 
+def listwise(columns, outputs, targets):
+    """Every number of the columns is the score of a candidate here."""
+    wanted = np.exp(log_softmax(np.array(targets)))
+    return -(wanted * log_softmax(np.concatenate(columns, axis=1))).sum(axis=1).mean()
+
+
 CASES = {
     "triplet": (triplet, 4, [()] * 6),
     "contrastive": (contrastive, 3, [()] * 6),
@@ -99,6 +105,7 @@ CASES = {
     "ranking": (ranking, 1, [(one,) for one in VALUES]),
     "kl": (kl, 4, [(1.0, 0.2, -0.5)] * 3 + [(0.0, 2.0, 1.0)] * 3),
     "margin-mse": (margin_mse, 4, [(1.0, 0.2, -0.5)] * 3 + [(0.0, 2.0, 1.0)] * 3),
+    "listwise": (listwise, 2, [(1.0, 0.2, -0.5, 0.3, 2.0) * 2] * 3 + [(0.0, 2.0, 1.0, -1.0, 0.1) * 2] * 3),
     "vectors": (vectors, 1, [(1.0, 0.2, -0.5, 0.3, 2.0)] * 3 + [(0.0, 2.0, 1.0, -1.0, 0.1)] * 3),
 }
 
@@ -145,7 +152,17 @@ def test_what_each_objective_takes_and_is_measured_by():
         "kl": (("ranked",), "first", False, {"temperature": 0.05, "teacher_temperature": 1}),
         "margin-mse": (("ranked",), "first", False, {}),
         "vectors": (("vectors",), "cosine", False, {}),
+        "listwise": ((*pairs, "ranked"), "highest", False, {"teacher_temperature": 1}),
     }
+
+
+def test_without_a_teacher_the_first_candidate_is_right():
+    import torch
+
+    scores = [torch.tensor(one[:, :1]) for one in columns_of(4)]
+    expected = -log_softmax(np.concatenate([one.numpy() for one in scores], axis=1))[:, 0].mean()
+    found = OBJECTIVES["listwise"].loss(Inputs(scores, None, [()] * 6), {"teacher_temperature": 1.0})
+    assert found.item() == pytest.approx(expected)
 
 
 def test_the_teachers_scores_are_divided_by_their_temperature():

@@ -27,6 +27,7 @@ OPTIONS = {
     "experts": {"kind": "attention", "layers": "mod2", "shared": 1, "clf": 2, "rgn": 1, "prx": 0, "qry": 0},
     "instructions": WORDS,
     "prefix": {"texts": 0, **WORDS},
+    "reranker": {"max_tokens": 256},
 }
 
 

@@ -341,5 +341,12 @@ def estimate(dimension: int, quantization: Quantization, count: int, m: int) -> 
 
 
 def estimate_index(schema: IndexSchema, counts: Mapping[str, int], m: int, quantization: Quantization) -> int:
-    """Return the bytes of one copy of an index's vectors, counted by field, in its own quantization or another."""
-    return sum(estimate(field.dimension, quantization, counts.get(field.format, 0), m) for field in schema.vectors)
+    """Return the bytes of one copy of an index's vectors, counted by field, in its own quantization or another.
+
+    Vectors of a field with a quantization of its own keep it, where the others are whole.
+    """
+    kept = replace(schema, quantization=quantization)
+    return sum(
+        estimate(field.dimension, kept.graph_of(field) or "none", counts.get(field.format, 0), m)
+        for field in schema.vectors
+    )

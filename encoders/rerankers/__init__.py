@@ -1,0 +1,1 @@
+"""Models that read a query and a paper together, to rank again what a search found."""
