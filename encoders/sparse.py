@@ -165,6 +165,13 @@ def as_weights(entries: np.ndarray, size: int) -> np.ndarray:
     return weights
 
 
+def is_sparse(entries: np.ndarray, size: int) -> bool:
+    """Return whether an array of finite numbers, float32 (entries, 2), is a sparse vector of a vocabulary's tokens."""
+    ids, weights = entries[:, 0], entries[:, 1]
+    within = not len(ids) or (ids[0] >= 0 and ids[-1] < size and bool((ids == ids.round()).all()))
+    return bool(within and (ids[1:] > ids[:-1]).all() and (weights > 0).all())
+
+
 def pruned(entries: np.ndarray, most: int, ratio: float = 0.0) -> np.ndarray:
     """Return a sparse vector without its lightest tokens.
 
@@ -212,13 +219,18 @@ def load_sparse_encoder(
     long_text: LongText = "start",
 ) -> SparseEncoder:
     """Prepare a sparse model; parameters and errors as of `encoders.encoder.load_encoder`."""
-    found = find_model(model) if isinstance(model, str) else model
-    if found.card.architecture != SPARSE:
-        raise InputError(
-            f"The model {found.card.name} makes no sparse vectors",
-            "name the folder or hub id of a SPLADE-like or a document-only sparse model",
-        )
+    found = check_sparse_model(find_model(model) if isinstance(model, str) else model)
     tokenizer = load_tokenizer(found.folder, found.card)
     made_by, sessions = make_sessions(found, tokenizer, cache_dir, runtime, precision, threads)
     table = found.query_weights() if found.query_weights else None
     return SparseEncoder(found.card, made_by, tokenizer, sessions, table, cache, long_text)
+
+
+def check_sparse_model(model: Model) -> Model:
+    """Return a model that makes sparse vectors; `InputError` for any other."""
+    if model.card.architecture != SPARSE:
+        raise InputError(
+            f"The model {model.card.name} makes no sparse vectors",
+            "name the folder or hub id of a SPLADE-like or a document-only sparse model",
+        )
+    return model

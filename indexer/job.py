@@ -9,11 +9,34 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.paper import Record
 from encoders.models.formats import Format
-from search_plugin.contract.schema import Bm25, Field, Passages, Quantization
+from search_plugin.contract.schema import Bm25, Field, Passages, Quantization, SparseField, sparse_field
 
 if TYPE_CHECKING:
     from encoders.models.card import ModelCard
+    from encoders.sparse import SparseEncoder
     from encoders.text_encoder import TextEncoder
+
+
+@dataclass(frozen=True, slots=True)
+class SparseJob:
+    """The sparse vectors to write beside the others.
+
+    Attributes:
+        card: Card of the sparse model.
+        encoder: Loads the model; called only if there is something to encode.
+        most: How many tokens a paper keeps, the usual number if None; an existing index keeps its own setting.
+        ratio: The least weight of a kept token, as a share of the paper's heaviest; None as for `most`.
+    """
+
+    card: ModelCard
+    encoder: Callable[[], SparseEncoder]
+    most: int | None = None
+    ratio: float | None = None
+
+    def field(self) -> SparseField:
+        """Return the field of a new index; `InputError` if a setting is out of bounds."""
+        given = {name: value for name in ("most", "ratio") if (value := getattr(self, name)) is not None}
+        return sparse_field(self.card.dimension, self.card.name, self.card.fingerprint, **given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +65,7 @@ class IndexJob:
         language: How a new index analyses words. If None, a fresh build keeps the language
             of the version before, and a first one uses the default. An existing index keeps its own.
         whole: Whether the records are all that the corpus holds; if so, papers that it lacks are counted.
+        sparse: The sparse vectors to write too; None for an index without them.
         shared: Whether others write the index too, so that papers can come and go during the run.
         cached: Whether the encoder keeps vectors in a cache, which a stopped run tells the user.
         block: Papers encoded together. Blocks are cut by position in the corpus, never by what is left to do, so that a
@@ -65,6 +89,7 @@ class IndexJob:
     fields: tuple[Field, ...] = ()
     language: str | None = None
     whole: bool = True
+    sparse: SparseJob | None = None
     shared: bool = False
     cached: bool = True
     block: int = 512

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from corpora.errors import UnavailableError
 from corpora.paper import Accepted
 from encoders.models.formats import Format
-from indexer.job import IndexJob
+from indexer.job import IndexJob, SparseJob
 
 if TYPE_CHECKING:
     from encoders.models.card import ModelCard
@@ -65,6 +65,7 @@ def rebuilding(
     language: str | None = None,
     passages: Passages | None = None,
     cached: bool = True,
+    sparse: SparseJob | None = None,
 ) -> IndexJob:
     """Return the job that rebuilds an index from its own papers, with the same formats and custom fields.
 
@@ -89,4 +90,5 @@ def rebuilding(
         fields=schema.added,
         language=language,
         cached=cached,
+        sparse=sparse,
     )

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, TypeVar, cast
 from corpora.paper import Accepted, Paper, Record, Rejected
 from corpora.progress import Progress, Silent
 from encoders.models.formats import Format
-from encoders.text_encoder import scaled
+from encoders.sparse import pruned, rounded
+from encoders.text_encoder import scaled, shared
 from indexer.job import IndexJob, IndexReport
 from indexer.survey import Survey, open_survey, size_of
 from indexer.target import (
@@ -35,8 +36,10 @@ from search_plugin.words.sentences import sentence_texts
 if TYPE_CHECKING:
     import numpy as np
 
+    from encoders.sparse import SparseEncoder
     from encoders.text_encoder import EncodingProgress, TextEncoder
     from search_plugin.contract.engine import Engine, Index
+    from search_plugin.contract.schema import IndexSchema
 
 T = TypeVar("T")
 
@@ -209,8 +212,9 @@ def _blocks(records: Iterable[Record], work: Iterator[tuple[int, tuple[str, ...]
 def _encoded(
     read: Generator[list[Paper], None, None], job: IndexJob, index: Index, work: Work
 ) -> Iterator[list[Document]]:
-    encoder, schema = job.encoder(), index.schema
+    encoder, sparse, schema = job.encoder(), job.sparse.encoder() if job.sparse else None, index.schema
     formats = [Format(vector.format) for vector in schema.vectors if vector.unit == "paper"]
+    done = shared(work.done, 2) if sparse else work.done
     with closing(read) as blocks:
         for papers in blocks:
             work.begin([size_of(paper) for paper in papers])
@@ -219,14 +223,25 @@ def _encoded(
                 parts = [sentence_texts(paper.title, paper.abstract, job.card) for paper in papers]
                 parts = parts if schema.passages == SENTENCES else []
                 whole = sum(map(len, texts)) / sum(map(len, chain(texts, *parts)))
-                vectors = encoder.encode_formats(texts, formats, scaled(work.done, whole))
+                vectors = encoder.encode_formats(texts, formats, scaled(done, whole))
                 made: dict[str, Sequence[np.ndarray]] = {name.value: list(rows) for name, rows in vectors.items()}
                 if parts:
-                    made[SENTENCES] = _of_sentences(parts, encoder, scaled(work.done, 1 - whole))
+                    made[SENTENCES] = _of_sentences(parts, encoder, scaled(done, 1 - whole))
+                if sparse:
+                    made |= _sparse_vectors(sparse, papers, schema, done)
             yield [
                 Document(paper, paper.content_hash(), {name: rows[i] for name, rows in made.items()})
                 for i, paper in enumerate(papers)
             ]
+
+
+def _sparse_vectors(
+    encoder: SparseEncoder, papers: Sequence[Paper], schema: IndexSchema, done: EncodingProgress
+) -> dict[str, list[np.ndarray]]:
+    """Return the sparse vectors of papers by their field's format, pruned and rounded as the index holds them."""
+    texts = [encoder.card.text(paper.title, paper.abstract) for paper in papers]
+    vectors = encoder.encode(texts, Format.PRX, done)
+    return {field.format: [rounded(pruned(one, field.most, field.ratio)) for one in vectors] for field in schema.sparse}
 
 
 def _of_sentences(parts: Sequence[Sequence[str]], encoder: TextEncoder, done: EncodingProgress) -> list[np.ndarray]:

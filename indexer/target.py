@@ -18,7 +18,7 @@ from search_plugin.ranking.planning import check_model
 from search_plugin.words.languages import DEFAULT_LANGUAGE
 
 if TYPE_CHECKING:
-    from indexer.job import IndexJob
+    from indexer.job import IndexJob, SparseJob
     from indexer.survey import Survey
     from indexer.work import DeadLetter
     from search_plugin.contract.engine import Engine, Index
@@ -44,7 +44,12 @@ def generation_to_write(job: IndexJob, engine: Engine, before: Index | None) -> 
         if (job.passages or (before.schema.passages if before else "none")) == SENTENCES:
             vectors = (*vectors, sentence_vectors(job.card.dimension, job.card.similarity))
         schema = IndexSchema(
-            job.card.name, job.card.fingerprint, vectors, job.quantization or "none", job.bm25 or Bm25()
+            job.card.name,
+            job.card.fingerprint,
+            vectors,
+            job.quantization or "none",
+            job.bm25 or Bm25(),
+            sparse=(job.sparse.field(),) if job.sparse else (),
         ).with_fields(job.fields)
         if before:
             given = {field.name for field in job.fields}
@@ -55,6 +60,7 @@ def generation_to_write(job: IndexJob, engine: Engine, before: Index | None) -> 
     check_model(index, job.card.name, job.card.fingerprint)
     for task_format in job.formats:
         index.schema.vector(task_format.value)
+    _check_sparse(index, job.sparse)
     if job.quantization not in (None, index.schema.quantization):
         raise InputError(
             f"The index {job.index} has the quantization {index.schema.quantization}",
@@ -78,6 +84,31 @@ def generation_to_write(job: IndexJob, engine: Engine, before: Index | None) -> 
         )
     index.add_fields(job.fields)
     return index, True
+
+
+def _check_sparse(index: Index, job: SparseJob | None) -> None:
+    """Raise `InputError` if an index has other sparse vectors than a job would write."""
+    if job is None:
+        if index.schema.sparse:
+            raise InputError(f"The index {index.name} has sparse vectors", "leave <sparse> out, or add <fresh>")
+        return
+    name = job.card.name
+    if not index.schema.sparse:
+        raise InputError(
+            f"The index {index.name} has no sparse vectors",
+            f"leave <sparse> out, or index again with <fresh> and <sparse={name}>",
+        )
+    (held,) = index.schema.sparse
+    check_model(index, name, job.card.fingerprint, held.format)
+    for option, wanted, there in (
+        ("sparse_tokens", job.most, held.most),
+        ("sparse_ratio", job.ratio, held.ratio),
+    ):
+        if wanted not in (None, there):
+            raise InputError(
+                f"The index {index.name} keeps other tokens: {held.most} a paper, from {held.ratio:g} of the heaviest",
+                f"leave <{option}> out, or index again with <fresh>",
+            )
 
 
 def check_papers(job: IndexJob, counts: Mapping[str, int], dead: DeadLetter) -> None:

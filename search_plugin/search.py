@@ -14,7 +14,7 @@ from search_plugin.contract.tree import Compare, Filter, Not, all_of
 from search_plugin.filters.resolve import resolve
 from search_plugin.fusion.fusions import fusion_of
 from search_plugin.pages.page import Page
-from search_plugin.ranking.planning import EncoderSource, encoder_of, make_plan, plan_of, text_vector
+from search_plugin.ranking.planning import EncoderSource, encoder_of, legs_of, make_plan, plan_of, text_vector
 from search_plugin.ranking.stages import RERANKERS, STAGES, Stage
 from search_plugin.ranking.state import SearchState
 from search_plugin.request import MAX_QUERY, MAX_WINDOW, SAME_WORK, SearchRequest
@@ -78,7 +78,7 @@ def asked(
             meaning = _recognised(index, meaning, request.filter)
         request, meaning = _understood(index, request, meaning)
     needed = bool(meaning.topic) and request.mode != "lexical" and not ranked
-    loaded = _loaded(index, encoder) if needed else None
+    loaded = _loaded(index, request, encoder) if needed else None
     with clock.step("encode"):
         if meaning.topic or not request.searched:
             topic = request if meaning.topic == request.searched else replace(request, words=meaning.topic)
@@ -170,7 +170,8 @@ def asked_like(
     index: Index, paper_id: str, request: SearchRequest | None, clock: Clock, scorers: ScorerLoader | None = None
 ) -> SearchState:
     """Return what a search for papers like one asks; arguments and errors as of `similar`."""
-    fields = () if request and request.mode == "lexical" else index.schema.whole_legs
+    request = request or SearchRequest("", mode="vector")
+    fields = legs_of(request, index.schema.whole_legs) if request.mode != "lexical" else []
     with clock.step("read"):
         document = index.documents([paper_id], fields).get(paper_id)
         if document is None:
@@ -179,7 +180,7 @@ def asked_like(
     if document is None:  # deleted a moment ago
         raise NotFoundError(f"The index {index.name} holds no paper {paper_id!r}", "search for it to see its id")
     title = document.paper.title
-    request = replace(request or SearchRequest(title, mode="vector"), query=title[:MAX_QUERY], words=None, notes=())
+    request = replace(request, query=title[:MAX_QUERY], words=None, notes=())
     _check(index, request)
     scorer = _scorer(request, scorers)
     with clock.step("read"):
@@ -222,17 +223,17 @@ def similar_text(
     clock = Clock()
     with clock.step("read"):
         request = _resolved(index, request)
-    legs = index.schema.whole_legs if request.mode != "lexical" else ()
-    loaded = _loaded(index, encoder) if legs else encoder
+    legs = legs_of(request, index.schema.whole_legs) if request.mode != "lexical" else []
+    loaded = _loaded(index, request, encoder) if legs else encoder
     with clock.step("encode"):
         vectors = tuple(VectorClause(leg, text_vector(index, title, abstract, loaded, leg)) for leg in legs)
     plan = plan_of(index, request, vectors)
     return _page(SearchState(index, request, plan, notes=request.notes, scorer=scorer), clock)
 
 
-def _loaded(index: Index, encoder: EncoderSource | None) -> EncoderSource:
-    """Return the encoders of all vector legs, loaded, so that loading does not count as encoding."""
-    return {leg: encoder_of(index, leg, encoder) for leg in index.schema.legs}.__getitem__
+def _loaded(index: Index, request: SearchRequest, encoder: EncoderSource | None) -> EncoderSource:
+    """Return the encoders of a request's vector legs, loaded, so that loading does not count as encoding."""
+    return {leg: encoder_of(index, leg, encoder) for leg in legs_of(request, index.schema.legs)}.__getitem__
 
 
 def _check(index: Index, request: SearchRequest) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from corpora.errors import InputError, require
+from search_plugin.contract.schema import SPARSE
 
 if TYPE_CHECKING:
     from search_plugin.contract.plan import Plan
@@ -86,6 +87,8 @@ def cluster_requests(
         raise InputError(f"The index {index.name} is not in a cluster", "give <engine> as http://HOST:PORT")
     state = _asked(opened, query, similar, options)
     _check(state, parameters)
+    # Those of the legs that there are.
+    state = replace(state, request=replace(state.request, weights=state.weights))
     if len(state.plan.legs) < 2 or state.request.join == "engine":
         added = len(state.plan.legs) > 1 and index.cluster.product.kind == "elasticsearch"
         named = state.meaning.preferences or state.meaning.papers
@@ -121,6 +124,11 @@ def _check(state: SearchState, parameters: Sequence[OpenParameter]) -> None:
     for name in _BY_SES:
         if getattr(request, name) and not (name == "sort" and plan.order):
             raise InputError(f"ses follows {name} itself, so no request to copy holds it", f"leave <{name}> out")
+    if any(clause.field == SPARSE for clause in plan.vectors):
+        raise InputError(
+            "ses weighs the tokens of a query itself, so no request to copy holds sparse vectors",
+            f"search without them by <weights={SPARSE}=0>",
+        )
     if not plan.legs and not plan.order:
         raise InputError("The query only names papers, which ses reads by their ids", "search for words")
     if "vector" in parameters and not plan.vectors:

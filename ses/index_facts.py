@@ -68,7 +68,7 @@ def facts_of(index: Index, moment: float, *, default: bool) -> IndexFacts:
         generation=index.generation,
         published=datetime.fromtimestamp(moment, UTC) if moment else None,
         papers=index.count(),
-        vectors={field.format: index.count(field.format) for field in (*schema.vectors, *schema.foreign)},
+        vectors={field.format: index.count(field.format) for field in (*schema.written, *schema.foreign)},
         origins={str(origin): count for origin, count in index.tally("origins", _ORIGINS)},
         schema=schema,
         disk_bytes=index.disk_bytes(),

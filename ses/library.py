@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
-from corpora.errors import InputError, NotFoundError, SesError, StoppedError, require
+from corpora.errors import InputError, NotFoundError, SesError, StoppedError, UnavailableError, require
 from search_plugin.contract.engine import EVALUATION
 from ses.checked import checked_methods
 
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from corpora.progress import Progress
     from encoders.models.model import Model
     from encoders.rerankers.scorer import PairScorer
+    from encoders.sparse import SparseEncoder
     from encoders.text_encoder import TextEncoder
-    from indexer.job import IndexJob, IndexReport
+    from indexer.job import IndexJob, IndexReport, SparseJob
     from products.kept import Kept
     from products.topics import Projection, Topics
     from search_plugin.contract.engine import Engine, Index
@@ -39,6 +40,9 @@ if TYPE_CHECKING:
     from ses.screening import Screening
     from ses.settings import Settings
     from ses.tags import Tags
+
+
+_NO_SPARSE = "none"
 
 
 @checked_methods
@@ -63,6 +67,7 @@ class Library:
         self._synonyms: Synonyms = read_synonyms(settings.synonyms) if settings.synonyms else {}
         self._secrets: tuple[str, ...] = ()  # settings that another process left out
         self._encoders: dict[str, TextEncoder] = {}  # by fingerprint
+        self._sparse_encoders: dict[str, SparseEncoder] = {}
         self._loaded: dict[tuple[str, str], TextEncoder] = {}  # by name and fingerprint, as an index names its model
         self._scorers: dict[str, PairScorer] = {}  # by name
         self._connected: Engine | None = None
@@ -95,6 +100,7 @@ class Library:
         self._closed = True
         self._connected = None
         self._encoders.clear()
+        self._sparse_encoders.clear()
         self._loaded.clear()
         self._scorers.clear()
 
@@ -113,6 +119,7 @@ class Library:
             "_secrets": secrets or self._secrets,
             "_connected": None,
             "_encoders": {},
+            "_sparse_encoders": {},
             "_loaded": {},
             "_scorers": {},
         }
@@ -331,6 +338,9 @@ class Library:
         quantization: Quantization | None = None,
         bm25: Bm25 | None = None,
         language: str | None = None,
+        sparse: str = "",
+        sparse_tokens: int | None = None,
+        sparse_ratio: float | None = None,
         tags: str = "",
         harvest: Harvest | None = None,
         progress: Progress | None = None,
@@ -357,6 +367,10 @@ class Library:
             quantization: How a cluster stores vectors in memory, in a new index.
             bm25: BM25's constants in a new index of a cluster; those of the tuned settings if None.
             language: Language by which words are analysed in a new index; English if None.
+            sparse: Model of sparse vectors to store too in a new index: a folder or a hub id. A fresh build keeps that
+                of the version before, unless this is `none`.
+            sparse_tokens: How many tokens of a sparse vector a paper keeps in a new index, the heaviest; 256 if None.
+            sparse_ratio: Least weight of a kept token, as a share of the paper's heaviest; 0 if None.
             tags: Name of a tagger that tags the papers when they are written; its vectors are stored too.
             harvest: Which records of a server to harvest; all of them, and later what has changed, if None.
             progress: Receives progress reports.
@@ -428,6 +442,7 @@ class Library:
             fields=custom_fields(custom),
             language=language,
             whole=limit is None and source.whole,
+            sparse=self._sparse_job(self._engine.schema(name), sparse, sparse_tokens, sparse_ratio),
             **self._encoding(model),
         )
         report = index_corpus(job, self._engine, progress)
@@ -444,6 +459,9 @@ class Library:
         quantization: Quantization | None = None,
         bm25: Bm25 | None = None,
         language: str | None = None,
+        sparse: str = "",
+        sparse_tokens: int | None = None,
+        sparse_ratio: float | None = None,
         passages: Passages | None = None,
         progress: Progress | None = None,
     ) -> IndexReport:
@@ -454,6 +472,9 @@ class Library:
             quantization: How a cluster stores vectors in memory; as before if None.
             bm25: BM25's constants; those of the tuned settings, or as before, if None.
             language: Language by which words are analysed; as before if None.
+            sparse: Model of sparse vectors; as before if empty, and `none` for none.
+            sparse_tokens: How many tokens of a sparse vector a paper keeps; as before if None.
+            sparse_ratio: Least weight of a kept token, as a share of the paper's heaviest; as before if None.
             passages: Passages to store vectors of, `sentences` or `none`; as before if None.
             progress: Receives progress reports.
 
@@ -476,6 +497,7 @@ class Library:
             quantization=quantization,
             bm25=bm25 or (self._tuned.bm25 if self._tuned else None),
             language=language,
+            sparse=self._sparse_job(index.schema, sparse, sparse_tokens, sparse_ratio),
             passages=passages,
             **self._encoding(model),
         )
@@ -683,18 +705,32 @@ class Library:
     def _load(self, index: Index, leg: str = "") -> TextEncoder:
         require(not self._closed, "This library is closed", "open it again")
         from encoders.registry import find_model
+        from search_plugin.contract.schema import SparseField
         from search_plugin.ranking.planning import check_model
 
         # To find a model reads and hashes its files, which takes longer than a search.
         leg = leg or index.schema.legs[0]
-        made_by = index.schema.foreign_leg(leg) or index.schema
+        made_by = index.schema.beside(leg) or index.schema
         wanted = (made_by.model, made_by.fingerprint)
         if wanted not in self._loaded:
             # The model of the settings is that of the vectors of ses.
             own = self._settings.model if made_by is index.schema else ""
-            model = find_model(own or made_by.model)
+            try:
+                model = find_model(own or made_by.model)
+            except SesError as error:
+                if not isinstance(made_by, SparseField):
+                    raise
+                raise UnavailableError(
+                    f"The sparse vectors of the index {index.name} are of the model {made_by.model}, which can't be "
+                    f"used ({str(error).rstrip('.')})",
+                    f"bring it back there, or search without them by <weights={leg}=0>",
+                ) from error
             check_model(index, model.card.name, model.card.fingerprint, leg)
-            self._loaded[wanted] = self._encoder(model)
+            if isinstance(made_by, SparseField):
+                # Queries of a leg are encoded by `encode` alone, which both kinds of encoders have.
+                self._loaded[wanted] = cast("TextEncoder", self._sparse_encoder(model))
+            else:
+                self._loaded[wanted] = self._encoder(model)
         return self._loaded[wanted]
 
     def _encoder(self, model: Model) -> TextEncoder:
@@ -721,6 +757,37 @@ class Library:
             "state_dir": self._settings.data_dir,
             "cached": self._settings.embedding_cache,
         }
+
+    def _sparse_job(
+        self, schema: IndexSchema | None, sparse: str, most: int | None, ratio: float | None
+    ) -> SparseJob | None:
+        """Return what to write of sparse vectors: what the user says, or else as before; None if nothing.
+
+        The schema is that of the published version, if there is one.
+        """
+        from encoders.registry import find_model
+        from encoders.sparse import check_sparse_model
+        from indexer.job import SparseJob
+
+        held = schema.sparse[0] if schema and schema.sparse else None
+        if sparse == _NO_SPARSE or not (sparse or held):
+            unused = "sparse_tokens" if most is not None else "sparse_ratio" if ratio is not None else ""
+            require(not unused, "No sparse vectors are made", f"name a model by <sparse>, or leave <{unused}> out")
+            return None
+        model = check_sparse_model(find_model(sparse or (held.model if held else "")))
+        if held:
+            most, ratio = held.most if most is None else most, held.ratio if ratio is None else ratio
+        job = SparseJob(model.card, functools.partial(self._sparse_encoder, model), most, ratio)
+        job.field()  # settings out of bounds are told before any work
+        return job
+
+    def _sparse_encoder(self, model: Model) -> SparseEncoder:
+        from ses.loaded_model import make_sparse_encoder
+
+        key = model.card.fingerprint
+        if key not in self._sparse_encoders:
+            self._sparse_encoders[key] = make_sparse_encoder(self._settings, model)
+        return self._sparse_encoders[key]
 
     def _checked_tagger(self, tagger: str, name: str, model: Model, schema: IndexSchema | None) -> str:
         """Return the format that a tagger reads, or raise `InputError` before any work if it is of another model."""

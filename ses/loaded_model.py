@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from encoders.models.card import ModelCard
     from encoders.models.model import Model
     from encoders.rerankers.scorer import PairScorer
+    from encoders.sparse import SparseEncoder
     from encoders.text_encoder import TextEncoder
     from search_plugin.pages.hit import Hit
     from ses.settings import Settings
@@ -110,6 +111,13 @@ def make_encoder(settings: Settings, model: Model) -> TextEncoder:
     from encoders.encoder import load_encoder
 
     return load_encoder(model, **_running(settings), long_text=settings.long_text)
+
+
+def make_sparse_encoder(settings: Settings, model: Model) -> SparseEncoder:
+    """Load a model of sparse vectors, with the runtime and the cache of the settings; errors as of `load_model`."""
+    from encoders.sparse import load_sparse_encoder
+
+    return load_sparse_encoder(model, **_running(settings), long_text=settings.long_text)
 
 
 def make_scorer(settings: Settings, name: str) -> PairScorer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from search_plugin.pages.page import Page
     from search_plugin.ranking.planning import EncoderLoader
     from search_plugin.ranking.state import SearchState
+    from search_plugin.ranking.tokens import TokenPart
     from search_plugin.request import Mode, SearchRequest
     from search_plugin.search import ScorerLoader
     from search_plugin.understanding.completion import Completions
@@ -121,6 +122,33 @@ class OpenIndex:
         from search_plugin.search import search
 
         return search(self.index, self._request(query, options), self._encoder, self.scorers)
+
+    def tokens(
+        self, query: str, papers: Sequence[str | Paper | Hit], *, most: int = 10, **options: Unpack[PageOptions]
+    ) -> Mapping[str, tuple[TokenPart, ...]]:
+        """Say which tokens of sparse vectors gave how much to the scores of papers for a query.
+
+        Args:
+            query: As of `search`.
+            papers: Papers, hits or ids.
+            most: Maximum tokens of a paper.
+            **options: Those of the search.
+
+        Returns:
+            The parts by id, the largest first; nothing for an index without sparse vectors, or a search by words.
+
+        Raises:
+            InputError: If an option can't be used so, or the model is not the index's.
+            UnavailableError: If the engine does not answer, or the model is missing.
+        """
+        from search_plugin.contract.trace import Clock
+        from search_plugin.ranking.tokens import token_parts
+        from search_plugin.search import asked
+
+        request = replace(self._request(query, options), rerank="", collapse="")  # neither changes the scores
+        state = asked(self.index, request, self._encoder, Clock())
+        ids = [one if isinstance(one, str) else one.id for one in papers]
+        return token_parts(self.index, state.plan, ids, self._encoder, most)
 
     def _request(self, query: str, options: PageOptions) -> SearchRequest:
         from search_plugin.request import make_request
@@ -555,7 +583,7 @@ class OpenIndex:
             "papers": f"{index.count():,}",
             "version": index.generation,
             "model": schema.model,
-            "vectors": tuple(field.format for field in (*schema.vectors, *schema.foreign)),
+            "vectors": tuple(field.format for field in (*schema.written, *schema.foreign)),
             "language": schema.language,
             "own fields": tuple(f"{field.name} ({field.kind})" for field in schema.added),
         }

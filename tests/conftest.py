@@ -81,6 +81,9 @@ SECRETS = ("SES_TEST_CA", "SES_TEST_USERNAME", "SES_TEST_PASSWORD")
 NODES = {"elasticsearch_nodes": "SES_TEST_ELASTICSEARCH_NODES", "elasticsearch9_nodes": "SES_TEST_ELASTICSEARCH9_NODES"}
 """The same for clusters of two nodes; with commas between the URLs."""
 
+GUZZLE = Path("/usr/share/php/GuzzleHttp/autoload.php")
+"""Where Debian's package of Guzzle is."""
+
 LANES = {
     "realdata": Lane(_given("SES_TEST_DATA"), "set SES_TEST_DATA to a folder of real papers"),
     "torch": Lane(_installed("torch", "transformers"), "pip install 'ses[train]'"),
@@ -128,6 +131,12 @@ LANES = {
         "install node, run npm install in a folder with tests/front_ends/package.json, and set SES_TEST_NPM to it",
     ),
     "php": Lane(lambda: shutil.which("php") is not None, "install PHP (apt-get install php-cli php-curl)"),
+    "guzzle": Lane(
+        lambda: shutil.which("php") is not None and GUZZLE.exists(),
+        "install PHP and Guzzle (apt-get install php-cli php-guzzlehttp-guzzle)",
+    ),
+    "ruby": Lane(lambda: shutil.which("ruby") is not None, "install Ruby (apt-get install ruby)"),
+    "node": Lane(lambda: shutil.which("node") is not None, "install node"),
     "nginx": Lane(lambda: shutil.which("nginx") is not None, "install nginx (apt-get install nginx-light)"),
     **{name: Lane(_given(variable), f"set {variable} to the server's URL") for name, variable in SERVERS.items()},
     **{

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from corpora.errors import InputError
 from search_plugin.contract.ordering import Sort
+from search_plugin.contract.schema import SparseField
 from search_plugin.contract.tree import Filter
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from search_plugin.contract.schema import IndexSchema
 
 TITLE_BOOST = 0.3
 """Default weight of the title's own BM25, added to that of title and abstract together (docs/benchmarks.md)."""
@@ -49,10 +52,27 @@ class Notion:
 
 @dataclass(frozen=True, slots=True)
 class VectorClause:
-    """Find the papers whose vector in `field` is nearest to `vector`, float32 (dimension,)."""
+    """Find the papers whose vector in `field` is nearest to `vector`.
+
+    The vector is float32 (dimension,), or for a field of sparse vectors (entries, 2), tokens and weights.
+    """
 
     field: str
     vector: np.ndarray
+
+
+def check_sparse(clause: VectorClause, schema: IndexSchema) -> SparseField:
+    """Return the field of a sparse vector, or raise `InputError` if the vector can't be one of the field's."""
+    field = schema.leg(clause.field)
+    if not isinstance(field, SparseField):
+        raise TypeError(f"{clause.field} is no field of sparse vectors")
+    vector = clause.vector
+    if vector.ndim != 2 or vector.shape[1] != field.width or (len(vector) and vector[-1, 0] >= field.dimension):
+        raise InputError(
+            f"The query's sparse vector is not of the {field.dimension:,} tokens that the index knows",
+            f"search with the model that made it, {field.model}",
+        )
+    return field
 
 
 @dataclass(frozen=True, slots=True)

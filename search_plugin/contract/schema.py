@@ -145,6 +145,11 @@ class VectorField:
     unit: Unit = "paper"
     quantization: Quantization = "none"
 
+    @property
+    def width(self) -> int:
+        """Numbers of a vector as it is stored."""
+        return self.dimension
+
     def __post_init__(self) -> None:
         # The name is used in scripts that a search server runs.
         if not _VECTOR_NAME.fullmatch(self.name):
@@ -169,6 +174,50 @@ class ForeignField(VectorField):
     fingerprint: str = ""
     graph: bool = True
     nested: str = ""
+
+
+SPARSE = "sparse"
+"""Name of the field of sparse vectors, and of its leg."""
+
+MOST_TOKENS = 1_000
+"""Limit of the tokens of a sparse vector: a cluster takes no query with more clauses than about that."""
+
+
+@dataclass(frozen=True, slots=True)
+class SparseField(VectorField):
+    """A field of sparse vectors, which have a model of their own; its dimension is the size of the vocabulary.
+
+    Attributes:
+        model: Name of the model, which finds it again.
+        fingerprint: Fingerprint of the model.
+        most: How many tokens a paper keeps, the heaviest.
+        ratio: The least weight of a kept token, as a share of the paper's heaviest.
+
+    Raises:
+        InputError: If one of the last two is out of bounds.
+    """
+
+    model: str = ""
+    fingerprint: str = ""
+    most: int = 256
+    ratio: float = 0.0
+
+    def __post_init__(self) -> None:
+        VectorField.__post_init__(self)
+        if not 1 <= self.most <= MOST_TOKENS:
+            raise InputError(f"A paper can't keep {self.most:,} tokens; choose 1 to {MOST_TOKENS:,}.")
+        if not 0 <= self.ratio < 1:  # also false for NaN
+            raise InputError(f"A weight can't be {self.ratio:g} of the heaviest; choose 0 or more, and less than 1.")
+
+    @property
+    def width(self) -> int:
+        """Numbers of an entry: the token's id and its weight."""
+        return 2
+
+
+def sparse_field(dimension: int, model: str, fingerprint: str, **pruning: Any) -> SparseField:
+    """Return the field of the papers' sparse vectors, under the name that new indexes give it."""
+    return SparseField(SPARSE, SPARSE, dimension, "dot", model=model, fingerprint=fingerprint, **pruning)
 
 
 def paper_vector(name: str, dimension: int, similarity: Similarity) -> VectorField:
@@ -217,6 +266,7 @@ class IndexSchema:
         fields: The fields of the papers: `PAPER_FIELDS`, then those of other origins.
         language: How words are analysed; a name in `search_plugin.words.languages`.
         version: Version of the index's form in its engine.
+        sparse: The field of sparse vectors, if there is one.
         foreign: Vectors of an attached index that are its owner's. They are no part of what is stored with an index:
             the attachment keeps them. If there are no other vectors, the model is that of the first of them.
 
@@ -232,12 +282,13 @@ class IndexSchema:
     fields: tuple[Field, ...] = PAPER_FIELDS
     language: str = DEFAULT_LANGUAGE
     version: int = VERSION
+    sparse: tuple[SparseField, ...] = ()
     foreign: tuple[ForeignField, ...] = ()
 
     def __post_init__(self) -> None:
         get_language(self.language)
         names = [field.name for field in self.fields]
-        names += [vector.name for vector in (*self.vectors, *self.foreign)]
+        names += [vector.name for vector in (*self.written, *self.foreign)]
         if twice := next((name for name in names if names.count(name) > 1), ""):
             raise InputError(f"Two fields of the index are named {twice}; rename one of them.")
 
@@ -277,13 +328,18 @@ class IndexSchema:
 
     @property
     def legs(self) -> tuple[str, ...]:
-        """The names of the vector legs of a search: `prx`, `sentences`, and the owner's fields of an attached index.
+        """The names of the vector legs of a search: `prx`, `sentences`, `sparse`, and the fields of an index's owner.
 
         The first one is of the index's model, and is what other functions than a search use.
         """
         own = (SEARCHED,) if self.vectors or not self.foreign else ()
         sentences = (SENTENCES,) if self.passages == SENTENCES else ()
-        return (*own, *sentences, *(field.format for field in self.foreign))
+        return (*own, *sentences, *(field.format for field in self.own_models))
+
+    @property
+    def written(self) -> tuple[VectorField, ...]:
+        """All fields of vectors that ses writes."""
+        return (*self.vectors, *self.sparse)
 
     @property
     def whole_legs(self) -> tuple[str, ...]:
@@ -297,7 +353,7 @@ class IndexSchema:
 
     def leg(self, name: str) -> VectorField:
         """Return the field that a leg searches: a format's vectors of papers, or else of passages; see `vector`."""
-        fields = [field for field in (*self.vectors, *self.foreign) if field.format == name]
+        fields = [field for field in (*self.written, *self.foreign) if field.format == name]
         return min(fields, key=lambda field: field.unit != "paper") if fields else self.vector(name)
 
     def graph_of(self, field: VectorField) -> Quantization | None:
@@ -306,9 +362,14 @@ class IndexSchema:
             return field.quantization if field.graph else None
         return field.quantization if self.quantization == "none" else self.quantization
 
-    def foreign_leg(self, name: str) -> ForeignField | None:
-        """Return the field of a leg if its vectors are those of an attached index's owner."""
-        return next((field for field in self.foreign if field.format == name), None)
+    def beside(self, name: str) -> ForeignField | SparseField | None:
+        """Return the field of a leg if its vectors are not of the index's model: sparse, or those of an owner."""
+        return next((field for field in self.own_models if field.format == name), None)
+
+    @property
+    def own_models(self) -> tuple[ForeignField | SparseField, ...]:
+        """The fields whose vectors are not of the index's model."""
+        return (*self.sparse, *self.foreign)
 
     @property
     def added(self) -> tuple[Field, ...]:
@@ -341,6 +402,8 @@ def to_stored(schema: IndexSchema) -> dict[str, Any]:
     """Return what engines store of a schema, ready for JSON."""
     stored = asdict(schema)
     del stored["foreign"]
+    if not schema.sparse:  # so that indexes without them are as they were
+        del stored["sparse"]
     return stored
 
 
@@ -349,7 +412,7 @@ def from_stored(stored: Mapping[str, Any]) -> IndexSchema:
 
     Raises `ValueError` if the schema is damaged, and `UnavailableError` if another version of ses made it.
     """
-    if lacking := [one.name for one in fields(IndexSchema) if one.name not in (*stored, "foreign")]:
+    if lacking := [one.name for one in fields(IndexSchema) if one.name not in (*stored, "foreign", "sparse")]:
         raise ValueError(f"The schema lacks {lacking[0]}.")
     version = stored["version"]
     if isinstance(version, int) and version != VERSION:

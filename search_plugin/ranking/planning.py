@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from corpora.errors import InputError
 from encoders.models.formats import Format
+from encoders.sparse import pruned
 from search_plugin.contract.engine import Index
 from search_plugin.contract.ordering import NEWEST_FIRST
 from search_plugin.contract.plan import Plan, VectorClause
-from search_plugin.contract.schema import SEARCHED, SENTENCES
+from search_plugin.contract.schema import MOST_TOKENS, SEARCHED, SENTENCES, SPARSE, SparseField
 from search_plugin.request import SAME_WORK, SearchRequest
 from search_plugin.understanding.expansion.acronyms import long_forms
 from search_plugin.understanding.expansion.expand import expand
@@ -39,10 +40,15 @@ def make_plan(index: Index, request: SearchRequest, encoder: EncoderSource | Non
     """
     vectors: tuple[VectorClause, ...] = ()
     if request.mode != "lexical" and request.searched:
-        legs = index.schema.legs
+        legs = legs_of(request, index.schema.legs)
         made = {leg: _query_vector(index, leg, encoder, request.searched) for leg in legs if leg != SENTENCES}
         vectors = tuple(VectorClause(leg, made[SEARCHED if leg == SENTENCES else leg]) for leg in legs)
     return plan_of(index, request, vectors)
+
+
+def legs_of(request: SearchRequest, legs: Sequence[str]) -> list[str]:
+    """Return those of some vector legs that a request asks for: all but sparse vectors of no weight."""
+    return [leg for leg in legs if leg != SPARSE or request.weights.get(SPARSE) != 0]
 
 
 def plan_of(index: Index, request: SearchRequest, vectors: tuple[VectorClause, ...] = ()) -> Plan:
@@ -69,7 +75,7 @@ def plan_of(index: Index, request: SearchRequest, vectors: tuple[VectorClause, .
 
 def encoder_of(index: Index, leg: str, encoder: EncoderSource | None) -> TextEncoder:
     """Return the encoder of a vector leg; errors as of `check_model`, and `InputError` if there is none."""
-    if not index.schema.foreign_leg(leg):
+    if not index.schema.beside(leg):
         index.schema.leg(leg)
     if encoder is None:
         raise InputError(
@@ -97,10 +103,15 @@ def text_vector(index: Index, title: str, abstract: str, encoder: EncoderSource,
 
 
 def _as_compared(index: Index, leg: str, vector: np.ndarray) -> np.ndarray:
-    """Return a vector of length one where others' vectors are compared by cosine: some fields take no other."""
+    """Return a vector of length one where others' vectors are compared by cosine: some fields take no other.
+
+    Of a sparse vector, only so many tokens are kept as an engine takes.
+    """
     import numpy as np
 
-    field = index.schema.foreign_leg(leg)
+    field = index.schema.beside(leg)
+    if isinstance(field, SparseField):
+        return pruned(vector, MOST_TOKENS)
     if field is None or field.similarity != "cosine":
         return vector
     return np.asarray(vector / (np.linalg.norm(vector) or 1.0), np.float32)
@@ -109,12 +120,14 @@ def _as_compared(index: Index, leg: str, vector: np.ndarray) -> np.ndarray:
 def check_model(index: Index, name: str, fingerprint: str, leg: str = "") -> None:
     """Raise `InputError`, naming both, where a model is not the one that made the index, or the vectors of a leg."""
     schema = index.schema
-    field = schema.foreign_leg(leg)
+    field = schema.beside(leg)
     if field and field.fingerprint != fingerprint:
         raise InputError(
             f"The vectors {leg} of the index {index.name} are of the model {field.model} ({field.fingerprint}), not of "
             f"{name} ({fingerprint})",
-            "attach the index again with that model",
+            f"give <sparse={field.model}>, or index again with <fresh> and <sparse={name}>"
+            if isinstance(field, SparseField)
+            else "attach the index again with that model",
         )
     if not field and schema.fingerprint != fingerprint:
         raise InputError(

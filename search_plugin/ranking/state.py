@@ -10,6 +10,7 @@ from corpora.paper import Paper
 from search_plugin.contract.engine import Index
 from search_plugin.contract.legs import Facets, Fused, Join, Scored
 from search_plugin.contract.plan import Plan
+from search_plugin.contract.schema import SPARSE
 from search_plugin.fusion.fusions import with_defaults
 from search_plugin.pages.hit import Hit, Version
 from search_plugin.request import SearchRequest
@@ -68,7 +69,8 @@ class SearchState:
     @property
     def weights(self) -> Mapping[str, float]:
         """The weights of the legs: those of the request. Vector legs that it does not name share a weight of 1."""
-        return with_defaults([clause.field for clause in self.plan.vectors], self.request.weights)
+        given = {leg: weight for leg, weight in self.request.weights.items() if weight or leg != SPARSE}
+        return with_defaults([clause.field for clause in self.plan.vectors], given)
 
     @property
     def topic(self) -> str:

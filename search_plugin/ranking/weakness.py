@@ -80,7 +80,7 @@ def _floor(state: SearchState) -> tuple[str, Floor] | None:
     """Return the first vector leg of whose model there is a floor, with the floor; floors are of cosines."""
     schema = state.index.schema
     for clause in state.plan.vectors:
-        foreign = schema.foreign_leg(clause.field)
+        foreign = schema.beside(clause.field)
         floor = FLOORS.get(foreign.fingerprint if foreign else schema.fingerprint)
         if floor and (foreign is None or foreign.similarity == "cosine"):
             return clause.field, floor

@@ -165,6 +165,10 @@ class RemoteIndex(OpenIndex):
         """Search by words and by meaning at once; arguments and errors as of `OpenIndex.search`."""
         return self._page(self._client.get("/v1/search", {**self._asked(options), "query": query}))
 
+    def tokens(self, query: str, papers: Sequence[str | Paper | Hit], **options: Any) -> Mapping[str, Any]:  # noqa: ARG002 - those of `OpenIndex`
+        """Return nothing: a service does not say which tokens of sparse vectors gave how much."""
+        return {}
+
     def iterate(self, query: str = "", **options: Unpack[PageOptions]) -> Iterator[Hit]:
         """Yield all hits of a search; arguments and errors as of `OpenIndex.iterate`."""
         asked = {"size": str(_PER_REQUEST), **self._asked(options), "query": query, "cursor": "*"}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.paper import is_empty
 from search_plugin.contract.plan import LEXICAL
+from search_plugin.contract.schema import SPARSE
 from ses.terminal.results import pass_on, say_json, tell
 from ses.terminal.styles import linked, show, styled
 
@@ -20,24 +21,26 @@ if TYPE_CHECKING:
     from search_plugin.pages.highlights import Snippet
     from search_plugin.pages.hit import Hit
     from search_plugin.pages.page import Page
+    from search_plugin.ranking.tokens import TokenPart
 
 _AUTHORS_SHOWN = 3
 _LONGEST_VALUE = 200
 _VERSIONS_SHOWN = 5
 
 
-def show_page(page: Page, options: Mapping[str, Any]) -> None:
+def show_page(page: Page, options: Mapping[str, Any], tokens: Mapping[str, Sequence[TokenPart]] | None = None) -> None:
     """Print a page on standard output; in another format than text, its notes on standard error.
 
     Args:
         page: The page.
         options: Options from `ses.terminal.options.page_options`: `form` and `as_json`; `explain`, for each leg's rank,
             raw score and contribution, and each stage's time and requests; `quiet`, for no notes and no summary.
+        tokens: Tokens of sparse vectors that explain the hits, by id; only text shows them.
     """
     form = "json" if options["as_json"] else options["form"]
     notes = () if options["quiet"] else page.notes
     if form == "text":
-        _show_text(page, notes, options)
+        _show_text(page, notes, options, tokens or {})
         return
     if form != "json":  # which holds them
         for note in notes:
@@ -45,11 +48,16 @@ def show_page(page: Page, options: Mapping[str, Any]) -> None:
     pass_on(page.format(form))
 
 
-def _show_text(page: Page, notes: Sequence[str], options: Mapping[str, Any]) -> None:
+def _show_text(
+    page: Page, notes: Sequence[str], options: Mapping[str, Any], tokens: Mapping[str, Sequence[TokenPart]]
+) -> None:
     for note in notes:
         show(styled(note, "yellow"))
     for hit in page.hits:
         _show_hit(hit, explain=options["explain"])
+        if parts := tokens.get(hit.id):
+            listed = ", ".join(f"{part.token} {part.value:.4f}" for part in parts)
+            show(styled(f"     tokens of {SPARSE}: {listed}", "cyan"))
     if page.facets:
         _show_facets(page.facets)
     if not options["quiet"]:

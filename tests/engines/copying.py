@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-GUZZLE = Path("/usr/share/php/GuzzleHttp/autoload.php")
-"""Where Debian's package of Guzzle is."""
+from tests.conftest import GUZZLE
 
 _COMMANDS = {
     "curl": ["sh"],
@@ -22,15 +19,17 @@ _COMMANDS = {
 }
 _ENDINGS = {"javascript": "mjs"}
 
-LANGUAGES = [
-    name for name, command in _COMMANDS.items() if shutil.which(command[0]) and (name != "php" or GUZZLE.exists())
-]
-"""The languages that can be run here: curl, Python, and those that are installed."""
+LANES = {"javascript": pytest.mark.node, "php": pytest.mark.guzzle, "ruby": pytest.mark.ruby}
+"""The lanes of the languages that may not be installed."""
 
-SCRIPTS = [name for name in LANGUAGES if name != "curl"]
 
-in_every_language = pytest.mark.parametrize("language", LANGUAGES)
-in_every_script = pytest.mark.parametrize("language", SCRIPTS)
+def languages(*without):
+    """Return the languages as parameters of a test, each in its lane, but for some."""
+    return [pytest.param(name, marks=LANES.get(name, ())) for name in _COMMANDS if name not in without]
+
+
+in_every_language = pytest.mark.parametrize("language", languages())
+in_every_script = pytest.mark.parametrize("language", languages("curl"))
 
 
 def run(language, text, folder, **environment):

@@ -22,8 +22,7 @@ from search_plugin.engines.cluster.frontends.languages.registry import LANGUAGES
 from search_plugin.engines.cluster.frontends.script import Joining, PageScript
 from search_plugin.fusion.fusions import fusion_of
 from ses.terminal.commands.cluster import request
-from tests.engines.copying import LANGUAGES as HERE
-from tests.engines.copying import in_every_language, in_every_script, run
+from tests.engines.copying import in_every_language, in_every_script, languages, run
 from tests.engines.pretender import Answer, pretend
 
 TRAPS = [
@@ -98,7 +97,14 @@ def _is_asking(node):
 @pytest.mark.parametrize(
     ("language", "scheme"),
     # Python's client takes a second to import.
-    [(name, scheme) for name in HERE for scheme in (["Basic"] if name == "python" else ["ApiKey", "Bearer", "Basic"])],
+    [
+        ("python", "Basic"),
+        *(
+            pytest.param(*one.values, scheme, marks=one.marks)
+            for one in languages("python")
+            for scheme in ("ApiKey", "Bearer", "Basic")
+        ),
+    ],
 )
 def test_credentials_come_from_the_environment(language, scheme, tmp_path):
     given = {"SES_ENGINE_API_KEY": "a-key==", "SES_ENGINE_TOKEN": "a.token"}

@@ -10,7 +10,7 @@ import ses
 from corpora.errors import InputError
 from tests.commands import ses as command
 from tests.engines.conftest import CLUSTERS, NEWEST_CLUSTERS, emptied
-from tests.engines.copying import SCRIPTS, run, run_with_client
+from tests.engines.copying import languages, run, run_with_client
 from tests.tiny import make_model, papers
 
 SHOWN = {"filter": "year>=2000 and not journal=Nature", "facets": ["journal", "year"], "size": 4, "offset": 3}
@@ -89,7 +89,7 @@ def test_curl_gets_the_page(library, name, tmp_path):
 
 
 # Python's clients take a second to import; see below.
-@pytest.mark.parametrize("language", [name for name in SCRIPTS if name != "python"])
+@pytest.mark.parametrize("language", languages("curl", "python"))
 def test_scripts_get_the_page_in_its_order(library, language, tmp_path):
     page, requests = asked(library, PAGES["hybrid"])
     hits = check(page, *run(language, requests.text(language), tmp_path))

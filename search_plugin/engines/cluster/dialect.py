@@ -113,6 +113,14 @@ class Dialect(ABC):
     def closeness_script(self, field: VectorField, vector: np.ndarray) -> dict[str, Any]:
         """Return the script that scores a document by its closeness to a vector, (dimension,)."""
 
+    @abstractmethod
+    def sparse(self) -> dict[str, Any]:
+        """Return the mapping of a field of sparse vectors, or raise `InputError` if the product does not support it."""
+
+    @abstractmethod
+    def dot_product(self, field: str, weights: Mapping[str, float]) -> QueryBody:
+        """Return the query for papers with one of some tokens, scored by the dot product of weights by token."""
+
     def similarity(self, field: VectorField, vector: np.ndarray, where: QueryBody | None) -> QueryBody:
         """Return the query that scores every paper that matches a filter by its exact similarity."""
         matching = [{"exists": {"field": field.name}}, *([where] if where else [])]

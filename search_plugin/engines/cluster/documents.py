@@ -142,7 +142,7 @@ def _source(document: Document, schema: IndexSchema) -> dict[str, Any]:
     kept |= {field.name: value for field in schema.added if (value := document.paper.value(field.name)) is not None}
     if key := title_key(document.paper.title):
         kept[TITLE_ORDER] = key
-    for field in schema.vectors:
+    for field in schema.written:
         kept[field.name] = as_stored(field, document.vectors[field.format])
     return {**kept, "content_hash": document.content_hash}
 

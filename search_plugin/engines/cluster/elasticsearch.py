@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 MAX_DIMENSION = 4096
 MIN_DIMENSION_1BIT = 64
 
+_SPARSE_SINCE = (8, 15)
+"""The query `sparse_vector`; the field came with 8.11."""
+
 # Not `dot_product`, which refuses vectors that are not exactly of unit length.
 _SIMILARITIES = {"cosine": "cosine", "dot": "max_inner_product", "l2": "l2_norm"}
 # Vectors of `dot_product` have length one, so it is the cosine, and has the same score.
@@ -108,6 +111,21 @@ class ElasticsearchDialect(Dialect):
         """Return the script that scores a document by its closeness to a vector, (dimension,)."""
         source = _SCRIPTS[field.similarity].format(field=field.name)
         return {"source": source, "params": {"vector": vector}}
+
+    def sparse(self) -> dict[str, Any]:
+        """Return the mapping of a field of sparse vectors, or raise `InputError` if the product does not support it."""
+        if self.product.version < _SPARSE_SINCE:
+            since, version = (".".join(map(str, one)) for one in (_SPARSE_SINCE, self.product.version))
+            raise InputError(
+                f"{self.product.name} {version} has no query for sparse vectors, which came with {since}",
+                "update it, or leave <sparse> out",
+            )
+        return {"type": "sparse_vector"}
+
+    def dot_product(self, field: str, weights: Mapping[str, float]) -> QueryBody:
+        """Return the query for papers with one of some tokens, scored by the dot product of weights by token."""
+        # Newer versions leave frequent tokens out unless they are told not to.
+        return {"sparse_vector": {"field": field, "query_vector": dict(weights), "prune": False}}
 
 
 _RETRIEVERS = {"minmax": "linear", "rrf": "rrf"}

@@ -248,7 +248,7 @@ def copy_documents(source: ClusterIndex, target: ClusterIndex, done: Callable[[i
     `_reindex` would lose vectors that a server keeps out of `_source`. `done` receives how many more papers were
     written. Raises `ClusterError` if the cluster refuses a paper, or if the copy holds another number of papers.
     """
-    formats = [field.format for field in source.schema.vectors]
+    formats = [field.format for field in source.schema.written]
     written = 0
     ids = list(source.ids())
     for start in range(0, len(ids), _PAGE):

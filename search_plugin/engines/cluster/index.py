@@ -225,7 +225,7 @@ class ClusterIndex:
     @property
     def unshown(self) -> list[str]:
         """The fields of its documents that are for ses alone."""
-        return [*(field.name for field in self.schema.vectors), "content_hash", TITLE_ORDER]
+        return [*(field.name for field in self.schema.written), "content_hash", TITLE_ORDER]
 
     def as_asked(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Return a search in the names of ses as the cluster is asked it."""

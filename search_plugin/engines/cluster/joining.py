@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from corpora.errors import InputError
 from search_plugin.contract.legs import Fused, Ranking
+from search_plugin.contract.plan import check_sparse
+from search_plugin.contract.schema import SparseField
 from search_plugin.engines.cluster.documents import id_of
-from search_plugin.engines.cluster.passages import scored_papers
+from search_plugin.engines.cluster.passages import dot_products, scored_papers
 from search_plugin.engines.cluster.queries import check_vector, condition, nearest_query, value_of, words_query
 from search_plugin.fusion.fusions import shares, with_defaults
 
@@ -45,8 +47,10 @@ def _vector_query(index: Searched, plan: Plan, clause: VectorClause) -> QueryBod
     A request that joins legs has one `rescore` for all of them, which would also rank the lexical leg again. So for
     quantized vectors the graph search is the filter of a query that scores the candidates by their float vectors.
     """
-    field = check_vector(clause, index.schema)
     where = condition(plan.filter, index.schema)
+    if isinstance(index.schema.leg(clause.field), SparseField):
+        return dot_products(index.dialect, check_sparse(clause, index.schema), clause.vector, where)
+    field = check_vector(clause, index.schema)
     graph = index.schema.graph_of(field)
     if plan.exact or graph is None:
         return scored_papers(index.dialect, field, clause.vector, where)

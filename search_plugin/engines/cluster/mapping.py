@@ -123,7 +123,7 @@ def properties_of(schema: IndexSchema, dialect: Dialect) -> dict[str, Any]:
         TEXT: words,
         TITLE_ORDER: {**_KEYWORD, "index": False},
         "content_hash": {**_KEYWORD, "index": False},
-        **{field.name: mapping_of(field, dialect, schema.graph_of(field) or "none") for field in schema.vectors},
+        **{field.name: mapping_of(field, dialect, schema.graph_of(field) or "none") for field in schema.written},
     }
 
 

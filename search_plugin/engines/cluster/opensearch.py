@@ -112,6 +112,18 @@ class OpenSearchDialect(Dialect):
         parameters = {"field": field.name, "query_value": vector, "space_type": _SPACES[field.similarity]}
         return {"lang": "knn", "source": "knn_score", "params": parameters}
 
+    def sparse(self) -> dict[str, Any]:
+        """Return the mapping of a field of sparse vectors."""
+        return {"type": "rank_features"}
+
+    def dot_product(self, field: str, weights: Mapping[str, float]) -> QueryBody:
+        """Return the query for papers with one of some tokens, scored by the dot product of weights by token."""
+        clauses = [
+            {"rank_feature": {"field": f"{field}.{token}", "linear": {}, "boost": weight}}
+            for token, weight in weights.items()
+        ]
+        return {"bool": {"should": clauses, "minimum_should_match": 1}}
+
 
 HYBRID_PLUGIN = "opensearch-neural-search"
 

@@ -11,7 +11,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
-from search_plugin.contract.schema import ForeignField
+from encoders.sparse import rounded
+from search_plugin.contract.schema import ForeignField, SparseField
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,12 +26,16 @@ _VECTOR = "vector"
 
 def mapping_of(field: VectorField, dialect: Dialect, quantization: str) -> dict[str, Any]:
     """Return the mapping of a vector field, or raise `InputError` if the product does not support it."""
+    if isinstance(field, SparseField):
+        return dialect.sparse()
     own = dialect.vector(_inside(field), quantization)
     return own if field.unit == "paper" else {"type": "nested", "properties": {_VECTOR: own}}
 
 
 def has_vector(field: VectorField) -> QueryBody:
     """Return the query for papers that have a vector in a field."""
+    if isinstance(field, SparseField):  # every paper has one, and OpenSearch can't tell
+        return {"match_all": {}}
     return _of_papers(field, {"exists": {"field": path_of(field)}})
 
 
@@ -63,6 +68,8 @@ def as_stored(field: VectorField, vectors: np.ndarray) -> Any:
     """
     import numpy as np
 
+    if isinstance(field, SparseField):
+        return _weights_of(vectors)
     held = np.ascontiguousarray(vectors, dtype=np.float32)
     passages = field.unit == "passage"
     if held.ndim > 1 + passages or held.shape[-1] != field.dimension:
@@ -71,6 +78,19 @@ def as_stored(field: VectorField, vectors: np.ndarray) -> Any:
             "index again with <fresh>",
         )
     return [{_VECTOR: row} for row in held.reshape(-1, field.dimension)] if passages else held
+
+
+def dot_products(dialect: Dialect, field: SparseField, vector: np.ndarray, where: QueryBody | None) -> QueryBody:
+    """Return the query that scores papers by the dot product of sparse vectors, of those that match a filter."""
+    if not len(vector):
+        return {"match_none": {}}
+    query = dialect.dot_product(field.name, _weights_of(vector))
+    return {"bool": {"must": [query], "filter": [where]}} if where else query
+
+
+def _weights_of(vector: np.ndarray) -> dict[str, float]:
+    """Return the weights of a sparse vector by token: ids, since tokens may hold dots and any other character."""
+    return {str(int(token)): weight for token, weight in vector.tolist()}
 
 
 def path_of(field: VectorField) -> str:
@@ -82,6 +102,10 @@ def read_vectors(field: VectorField, columns: Mapping[str, Any]) -> np.ndarray |
     """Return float32 (dimension,), or (passages, dimension), from the `fields` of a hit; None if a paper has none."""
     import numpy as np
 
+    if isinstance(field, SparseField):
+        weights = next(iter(columns.get(field.name) or [{}]))
+        # Elasticsearch gives the weights in its own rounding, which is that of ses.
+        return rounded(np.array(sorted((int(token), weights[token]) for token in weights), np.float32).reshape(-1, 2))
     if field.unit == "passage":
         # OpenSearch lists the vectors under their path, Elasticsearch the objects under theirs.
         rows = columns.get(path_of(field)) or [one[_VECTOR] for one in columns.get(field.name, ())]

@@ -12,14 +12,14 @@ from typing import Any
 from corpora.errors import InputError
 from search_plugin.contract.legs import Position, Scored, ranked
 from search_plugin.contract.ordering import Sort
-from search_plugin.contract.plan import LEXICAL, Plan, Spelling, VectorClause
-from search_plugin.contract.schema import IndexSchema, Quantization, VectorField
+from search_plugin.contract.plan import LEXICAL, Plan, Spelling, VectorClause, check_sparse
+from search_plugin.contract.schema import IndexSchema, Quantization, SparseField, VectorField
 from search_plugin.contract.tree import Filter
 from search_plugin.engines.cluster.dialect import TEXT, Dialect, QueryBody, as_json, raw_closeness
 from search_plugin.engines.cluster.documents import id_of
 from search_plugin.engines.cluster.dsl import to_query
 from search_plugin.engines.cluster.mapping import sort_field
-from search_plugin.engines.cluster.passages import nearest_papers, scored_papers
+from search_plugin.engines.cluster.passages import dot_products, nearest_papers, scored_papers
 
 MIN_CANDIDATES = 200
 MAX_CANDIDATES = 10_000
@@ -102,6 +102,8 @@ def leg_bodies(plan: Plan, schema: IndexSchema, dialect: Dialect) -> dict[str, d
 def _nearest(
     clause: VectorClause, plan: Plan, schema: IndexSchema, dialect: Dialect, where: QueryBody | None
 ) -> dict[str, Any]:
+    if isinstance(schema.leg(clause.field), SparseField):
+        return {"query": dot_products(dialect, check_sparse(clause, schema), clause.vector, where), **BEST_FIRST}
     field = check_vector(clause, schema)
     graph = schema.graph_of(field)
     if plan.exact or graph is None:
@@ -127,7 +129,7 @@ def check_vector(clause: VectorClause, schema: IndexSchema) -> VectorField:
     """Return the clause's vector field, or raise `InputError` if its vector can't be one of the field's."""
     field = schema.leg(clause.field)
     if clause.vector.shape != (field.dimension,):
-        foreign = schema.foreign_leg(clause.field)
+        foreign = schema.beside(clause.field)
         raise InputError(
             f"The query's vector has {clause.vector.size} numbers and the index holds vectors of {field.dimension}: "
             f"search with the model that made it, {foreign.model if foreign else schema.model}."
@@ -167,9 +169,8 @@ def scored(
 ) -> list[Scored]:
     """Return a leg's hits, best first, ties by id, with the scores that all engines give."""
     scores: Iterable[float] = (float(hit["_score"]) for hit in hits)
-    if leg != LEXICAL:
-        measure = schema.leg(leg).similarity
-        scores = (raw_closeness(measure, score) for score in scores)
+    if leg != LEXICAL and not isinstance(field := schema.leg(leg), SparseField):
+        scores = (raw_closeness(field.similarity, score) for score in scores)
     values = [value_of(hit, column) for hit in hits] if column else repeat(None)
     return ranked(map(Scored, map(id_of, hits), scores, values))[:window]
 

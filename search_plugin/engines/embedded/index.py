@@ -15,7 +15,7 @@ from corpora.errors import InputError
 from corpora.writing import replacing
 from search_plugin.contract.engine import Document, Refused
 from search_plugin.contract.legs import Facets
-from search_plugin.contract.schema import Bm25, IndexSchema, from_stored, to_stored
+from search_plugin.contract.schema import SPARSE, Bm25, IndexSchema, from_stored, to_stored
 from search_plugin.contract.values import checked
 from search_plugin.engines.embedded import derived, writing
 from search_plugin.engines.embedded.errors import explained, explains_errors, reads_stored
@@ -74,7 +74,7 @@ def _cores() -> int:
 
 def files_of(folder: Path, schema: IndexSchema) -> Files:
     """Return the files of a generation."""
-    return Files(folder, {field.name: stored_type(field) for field in schema.vectors})
+    return Files(folder, {field.name: stored_type(field) for field in schema.written})
 
 
 def check_bm25(bm25: Bm25) -> None:
@@ -171,7 +171,7 @@ class EmbeddedIndex:
     def count(self, field: str | None = None) -> int:
         """Return how many papers the index holds, or how many of them have a vector of a format."""
         snapshot = self._snapshot()
-        if field is None:
+        if field is None or field == SPARSE:  # every paper has one, which may have no entry
             return int(snapshot.live.sum())
         return int((snapshot.live & (snapshot.rows[f"{self.schema.leg(field).name}.count"] > 0)).sum())
 
@@ -269,7 +269,7 @@ class EmbeddedIndex:
         """Update columns, titles and vector indexes if there are many new rows."""
         snapshot = self._snapshot()
         writing.cover_rows(self._files, snapshot, self._words.kinds)
-        for field in self.schema.vectors:
+        for field in self.schema.written:
             writing.cover_vectors(self._files, snapshot, field)
         self._seen = None
 

@@ -10,7 +10,8 @@ from corpora.errors import InputError
 from search_plugin.contract.engine import MOST_VALUES, too_many
 from search_plugin.contract.legs import Facets, Listing, Position, Scored, ranked
 from search_plugin.contract.ordering import BY_ID, TITLE
-from search_plugin.contract.plan import LEXICAL, LISTED
+from search_plugin.contract.plan import LEXICAL, LISTED, check_sparse
+from search_plugin.contract.schema import SparseField
 from search_plugin.engines.embedded import queries
 from search_plugin.engines.embedded.queries import among, both, either, matching, rows_of, to_tantivy
 from search_plugin.engines.embedded.vectors import nearest
@@ -41,7 +42,8 @@ def run_legs(snapshot: Snapshot, words: Words, schema: IndexSchema, plan: Plan) 
     if plan.words:
         legs[LEXICAL] = partial(lexical_leg, snapshot, words, plan)
     for clause in plan.vectors:
-        legs[clause.field] = partial(vector_leg, snapshot, schema, plan, clause)
+        leg = sparse_leg if isinstance(schema.leg(clause.field), SparseField) else vector_leg
+        legs[clause.field] = partial(leg, snapshot, schema, plan, clause)
     if len(legs) < 2 or snapshot.searcher.num_docs < queries.LARGE:
         return {name: leg() for name, leg in legs.items()}
     from concurrent.futures import ThreadPoolExecutor
@@ -84,7 +86,22 @@ def vector_leg(snapshot: Snapshot, schema: IndexSchema, plan: Plan, clause: Vect
         if len(best) >= plan.window or len(rows) < count:
             break
         count *= 4
-    return _scored(snapshot, list(best), list(best.values()), plan.column)[: plan.window]
+    found = list(best)[: plan.window]
+    return _scored(snapshot, found, [best[row] for row in found], plan.column)
+
+
+def sparse_leg(snapshot: Snapshot, schema: IndexSchema, plan: Plan, clause: VectorClause) -> list[Scored]:
+    """Return the papers with the largest dot products with a sparse vector, best first, ties by id."""
+    import numpy as np
+
+    field = check_sparse(clause, schema)
+    scores = snapshot.sparse_scores(field, clause.vector).astype(np.float32)
+    rows = np.flatnonzero(snapshot.passing(plan.filter) & (scores > 0))
+    if len(rows) > plan.window:
+        # With all that are as good as the last: the ids decide between them.
+        least = np.partition(scores[rows], -plan.window)[-plan.window]
+        rows = rows[scores[rows] >= least]
+    return _scored(snapshot, rows.tolist(), scores[rows].tolist(), plan.column)[: plan.window]
 
 
 def _scored(snapshot: Snapshot, rows: Sequence[int], scores: Sequence[float], column: str) -> list[Scored]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from search_plugin.contract.engine import Remembered
+from search_plugin.contract.schema import SparseField
 from search_plugin.contract.tree import Not
-from search_plugin.engines.embedded import columns, titles, vectors
+from search_plugin.engines.embedded import columns, sparse, titles, vectors
 from search_plugin.engines.embedded.columns import passing
 from search_plugin.engines.embedded.errors import reads_stored
 from search_plugin.engines.embedded.files import LOG, NOTHING, ROWS, vectors_file
@@ -48,6 +49,7 @@ class Snapshot:
         self._vectors = {name: files.vectors(name, self.lengths) for name in files.fields}
         self._matrices: dict[str, Matrix] = {}
         self._approximate: dict[str, vectors.Approximate | None] = {}
+        self._postings: dict[str, sparse.TokenPostings | None] = {}
         self._owners: dict[str, tuple[np.ndarray, np.ndarray | None]] = {}
         self._found: dict[str, int] = {}
         # What was found in this commit for words of queries: by `Index.remembered`, and how many papers hold a word.
@@ -118,7 +120,35 @@ class Snapshot:
 
         start, count = (int(self.rows[row][f"{field.name}.{what}"]) for what in ("start", "count"))
         held = np.array(self.matrix(field)[start : start + count])
-        return held if field.unit == "passage" else held[0]
+        return held if field.unit == "passage" or isinstance(field, SparseField) else held[0]
+
+    @reads_stored
+    def entries(self, field: SparseField, start: int, stop: int) -> sparse.Entries:
+        """Return the entries of the sparse vectors of the current rows between two numbers."""
+        import numpy as np
+
+        rows = start + np.flatnonzero(self.live[start:stop])
+        begins, counts = (
+            np.asarray(self.rows[f"{field.name}.{what}"])[rows].astype(np.int64) for what in ("start", "count")
+        )
+        held, ends = self.matrix(field), begins + counts
+        if (ends > len(held)).any():
+            raise ValueError("rows name more entries than there are")
+        if len(rows) and (begins[1:] == ends[:-1]).all():
+            return sparse.Entries(rows, counts, held[begins[0] : ends[-1]])
+        places = np.repeat(begins - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
+        return sparse.Entries(rows, counts, held[places])
+
+    @reads_stored
+    def sparse_scores(self, field: SparseField, query: np.ndarray) -> np.ndarray:
+        """Return the dot product of a sparse vector, float32 (entries, 2), and that of each row, float64 (rows,).
+
+        Those of rows that are not current mean nothing.
+        """
+        if field.name not in self._postings:
+            self._postings[field.name] = sparse.load(self._files.folder, field, len(self.rows))
+        read = partial(self.entries, field)
+        return sparse.scored(query, len(self.rows), field.dimension, read, self._postings[field.name])
 
     @reads_stored
     def _owners_of(self, field: str) -> np.ndarray:

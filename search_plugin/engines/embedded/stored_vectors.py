@@ -43,7 +43,7 @@ def stored_type(field: VectorField) -> np.dtype[Any]:
 
     if field.quantization == "int8":
         return np.dtype([("scale", "<f4"), ("numbers", "i1", (field.dimension,))])
-    return np.dtype(("<f4", (field.dimension,)))
+    return np.dtype(("<f4", (field.width,)))
 
 
 def as_stored(vectors: np.ndarray, field: VectorField) -> np.ndarray:

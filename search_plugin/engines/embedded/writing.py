@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from corpora.errors import InputError
-from search_plugin.engines.embedded import columns, titles, vectors
+from encoders.sparse import is_sparse
+from search_plugin.contract.schema import SparseField
+from search_plugin.engines.embedded import columns, sparse, titles, vectors
 from search_plugin.engines.embedded.errors import reads_stored
 from search_plugin.engines.embedded.files import NOTHING, Appended
 from search_plugin.engines.embedded.records import from_record, to_record
@@ -45,14 +48,14 @@ def batch_of(
     rows["offset"], rows["size"] = snapshot.lengths.papers + np.cumsum(sizes) - sizes, sizes
     rows["replaces"] = [older.get(one.paper.id, NOTHING) for one in written]
     fresh: dict[str, np.ndarray] = {}
-    for field in schema.vectors:
+    for field in schema.written:
         name, length = field.name, snapshot.lengths.vectors[field.name]
         places, matrices = [], []
         for _, _, held in written:
             if isinstance(held, int):
                 places.append(snapshot.rows[held][[f"{name}.start", f"{name}.count"]].item())
             else:
-                matrix = np.asarray(held[field.format], np.float32).reshape(-1, field.dimension)
+                matrix = np.asarray(held[field.format], np.float32).reshape(-1, field.width)
                 places.append((length, len(matrix)))
                 matrices.append(matrix)
                 length += len(matrix)
@@ -64,10 +67,10 @@ def batch_of(
 
 def check_dimensions(document: Document, schema: IndexSchema) -> None:
     """Raise `InputError` if a vector is not as long as those of the index."""
-    for field in schema.vectors:
-        if (size := document.vectors[field.format].shape[-1]) != field.dimension:
+    for field in schema.written:
+        if (size := document.vectors[field.format].shape[-1]) != field.width:
             raise InputError(
-                f"The model gives vectors of {size} numbers and the index holds {field.dimension}",
+                f"The model gives vectors of {size} numbers and the index holds {field.width}",
                 "index again with <fresh>",
             )
 
@@ -76,7 +79,7 @@ def check_numbers(document: Document, schema: IndexSchema) -> None:
     """Raise `ValueError` if a vector holds values that are not finite numbers, or that have no finite length."""
     import numpy as np
 
-    for field in schema.vectors:
+    for field in schema.written:
         vectors = np.asarray(document.vectors[field.format], np.float32)
         if not np.isfinite(vectors).all():
             raise ValueError(f"its {field.format} vector holds values that are not numbers")
@@ -85,6 +88,8 @@ def check_numbers(document: Document, schema: IndexSchema) -> None:
         # faiss would abort the process when it computes the centres of lists.
         if not np.isfinite(lengths).all():
             raise ValueError(f"its {field.format} vector is too long for 32-bit numbers")
+        if isinstance(field, SparseField) and not is_sparse(vectors, field.dimension):
+            raise ValueError(f"its {field.format} vector does not hold tokens in ascending order with their weights")
 
 
 UNCOLUMNED = 2_000
@@ -117,6 +122,9 @@ def cover_rows(files: Files, snapshot: Snapshot, kinds: Kinds) -> None:
 
 def cover_vectors(files: Files, snapshot: Snapshot, field: VectorField) -> None:
     """Add new vectors to a field's index if there are many."""
+    if isinstance(field, SparseField):
+        sparse.extend(files.folder, field, len(snapshot.rows), partial(snapshot.entries, field))
+        return
 
     def mapped() -> Matrix:
         return read_stored(files.vectors(field.name, snapshot.lengths), field)

@@ -82,6 +82,24 @@ if TYPE_CHECKING:
 @click.option("--until", metavar="DATE", help="With --corpus oai: only what changed on this day or before.")
 @click.option("--metadata-prefix", metavar="NAME", help="With --corpus oai: the form of the records [default: oai_dc].")
 @click.option("--again", is_flag=True, help="Ask the server for everything again, not only for what is new.")
+@click.option(
+    "--sparse",
+    metavar="MODEL",
+    help="Model of learned sparse vectors for a new index, a leg of searches beside words and vectors; none for no "
+    "such vectors.",
+)
+@click.option(
+    "--sparse-tokens",
+    type=int,
+    metavar="N",
+    help="How many tokens of a sparse vector a paper keeps in a new index, the heaviest [default: 256].",
+)
+@click.option(
+    "--sparse-ratio",
+    type=float,
+    metavar="SHARE",
+    help="Least weight of a kept token, as a share of the paper's heaviest, in a new index [default: 0].",
+)
 @click.option("--tags", metavar="NAME", help="Tag the papers by this tagger when they are written; see `ses tags`.")
 @click.option(
     "--rollback", is_flag=True, help="Go back to the version before the last --fresh, and index nothing; only once."
@@ -115,7 +133,8 @@ def index(context: click.RichContext, /, rollback: bool, as_json: bool, **option
         say(document, shown, as_json=as_json)
         return
     bm25 = parse_bm25(options["bm25"]) if options["bm25"] else None
-    in_new = {name: options[name] for name in ("quantization", "language", "passages")}
+    names = ("quantization", "language", "passages", "sparse_tokens", "sparse_ratio")
+    in_new = {"sparse": options["sparse"] or "", **{name: options[name] for name in names}}
     if name and options["fresh"] and not corpus:
         of_harvest = ("set", "from_date", "until", "metadata_prefix", "again")
         of_corpora = ("path", "columns", "fields", "limit", "prune", "origin", "encoding", "tags")

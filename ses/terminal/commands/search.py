@@ -8,6 +8,9 @@ import rich_click as click
 
 from ses.terminal.options import PATH, engine_option, model_options, open_index, page_asked, page_options
 
+_TOKENS = 8
+"""Tokens of sparse vectors that explain a hit."""
+
 
 @click.command()
 @click.argument("words", nargs=-1)
@@ -30,8 +33,10 @@ def search(words: tuple[str, ...], index: str | None, **options: Any) -> None:
     from ses.terminal.printing import show_page
 
     query = _read_standard_input() if words == ("-",) else " ".join(words)
-    opened = open_index(options, index)
-    show_page(opened.search(query, **page_asked(options)), options)
+    opened, given = open_index(options, index), page_asked(options)
+    page = opened.search(query, **given)
+    tokens = opened.tokens(query, page.hits, most=_TOKENS, **given) if options["explain"] and query else {}
+    show_page(page, options, tokens)
 
 
 def _read_standard_input() -> str:

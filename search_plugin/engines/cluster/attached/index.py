@@ -115,7 +115,7 @@ class AttachedIndex(ClusterIndex):
 
         If ses makes none, all documents with a title count.
         """
-        foreign = field is not None and self.schema.foreign_leg(field) is not None
+        foreign = field is not None and self.schema.beside(field) is not None
         if self.companion and not foreign:
             return self.companion.count(field)
         there = [has_vector(self.schema.leg(field))] if field else self._counted
@@ -209,14 +209,14 @@ class AttachedIndex(ClusterIndex):
 
     def vectors(self, ids: Sequence[str], field: str) -> Mapping[str, np.ndarray]:
         """Return float32 (dimension,) vectors of the ids that have one."""
-        if self.companion and not self.schema.foreign_leg(field):
+        if self.companion and not self.schema.beside(field):
             return self.companion.vectors(ids, field)
         found = self.documents(ids, [field])
         return {id_: document.vectors[field] for id_, document in found.items() if field in document.vectors}
 
     def documents(self, ids: Sequence[str], fields: Sequence[str]) -> Mapping[str, Document]:
         """Return the papers that exist, with their vectors in some fields; an owner's vector may be missing."""
-        own = [field for field in fields if not self.schema.foreign_leg(field)]
+        own = [field for field in fields if not self.schema.beside(field)]
         foreign = [field for field in fields if field not in own and self.schema.leg(field).unit == "paper"]
         found = self._own_documents(ids, own) if own or not foreign else {}
         if not foreign:
@@ -243,8 +243,8 @@ class AttachedIndex(ClusterIndex):
         """Return the papers of each leg: of vectors in a companion, those that the index still holds."""
         if not self.companion:
             return super().search(plan)
-        foreign = tuple(clause for clause in plan.vectors if self.schema.foreign_leg(clause.field))
-        own = tuple(clause for clause in plan.vectors if not self.schema.foreign_leg(clause.field))
+        foreign = tuple(clause for clause in plan.vectors if self.schema.beside(clause.field))
+        own = tuple(clause for clause in plan.vectors if not self.schema.beside(clause.field))
         legs = self.companion.search(replace(plan, words="", vectors=own))
         nearest = list(dict.fromkeys(hit.id for hits in legs.values() for hit in hits))
         there = {str(hit["_id"]) for hit in self._located(nearest)}

@@ -225,7 +225,7 @@ def _counts(
 
     Nothing is refreshed, which would be a change.
     """
-    fields = schema.vectors if schema else ()
+    fields = schema.written if schema else ()
     having = {field.name: {"filter": has_vector(field)} for field in fields}
     passages = {field.format: {"nested": {"path": field.name}} for field in fields if field.unit == "passage"}
     asked: dict[str, Any] = {**having, **passages}

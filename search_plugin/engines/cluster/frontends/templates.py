@@ -69,7 +69,7 @@ def template_of(
     vectors: tuple[VectorClause, ...] = ()
     if by_vector:
         leg = index.schema.legs[0]
-        field = index.schema.foreign_leg(leg) or index.schema.vector(leg)
+        field = index.schema.beside(leg) or index.schema.vector(leg)
         vectors = (VectorClause(leg, np.zeros(field.dimension, np.float32)),)
     plan = Plan(_WORDS if by_words else "", vectors, Compare("id", "=", _FILTER), request.window)
     body = dict(page_request(index, plan, request).body)
