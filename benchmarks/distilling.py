@@ -82,7 +82,7 @@ def main() -> None:
     options.add_argument("--file", default="train/pubmed.jsonl.xz")
     options.add_argument("--steps", type=int, default=120)
     options.add_argument("--on", default="eval/cranfield")
-    options.add_argument("--most", type=int, default=500, help="papers to search: the first of the file")
+    options.add_argument("--most", type=int, default=300, help="papers to search: the first of the file")
     given = options.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
     student = make_student(given.folder / "student")
