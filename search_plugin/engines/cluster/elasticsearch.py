@@ -124,8 +124,8 @@ class ElasticsearchDialect(Dialect):
 
     def dot_product(self, field: str, weights: Mapping[str, float]) -> QueryBody:
         """Return the query for papers with one of some tokens, scored by the dot product of weights by token."""
-        # What the query `sparse_vector` is made of; that one is in a module of machine learning, and newer versions of it
-        # leave frequent tokens out.
+        # What the query `sparse_vector` is made of. That one is in a module for machine learning, and newer versions of
+        # it leave frequent tokens out.
         clauses = [{"term": {field: {"value": token, "boost": weight}}} for token, weight in weights.items()]
         return {"bool": {"should": clauses, "minimum_should_match": 1}}
 
