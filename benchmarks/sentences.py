@@ -93,18 +93,22 @@ def compare(name: str, indexes: dict[str, Index], queries: list[str], vectors: d
 
     given = {**options, "filter": parse_filter(options["filter"])} if "filter" in options else options
     taken: dict[str, list[float]] = {one: [] for one in indexes}
+    worked: dict[str, list[float]] = {one: [] for one in indexes}
     for round_ in range(ROUNDS + 1):
         for query in queries:
             for one, index in indexes.items():
-                begun = time.perf_counter()
+                begun, working = time.perf_counter(), time.process_time()
                 search(index, SearchRequest(query, **given), Remembered(index, vectors))
                 if round_:  # the first one reads the files
                     taken[one].append(1000 * (time.perf_counter() - begun))
+                    worked[one].append(1000 * (time.process_time() - working))
     medians = {one: statistics.median(times) for one, times in taken.items()}
     tails = {one: percentile(times, 0.95) for one, times in taken.items()}
+    shares = {one: statistics.median(times) for one, times in worked.items()}
     print(
         f"  {name:9} page, p50 {medians['without']:6.2f} ms without, {medians['with']:6.2f} ms with: "
-        f"{medians['with'] / medians['without']:.2f} times; p95 {tails['without']:.2f}, {tails['with']:.2f}",
+        f"{medians['with'] / medians['without']:.2f} times; p95 {tails['without']:.2f}, {tails['with']:.2f}; "
+        f"processor {shares['without']:.2f}, {shares['with']:.2f} ms: {shares['with'] / shares['without']:.2f} times",
         flush=True,
     )
 

@@ -79,8 +79,8 @@ def make_ready(recipe: Recipe, base: Model, folder: Path, say: Say, processes: P
     `InputError` if data, base or recipe can't be used.
     """
 
-    def encoder(name: str = "", precision: Precision = "fp32") -> TextEncoder:
-        return load_encoder(name or base, cache_dir=folder / "graphs", precision=precision)
+    def encoder(name: str = "", precision: Precision = "fp32", runtime: str | None = None) -> TextEncoder:
+        return load_encoder(name or base, cache_dir=folder / "graphs", runtime=runtime, precision=precision)
 
     most = base.card.max_tokens
     if recipe.max_tokens > most and "max_tokens" in recipe.model_fields_set:

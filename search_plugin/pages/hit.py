@@ -11,7 +11,7 @@ from corpora.outgoing import as_html, linked
 from corpora.paper import Paper
 from search_plugin.contract.legs import Contribution
 from search_plugin.pages.highlights import Snippet
-from search_plugin.words.sentences import sentences_of
+from search_plugin.words.sentences import Sentence, sentences_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -126,15 +126,19 @@ def unshown_sentence(hit: Hit) -> str:
     return "" if shown else text
 
 
+def near_sentence(paper: Paper, place: Sentence, score: float) -> NearSentence:
+    """Return a sentence of a paper, given where it stands and how near it is."""
+    text = getattr(paper, place.field)[place.start : place.end]
+    return NearSentence(place.field, text, place.start, place.end, score)
+
+
 def near_sentences(paper: Paper, scores: np.ndarray) -> list[NearSentence]:
     """Return the sentences of a paper, the nearest first, given how near each is, (sentences,), in their order.
 
     Raises `ValueError` if the paper has another number of sentences.
     """
-    found = [
-        NearSentence(one.field, getattr(paper, one.field)[one.start : one.end], one.start, one.end, score)
-        for one, score in zip(sentences_of(paper.title, paper.abstract), scores.tolist(), strict=True)
-    ]
+    places = sentences_of(paper.title, paper.abstract)
+    found = [near_sentence(paper, place, score) for place, score in zip(places, scores.tolist(), strict=True)]
     return sorted(found, key=lambda one: (-one.score, one.start))
 
 

@@ -73,11 +73,12 @@ def _one_of_each_work(state: SearchState) -> SearchState:
 
 
 def _described(state: SearchState) -> dict[str, Paper]:
-    """Return what is compared of the papers found; one read of those that were not read yet."""
-    unread = [hit.id for hit in state.shown if hit.id not in state.papers]
+    """Return what is compared of the papers that can be paged to; one read of those that were not read yet."""
+    compared = [hit.id for hit in state.shown[: state.request.window]]
+    unread = [id_ for id_ in compared if id_ not in state.papers]
     rows = state.index.values(unread, FIELDS) if unread else {}
     read = {id_: Paper(id_, **{"title": "", **row}) for id_, row in rows.items()}  # type: ignore[arg-type]
-    return {hit.id: paper for hit in state.shown if (paper := state.papers.get(hit.id) or read.get(hit.id))}
+    return {id_: paper for id_ in compared if (paper := state.papers.get(id_) or read.get(id_))}
 
 
 def _version(paper: Paper) -> Version:

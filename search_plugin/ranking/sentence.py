@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from search_plugin.contract.closeness import closeness
 from search_plugin.contract.schema import SENTENCES
-from search_plugin.pages.hit import Hit, near_sentences
+from search_plugin.pages.hit import Hit, near_sentence
 from search_plugin.words.sentences import sentences_of
 
 if TYPE_CHECKING:
@@ -25,9 +25,12 @@ def nearest_sentence(state: SearchState) -> SearchState:
     similarity = state.index.schema.leg(SENTENCES).similarity
 
     def shown(hit: Hit, vectors: np.ndarray | None) -> Hit:
+        places = sentences_of(hit.title, hit.paper.abstract)
         # A paper that was written since it was read has other sentences.
-        if vectors is None or len(vectors) != len(sentences_of(hit.title, hit.paper.abstract)):
+        if vectors is None or len(vectors) != len(places):
             return hit
-        return replace(hit, sentence=near_sentences(hit.paper, closeness(vectors, asked, similarity))[0])
+        scores = closeness(vectors, asked, similarity)
+        best = int(scores.argmax())
+        return replace(hit, sentence=near_sentence(hit.paper, places[best], float(scores[best])))
 
     return replace(state, hits=tuple(shown(hit, held.get(hit.id)) for hit in state.hits))

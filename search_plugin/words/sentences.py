@@ -11,13 +11,18 @@ if TYPE_CHECKING:
 MOST = 200
 """Sentences of a paper, of which an abstract has about nine; the last one also holds the rest of a longer text."""
 
+# It begins with a set of characters, which is found quickly.
 _END = re.compile(
-    r"""[.!?]["')\]\u2019\u201d]*(?:\s+(?=["'(\[\u2018\u201c]?[A-Z0-9])"""
+    r"""[.!?\u3002\uff01\uff1f\u061f\u06d4](?:"""
+    r"""(?<=[.!?])["')\]\u2019\u201d]*(?:\s+(?=["'(\[\u2018\u201c]?[A-Z0-9])"""
     # Abstracts of several paragraphs often lack the space between them: "in children.Data were collected".
     r"""|(?<=[a-z)\]%][.!?])(?=[A-Z][a-z]))"""
     # Scripts whose full stops end nothing but sentences: Chinese, Japanese, Arabic, Urdu.
-    r"""|[\u3002\uff01\uff1f\u061f\u06d4][\u300d\u300f\uff09\u201d]*\s*"""
+    r"""|(?<=[\u3002\uff01\uff1f\u061f\u06d4])[\u300d\u300f\uff09\u201d]*\s*)"""
 )
+_LONGEST = 12
+"""Characters before the end of a sentence that an abbreviation fits in, with what precedes it."""
+
 _ABBREVIATED = re.compile(
     r"(?:\b(?:e\.g|i\.e|al|vs|cf|figs?|eqs?|refs?|nos?|approx|ca|resp|spp?|subsp|var|dr|prof|mrs?|st|pp|proc|natl|acad)|\b[A-Z])\.$",
     re.IGNORECASE,
@@ -32,7 +37,7 @@ def sentences(text: str) -> list[tuple[int, int]]:
     found, start = [], len(text) - len(text.lstrip())
     for end in _END.finditer(text):
         stop = start + len(text[start : end.end()].rstrip())
-        if stop > start and not _ABBREVIATED.search(text[start:stop]):
+        if stop > start and not _ABBREVIATED.search(text[max(start, stop - _LONGEST) : stop]):
             found.append((start, stop))
             start = end.end()
     last = len(text.rstrip())

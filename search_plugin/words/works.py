@@ -8,15 +8,15 @@ group hides a paper, so what is doubtful stays apart. `python -m benchmarks.work
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 from corpora.identifiers import FORMAL, normal, other_names
 from corpora.paper import Paper
 from search_plugin.words.languages import DEFAULT_LANGUAGE
-from search_plugin.words.names import family_keys, fold, same_person
-from search_plugin.words.terms import terms_of
+from search_plugin.words.names import same_person
+from search_plugin.words.terms import distinct_words, terms_of
 
 FIELDS = ("title", "authors", "year", "venue", "types", "identifiers", "retracted")
 """What is compared, and told of a version."""
@@ -29,7 +29,9 @@ MOST_ALIKE = 100
 
 _YEARS = 2
 _FEWEST_TERMS, _FEWEST_LETTERS = 3, 16
-_OVERLAP = 0.5
+_OVERLAP, _SHARED = 0.5, 0.3
+"""Least Jaccard index of the terms of two titles, and of their words, of which forms differ."""
+
 _MOST_AUTHORS = 12
 
 
@@ -126,6 +128,7 @@ _NUMBER_WORDS = frozenset(
         *("viii", "ix", "x", "xi", "xii", "alpha", "beta", "gamma", "delta", "no", "not", "non", "without"),
     )
 )
+_DIGIT = re.compile(r"\d")
 _NUMBERED = re.compile(r"(?<=[\w,;] )[A-Z](?=$|[\s:.,;)])")
 
 
@@ -142,7 +145,6 @@ class _Described:
         terms: The terms, each once.
         numbers: What numbers parts, editions and the like in the title.
         generic: Whether many papers have such a title.
-        first: Family names that its first author may have.
     """
 
     paper: Paper
@@ -153,7 +155,6 @@ class _Described:
     terms: frozenset[str]
     numbers: frozenset[str]
     generic: bool
-    first: frozenset[str]
 
 
 def works(
@@ -175,11 +176,15 @@ def works(
     Returns:
         The ids of each work that has several papers, in ascending order.
     """
-    described = [_described(paper, language) for paper in sorted(papers, key=lambda paper: paper.id)]
+    described: dict[str, _Described] = {}
     same: list[Pair] = []
     open_: dict[Pair, bool] = {}
-    for one, other in _alike(described):
-        pair = (one.paper.id, other.paper.id)
+    for alike in _alike(sorted(papers, key=lambda paper: paper.id)):
+        for paper in alike:
+            if paper.id not in described:
+                described[paper.id] = _described(paper, language)
+        pair = (alike[0].id, alike[1].id)
+        one, other = described[pair[0]], described[pair[1]]
         if _share_a_name(one, other):
             same.append(pair)
         elif (certain := _by_title(one, other)) is not None:
@@ -193,8 +198,7 @@ def works(
 
 
 def _described(paper: Paper, language: str) -> _Described:
-    whole = _HARMLESS.sub("", re.sub("['\u2019]", "", paper.title)).strip(" .")
-    title = whole[marked.end() :] if (marked := _MARK.match(whole)) else whole.removeprefix("[")
+    title = _title(paper)
     types = {one.lower() for one in paper.types}
     named = _NOTICE.match(title)
     notice = (
@@ -213,8 +217,13 @@ def _described(paper: Paper, language: str) -> _Described:
         frozenset(terms),
         _numbers(title),
         bool(_GENERIC.match(title)),
-        family_keys(paper.authors[0]) if paper.authors else frozenset(),
     )
+
+
+def _title(paper: Paper) -> str:
+    """Return a title without apostrophes, brackets around it, and marks of a retraction or a form of publication."""
+    whole = _HARMLESS.sub("", re.sub("['\u2019]", "", paper.title)).strip(" .")
+    return whole[marked.end() :] if (marked := _MARK.match(whole)) else whole.removeprefix("[").removesuffix("]")
 
 
 def _names(paper: Paper) -> Iterator[str]:
@@ -235,22 +244,39 @@ def _names(paper: Paper) -> Iterator[str]:
 
 
 def _numbers(title: str) -> frozenset[str]:
-    words = fold(title)
     letters = () if title.isupper() else _NUMBERED.findall(title)
     # A word with a digit, such as WMT20 or COVID-19, is a number too.
-    numbers = (word for word in words if any(map(str.isdigit, word)) or word in _NUMBER_WORDS)
-    return frozenset((*numbers, *map(str.lower, letters)))
+    words = distinct_words(title)
+    return frozenset((*(words & _NUMBER_WORDS), *filter(_DIGIT.search, words), *map(str.lower, letters)))
 
 
-def _alike(described: Sequence[_Described]) -> Iterator[tuple[_Described, _Described]]:
-    """Yield the pairs that share an identifier, the title or a family name of the first author, each once."""
-    blocks: dict[str, list[int]] = {}
-    for at, one in enumerate(described):
-        for key in (*one.names, f"title {one.title}", *(f"author {name}" for name in one.first)):
-            blocks.setdefault(key, []).append(at)
-    pairs = (pair for block in blocks.values() if 1 < len(block) <= MOST_ALIKE for pair in combinations(block, 2))
-    for first, second in dict.fromkeys(pairs):
-        yield described[first], described[second]
+def _alike(papers: Sequence[Paper]) -> Iterator[tuple[Paper, Paper]]:
+    """Yield the pairs that are worth a closer look, each once: most papers are in none, so this has to be quick.
+
+    They share an identifier, all words of the title, or many of them and a name of the first author.
+    """
+    words = [distinct_words(_title(paper)) for paper in papers]
+    by_name: dict[str, list[int]] = {}
+    by_words: dict[str, list[int]] = {}
+    for at, paper in enumerate(papers):
+        for name in frozenset(_names(paper)):
+            by_name.setdefault(name, []).append(at)
+        for key in (
+            f"title {' '.join(sorted(words[at]))}",
+            *(distinct_words(paper.authors[0]) if paper.authors else ()),
+        ):
+            by_words.setdefault(key, []).append(at)
+    pairs = dict.fromkeys(_pairs(by_name.values()))
+    for pair in _pairs(by_words.values()):
+        one, other = words[pair[0]], words[pair[1]]
+        if len(one & other) >= _SHARED * len(one | other):
+            pairs[pair] = None
+    for first, second in pairs:
+        yield papers[first], papers[second]
+
+
+def _pairs(blocks: Iterable[Sequence[int]]) -> Iterator[tuple[int, int]]:
+    return (pair for block in blocks if 1 < len(block) <= MOST_ALIKE for pair in combinations(block, 2))
 
 
 def _share_a_name(one: _Described, other: _Described) -> bool:
@@ -264,13 +290,14 @@ def _by_title(one: _Described, other: _Described) -> bool | None:
     """Return whether two papers are the same work by all but their vectors; None if vectors can't change that."""
     if one.notice or other.notice or one.comment != other.comment or one.generic or other.generic:
         return None
+    same = one.title == other.title
+    if not same and _overlap(one, other) < _OVERLAP:
+        return None
     if one.numbers != other.numbers or not _near_in_time(one.paper, other.paper):
         return None
+    # Last, since names are slow to compare.
     agree = _authors_agree(one.paper, other.paper)
-    if agree is False:
-        return None
-    same = one.title == other.title
-    if not same and (agree is None or _overlap(one, other) < _OVERLAP):
+    if agree is False or (agree is None and not same):
         return None
     long = len(one.terms) >= _FEWEST_TERMS and len(one.title) >= _FEWEST_LETTERS
     return same and long and agree is True

@@ -19,7 +19,10 @@ from tests.tiny import make_model
 
 
 def make_job(folder: Path, corpus: Path, index: str = "papers", *, fresh: bool = False, **options) -> IndexJob:
-    """A job in a folder that holds everything: model, cache, indexes. int8, whose vectors depend on their batch."""
+    """A job in a folder that holds everything: model, cache, indexes. int8, whose vectors depend on their batch.
+
+    An index whose name begins with "sentences" has vectors of them, in a child's process too.
+    """
     model = folder / "model"
     if not model.exists():
         make_model(model)
@@ -31,6 +34,7 @@ def make_job(folder: Path, corpus: Path, index: str = "papers", *, fresh: bool =
         encoder=lambda: load_encoder(str(model), cache_dir=folder / "cache", precision="int8", threads=1),
         state_dir=folder / "state",
         origin="tiny",
+        passages="sentences" if index.startswith("sentences") else None,
         fresh=fresh,
         block=32,
         bulk_bytes=20_000,
@@ -59,8 +63,9 @@ def run_in_child(folder: Path, corpus: Path, index: str, flag: str = "", url: st
 
 
 def contents(folder: Path, index: str, ids: list[str], url: str = "") -> dict[str, tuple]:
-    """Everything an index holds, by id: paper, hash and the bytes of the vector."""
+    """Everything an index holds, by id: paper, hash and the bytes of its vectors."""
     opened = engine_in(folder, url).open(index)
-    papers, hashes, vectors = opened.papers(ids), opened.hashes(ids), opened.vectors(ids, "prx")
+    papers, hashes = opened.papers(ids), opened.hashes(ids)
+    vectors = [opened.vectors(ids, leg) for leg in opened.schema.legs]
     assert opened.count() == len(papers)
-    return {id_: (paper, hashes[id_], vectors[id_].tobytes()) for id_, paper in papers.items()}
+    return {id_: (paper, hashes[id_], *(held[id_].tobytes() for held in vectors)) for id_, paper in papers.items()}

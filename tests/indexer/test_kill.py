@@ -21,25 +21,25 @@ from tests.tiny import papers, write_jsonl
 
 @pytest.mark.slow
 def test_kills_end_in_the_index_of_an_uninterrupted_run(tmp_path):
-    written = papers(800)
+    written = [replace(one, abstract=one.abstract.replace("virus ", "virus. A ")) for one in papers(800)]
     first = write_jsonl(tmp_path / "first.jsonl", written)
     changed = [replace(paper, title=f"{paper.title} vaccine") if i % 3 else paper for i, paper in enumerate(written)]
     second = write_jsonl(tmp_path / "second.jsonl", changed[100:] + papers(900)[800:])
     ids = [paper.id for paper in papers(900)]
 
-    run_job(tmp_path, make_job(tmp_path, first, "reference"))
-    after_first = contents(tmp_path, "reference", ids)
+    run_job(tmp_path, make_job(tmp_path, first, "sentences"))
+    after_first = contents(tmp_path, "sentences", ids)
     begun = time.monotonic()
-    run_job(tmp_path, make_job(tmp_path, second, "reference"))
+    run_job(tmp_path, make_job(tmp_path, second, "sentences"))
     duration = time.monotonic() - begun
-    after_second = contents(tmp_path, "reference", ids)
+    after_second = contents(tmp_path, "sentences", ids)
     assert len(after_first) == 800
     assert len(after_second) == 900
 
     came, rounds, draw = 0, 0, drawn()
     # Each round builds an index, updates it, and builds it anew beside itself, killed again and again on the way.
     while came < kills(3, 8, 20):
-        name = f"round{rounds}"
+        name = f"sentences-{rounds}"
         stages = ((first, "", after_first), (second, "", after_second), (first, "fresh", after_first))
         for corpus, flag, expected in stages:
             patience = duration / effort(1, 3, 3)

@@ -71,9 +71,6 @@ def test_papers_have_the_order_of_the_search_and_their_nearest_sentences(index, 
     for one in found.papers:
         scores = [near.score for near in one.sentences]
         assert scores == sorted(scores, reverse=True)
-    exported = [json.loads(line)["score"] for line in found.format("jsonl").splitlines()]
-    assert exported == [one.sentences[0].score for one in found.papers]
-    assert any(len({near.score for near in one.sentences}) > 1 for one in found.papers)
 
 
 def test_a_sentence_says_where_it_stands(index):

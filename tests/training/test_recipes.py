@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from encoders.models.formats import Format
+from encoders.models.known import KNOWN_MODELS
 from tests.training.recipes import read_recipe
 from training.data.builders.registry import BUILDERS
 from training.recipe import Recipe, read_variants
@@ -97,6 +98,22 @@ def test_the_recipes_of_ses_minilm_are_read(format_of_its_own, tmp_path):
 def test_the_recipe_of_queries_is_read(tmp_path):
     recipe = given_empty_data(RECIPES / "hybrid-queries.toml", tmp_path)
     assert recipe.formats == (Format.QRY,)
+
+
+def test_the_recipe_of_leaf_is_read_and_has_its_teachers_length(tmp_path):
+    recipe = given_empty_data(RECIPES / "distil-leaf.toml", tmp_path)
+    assert recipe.formats == (Format.PRX, Format.QRY)
+    for task in recipe.tasks:
+        name = task.build.options["teacher"].removeprefix("model:")
+        assert (task.build.builder, task.objective) == ("teacher", "vectors")
+        assert recipe.options == {"dimension": KNOWN_MODELS[name].dimension}
+    assert [task.build.options["texts"] for task in recipe.tasks] == ["papers", "queries"]
+
+
+def test_the_recipe_of_leaf_guards_every_evaluation_set(data_dir):
+    recipe = read_recipe(RECIPES / "distil-leaf.toml", data_dir)
+    evaluated = {path.name for path in (data_dir / "eval").iterdir()}
+    assert {path.name for path in recipe.guard} == evaluated - {"trec-covid", "scirepeval-samples.tar.xz"}
 
 
 def test_the_recipe_of_rerankers_is_read(tmp_path):

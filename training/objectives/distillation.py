@@ -49,8 +49,9 @@ def margin_mse(inputs: Inputs, options: Mapping[str, float]) -> Tensor:  # noqa:
 def vectors(inputs: Inputs, options: Mapping[str, float]) -> Tensor:  # noqa: ARG001 - it has none
     """Return the squared error of unit vectors to those of a teacher, its mean over the texts; it is 2 - 2 cosine.
 
-    As Reimers & Gurevych (2020, arXiv:2004.09813, section 2) distil a sentence encoder. `InputError` if the targets
-    have another length than the vectors.
+    As Reimers & Gurevych (2020, arXiv:2004.09813, section 2) distil a sentence encoder, and LEAF (Vujanic &
+    Rueckstiess 2025, arXiv:2509.12539, section 3) one with vectors of unit length. `InputError` if the targets have
+    another length than the vectors.
 
     >>> import torch
     >>> at_right_angles = Inputs([torch.tensor([[3.0, 0.0]])], None, [[0.0, 5.0]])
@@ -62,8 +63,8 @@ def vectors(inputs: Inputs, options: Mapping[str, float]) -> Tensor:  # noqa: AR
     made = torch.nn.functional.normalize(inputs.vectors[0], dim=1)
     if wrong := next((len(target) for target in inputs.targets if len(target) != made.shape[1]), None):
         raise InputError(
-            f"A record gives a vector of {wrong} numbers, and the model's have {made.shape[1]}; make the records "
-            "for this model."
+            f"A record gives a vector of {wrong} numbers, and the model's have {made.shape[1]}; make the records for "
+            f"this model, or set the option dimension of what is trained to {wrong}."
         )
     return (made - torch.nn.functional.normalize(targets_of(inputs), dim=1)).square().sum(dim=1).mean()
 

@@ -86,7 +86,8 @@ def vector_leg(snapshot: Snapshot, schema: IndexSchema, plan: Plan, clause: Vect
         if len(best) >= plan.window or len(rows) < count:
             break
         count *= 4
-    return _scored(snapshot, list(best), list(best.values()), plan.column)[: plan.window]
+    found = list(best)[: plan.window]
+    return _scored(snapshot, found, [best[row] for row in found], plan.column)
 
 
 def sparse_leg(snapshot: Snapshot, schema: IndexSchema, plan: Plan, clause: VectorClause) -> list[Scored]:

@@ -12,6 +12,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from pydantic import Field
 
 from corpora.errors import SesError, as_argument, written
+from search_plugin.request import SAME_WORK
 from ses.service.access import needs
 from ses.service.answers import json_response
 from ses.service.negotiation import JSON, quality
@@ -165,6 +166,8 @@ def _results(
     narrowing = Narrowing(chosen(asked.only), asked.year_from, asked.year_to)
     fields = _facet_fields(schema)
     given = asked.options()
+    if asked.query:
+        given.setdefault("collapse", SAME_WORK)
     size = given.setdefault("size", 10)
     offset = given.get("offset", 0)
     typed = [one for one in given.get("filter") or [] if one.strip()]
@@ -184,7 +187,8 @@ def _results(
     for name in [*narrowed, *([YEAR] if years else [])]:
         alone = found([name], name, size=0, offset=0, boost="", sort="", rerank="", collapse="")
         counts[name] = alone.facets.counts[name] if alone.facets else ()
-    base, api = here.path.removesuffix("/"), _given(here, asked, [*typed, *narrowing.filters(schema)])
+    base = here.path.removesuffix("/")
+    api = _given(here, asked, [*typed, *narrowing.filters(schema)], given.get("collapse", ""))
     asking = [pair for pair in api if pair[0] in ("query", "index", "mode", "window")]
 
     def facet_of(name: str) -> Facet:
@@ -296,11 +300,12 @@ def _sorts(schema: IndexSchema, query: str, texts: NullTranslations) -> list[tup
     return [*orders, *((f"-{name}", label_of(name, texts)) for name in own)]
 
 
-def _given(here: PageAddress, asked: Any, where: Sequence[str]) -> tuple[tuple[str, str], ...]:
+def _given(here: PageAddress, asked: Any, where: Sequence[str], collapse: str) -> tuple[tuple[str, str], ...]:
     """Return the parameters of the same page for the API, in which the chosen values are filters."""
-    own = ("only", "year_from", "year_to", "view", "lang", "filter")
-    offset = (("offset", str(asked.offset)),) if asked.offset else ()
-    return (*here.other_than(*own), *offset, *(("filter", one) for one in where))
+    own = ("only", "year_from", "year_to", "view", "lang", "filter", "collapse")
+    further = {"offset": str(asked.offset) if asked.offset else "", "collapse": collapse}
+    named = ((name, value) for name, value in further.items() if value)
+    return (*here.other_than(*own), *named, *(("filter", one) for one in where))
 
 
 def _examples(opened: OpenIndex) -> list[str]:

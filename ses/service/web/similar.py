@@ -12,6 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import Field, ValidationError, create_model
 from starlette.responses import RedirectResponse
 
+from search_plugin.request import SAME_WORK
 from ses.service.access import needs
 from ses.service.answers import json_response, page_content
 from ses.service.parameters import ServiceOf, SimilarParameters
@@ -100,7 +101,8 @@ def empty(
 @router.post("/similar")
 def manuscript(request: Request, service: ServiceOf, asked: Annotated[Any, Depends(typed)]) -> Response:
     """Show papers like a manuscript."""
-    return _manuscript(request, service, asked, view_of(service, asked.text, asked.index, _options(asked)))
+    options = {"collapse": SAME_WORK, **_options(asked)}
+    return _manuscript(request, service, asked, view_of(service, asked.text, asked.index, options))
 
 
 @router.post("/similar.json")
@@ -133,6 +135,7 @@ def _similar(request: Request, service: Service, name: str, asked: Any) -> Respo
     if json:
         return json_response(page_content(service.similar(asked.index, paper.id, options)))
     given = {"index": asked.index, "lang": asked.lang, **options}
+    options = {"collapse": SAME_WORK, **options}
     if paper.id != name:
         base = request.scope.get("root_path", "")
         return RedirectResponse(base + address("/similar/", name=paper.id, **given), 302)

@@ -69,7 +69,7 @@ class Zotero(ThreadingHTTPServer):
             item("CAVESAAA", 1, name="Caves", parentCollection="BATSAAAA"),
         ]
         self.failures, self.headers, self.key = [], {}, ""
-        self.changes = 0  # so many times, the library changes between two answers
+        self.changing = False
         for name, value in changes.items():
             setattr(self, name, value)
 
@@ -120,8 +120,8 @@ class Answers(BaseHTTPRequestHandler):
         else:
             return self.say(404, "Not found")
         start, limit = int(asked.get("start", 0)), min(int(asked.get("limit", 25)), 100)
-        if server.changes and start:
-            server.version, server.changes = server.version + 1, server.changes - 1
+        if server.changing:
+            server.version += 1
         return self.say(
             200, found[start : start + limit], Total_Results=len(found), Last_Modified_Version=server.version
         )
@@ -280,19 +280,14 @@ def test_a_key_is_sent_and_needed(library, monkeypatch, tmp_path):
 
 
 def test_a_busy_server_is_asked_again_and_a_broken_one_is_not_believed(library, following):
-    server = library(failures=[(429, {"Retry-After": 0}), (503, {}), (500, {})], changes=3)
-    server.items.reverse()  # what is no paper comes before each change
-    got = following(server.url)
-    assert len(read(got)) == got.held - 2 == 206
-    assert got.notes == (
-        "Left out of the library of Zotero: 1 attachments, 1 notes, 1 papers in the trash. It is at version 303",
-    )
+    server = library(failures=[(429, {"Retry-After": 0}), (503, {}), (500, {})])
+    assert len(read(following(server.url))) == 206
     for number, (changes, said) in enumerate(
         (
             ({"failures": [(503, {})] * 6}, "503"),
             ({"failures": [(404, {})]}, "404"),
             ({"failures": [(302, {"Location": "ftp://127.0.0.1:1/"})]}, "not safe"),
-            ({"changes": 4}, "changed while it was read"),
+            ({"changing": True}, "changed while it was read"),
             ({"items": [{"key": "A"}]}, "like Zotero's API"),
             ({"headers": {"Total_Results": "x"}}, "like Zotero's API"),
             ({"headers": {"Total_Results": "999"}}, "2 of 999"),

@@ -8,5 +8,5 @@ from encoders.architectures.registry import ARCHITECTURES
 def test_these_are_known():
     assert set(ARCHITECTURES) == {
         *("plain", "mpnet", "modernbert", "adapters", "fusion", "pals", "experts", "instructions"),
-        *("instruction-encoder", "shared-codes", "sparse", "transformers"),
+        *("instruction-encoder", "shared-codes", "pairs", "tokens", "sparse", "transformers"),
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from search_plugin.words.works import works
 from tests.engines.attached.conftest import attach, beside, matching
 from tests.engines.conftest import NEWEST_CLUSTERS, emptied
 from tests.engines.copying import run
@@ -122,3 +123,14 @@ def test_requests_to_copy_are_in_the_names_of_the_owner(library, attached, call,
     assert [b["doc_count"] for b in counts["journal" if "journal" in counts else "venue"]["buckets"]] == [
         count for _, count in page.facets.counts["journal"]
     ]
+
+
+def test_versions_of_a_work_are_one_hit(attached):
+    title = attached.show("id-17").title
+    every = attached.search(title, size=50)
+    page = attached.search(title, size=50, collapse="work")
+    papers = {hit.id: hit.paper for hit in every}
+    groups = works(list(papers.values()), language=attached.index.schema.language)
+    hidden = {version.id for hit in page for version in hit.versions}
+    assert hidden == {id_ for group in groups for id_ in group} - {hit.id for hit in page}
+    assert [hit.id for hit in page] == [hit.id for hit in every if hit.id not in hidden]

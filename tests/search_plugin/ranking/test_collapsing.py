@@ -80,3 +80,10 @@ def test_papers_that_were_read_are_not_read_again_and_few_are_not_read_at_all():
     listing = replace(listing, plan=Plan("", (), None, 9, order="year"))
     assert collapse(listing) == listing
     assert index.read == []
+
+
+def test_as_many_papers_are_compared_as_the_window_has():
+    index = Index({})
+    few = state(index, "a", "x", "b", request=SearchRequest("virus", collapse="work", window=2, size=1))
+    assert [hit.id for hit in collapse(few).shown] == ["a", "x", "b"]
+    assert index.read == [("values", ["a", "x"])]

@@ -127,6 +127,7 @@ def test_titles_are_taken_out_of_all_papers(home, settings):
 def test_draws_depend_on_the_seed_alone(home, settings):
     def drawn(**options):
         made = pseudo_collection("beir", [home / "mine"], "pseudo", settings, queries=5, **options)
+        assert made.judged.qrels.documents <= {row["_id"] for row in rows_of(made.paths[0] / "corpus.jsonl")}
         return set(made.judged.texts), made.paths[0], len(rows_of(made.paths[0] / "corpus.jsonl"))
 
     assert drawn() == drawn()

@@ -136,13 +136,7 @@ LIKELY = {
     "to": one_of("copy", "jsonl", "A B", ""),
     "model": mostly(one_of("model"), one_of("nothing", "nobody/nothing", "corpus.jsonl", "data")),
     "runtime": mostly(one_of("onnx"), one_of("onnx-cuda", "optimum", "tensorrt", "")),
-    "corpus": mostly(
-        one_of("jsonl", "csv", "beir", "pubmed", "cord19", "oai", "zotero", "crossref", "marc", "ris", "bibtex"), TEXT
-    ),
-    "path": mostly(
-        st.sampled_from(PATHS),
-        one_of("http://127.0.0.1:1/oai", "http://127.0.0.1:1/api/users/0", "http://[::1", "https://"),
-    ),
+    "corpus": mostly(one_of("jsonl", "csv", "beir", "pubmed", "cord19"), TEXT),
     "query": QUERIES,
     "paper_id": mostly(one_of("p00001", "p00002"), TEXT),
     "ids": mostly(one_of("p00001", "p00002", "none", "-"), TEXT),

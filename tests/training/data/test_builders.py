@@ -64,6 +64,11 @@ _DEFAULTS = {
     "distilled": ("ranked", {**_QUERIES, **_DISTILLED}, ()),
     "whitened": ("vectors", {"most": 0, "strength": 0.5}, ()),
     "hybrid-queries": ("vectors", {**_QUERIES, **_HYBRID}, ()),
+    "teacher": (
+        "vectors",
+        {**_QUERIES, "teacher": "", "texts": "papers", "most": 0, "runtime": "", "precision": "fp32"},
+        (),
+    ),
     "label-pairs": ("triplet", {"field": "label", "level": -1, "most": 100, "related": "venue"}, ("labels",)),
     "topic-pairs": (
         "triplet",

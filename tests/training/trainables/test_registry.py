@@ -16,8 +16,8 @@ FIND = "Retrieve a scientific paper that is relevant to the query."
 
 WORDS = {"clf": TAG, "rgn": "Estimate a number that describes a scientific paper.", "prx": FIND, "qry": FIND}
 OPTIONS = {
-    "all": {},
-    "last": {"layers": 2},
+    "all": {"dimension": 0},
+    "last": {"layers": 2, "dimension": 0},
     "adapters": {"layers": 0, "reduction": 16, "identity": 0},
     "fusion": {},
     "lora": {"layers": 0, "rank": 8},

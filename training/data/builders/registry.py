@@ -16,6 +16,7 @@ from training.data.builders import (
     neighbours,
     numbers,
     pseudo_queries,
+    teacher,
     topic_pairs,
     whitened,
 )
@@ -33,6 +34,7 @@ BUILDERS: Mapping[str, Builder] = {
     "neighbours": neighbours.BUILDER,
     "numbers": numbers.BUILDER,
     "pseudo-queries": pseudo_queries.BUILDER,
+    "teacher": teacher.BUILDER,
     "topic-pairs": topic_pairs.BUILDER,
     "whitened": whitened.BUILDER,
 }

@@ -47,6 +47,26 @@ def test_nearly_all_of_the_nearest_are_found_also_with_a_filter(held, share):
 
 
 @pytest.mark.parametrize("similarity", ["cosine", "dot", "l2"])
+def test_lists_of_one_bit_find_nearly_all_in_less_space(tmp_path, similarity):
+    count, width = 6_000, 384
+    draw = np.random.default_rng(3)
+    axes = draw.standard_normal((8, width))
+    matrix = (draw.standard_normal((count, 8)) @ axes + 0.1 * draw.standard_normal((count, width))).astype(np.float32)
+    for name, quantization in (("whole", "none"), ("bits", "int8")):
+        extend(tmp_path, name, lambda: matrix, similarity, quantization)
+    whole, index = load(tmp_path, "whole", count), load(tmp_path, "bits", count)
+    assert (whole.sketched, index.sketched) == (False, True)
+    size = {name: sum(file.stat().st_size for file in tmp_path.glob(f"{name}.lists-*/*")) for name in ("whole", "bits")}
+    assert size["bits"] < 0.6 * size["whole"]  # the centres and the rows take the same in both
+    found = 0
+    for query in matrix[:40] + 0.1 * draw.standard_normal((40, width)).astype(np.float32):
+        rows, _ = nearest(matrix, query, similarity, 20, None, index)
+        exact, _ = nearest(matrix, query, similarity, 20, None, None)
+        found += len(set(rows) & set(exact))
+    assert found >= 0.9 * 40 * 20
+
+
+@pytest.mark.parametrize("similarity", ["cosine", "dot", "l2"])
 def test_lists_are_extended_and_made_anew_when_there_are_four_times_as_many_vectors(tmp_path, similarity):
     matrix = clustered(26_000)
     made = []
