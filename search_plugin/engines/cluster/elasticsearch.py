@@ -35,7 +35,7 @@ MAX_DIMENSION = 4096
 MIN_DIMENSION_1BIT = 64
 
 _SPARSE_SINCE = (8, 15)
-"""The query `sparse_vector`; the field came with 8.11."""
+"""When the query over these fields came."""
 
 # Not `dot_product`, which refuses vectors that are not exactly of unit length.
 _SIMILARITIES = {"cosine": "cosine", "dot": "max_inner_product", "l2": "l2_norm"}
@@ -117,15 +117,17 @@ class ElasticsearchDialect(Dialect):
         if self.product.version < _SPARSE_SINCE:
             since, version = (".".join(map(str, one)) for one in (_SPARSE_SINCE, self.product.version))
             raise InputError(
-                f"{self.product.name} {version} has no query for sparse vectors, which came with {since}",
+                f"{self.product.name} {version} has no sparse vectors that it searches, which came with {since}",
                 "update it, or leave <sparse> out",
             )
         return {"type": "sparse_vector"}
 
     def dot_product(self, field: str, weights: Mapping[str, float]) -> QueryBody:
         """Return the query for papers with one of some tokens, scored by the dot product of weights by token."""
-        # Newer versions leave frequent tokens out unless they are told not to.
-        return {"sparse_vector": {"field": field, "query_vector": dict(weights), "prune": False}}
+        # What the query `sparse_vector` is made of. That one is in a module for machine learning, and newer versions of
+        # it leave frequent tokens out.
+        clauses = [{"term": {field: {"value": token, "boost": weight}}} for token, weight in weights.items()]
+        return {"bool": {"should": clauses, "minimum_should_match": 1}}
 
 
 _RETRIEVERS = {"minmax": "linear", "rrf": "rrf"}
