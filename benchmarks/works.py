@@ -31,7 +31,7 @@ import ses
 from benchmarks.common import data_dir
 from corpora.paper import Paper
 from search_plugin.words.names import fold
-from search_plugin.words.works import SIMILARITIES, Similarity, works
+from search_plugin.words.works import SIMILARITIES, LikeVectors, works
 
 SOURCES = ("acl", "arxiv", "conf", "pubmed", "synergy")
 SAME, OTHER = 0.5, 0.3
@@ -71,7 +71,7 @@ def main() -> None:
 MINILM = "3b9a20da48be8dfb"
 
 
-def joined(pair: Pair, vectors: Mapping[str, np.ndarray], similarity: Similarity | None) -> bool:
+def joined(pair: Pair, vectors: Mapping[str, np.ndarray], similarity: LikeVectors | None) -> bool:
     """Return whether the method takes two papers as the same work, without seeing their identifiers."""
     hidden = [replace(paper, id=name, identifiers=()) for name, paper in (("a", pair.one), ("b", pair.other))]
     cosine = float(vectors[pair.one.id] @ vectors[pair.other.id])
@@ -124,7 +124,7 @@ def fit(half: Sequence[Pair], vectors: Mapping[str, np.ndarray]) -> None:
     never = 2.0
     for least in (0.0, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.92, 0.94, 0.96, 0.97, 0.98):
         cells = []
-        for similarity in (Similarity(least, never), Similarity(never, least)):
+        for similarity in (LikeVectors(least, never), LikeVectors(never, least)):
             found = [joined(pair, vectors, similarity) for pair in half]
             right = sum(pair.same and one for pair, one in zip(half, found, strict=True))
             cells += [share(right, sum(found)), share(right, sum(pair.same for pair in half))]

@@ -7,6 +7,7 @@ translation, and takes away those that are gone. `tests/ses/service/web/test_lan
 from __future__ import annotations
 
 import sys
+from io import BytesIO
 from pathlib import Path
 
 from babel.messages.catalog import Catalog
@@ -42,8 +43,11 @@ def update(path: Path, texts: Catalog) -> list[str]:
     held = catalogue(path)
     held.update(texts, no_fuzzy_matching=True, update_header_comment=False, update_creation_date=False)
     held.obsolete.clear()
-    with path.open("wb") as file:
-        write_po(file, held, width=0, omit_header=False, no_location=True, sort_output=True, ignore_obsolete=True)
+    written = BytesIO()
+    write_po(written, held, width=0, omit_header=False, no_location=True, sort_output=True, ignore_obsolete=True)
+    # Without the version of Babel, which would change the file on other machines.
+    lines = [line for line in written.getvalue().splitlines(keepends=True) if not line.startswith(b'"Generated-By:')]
+    path.write_bytes(b"".join(lines))
     return [str(one.id) for one in held if one.id and not (all(one.string) if one.pluralizable else one.string)]
 
 

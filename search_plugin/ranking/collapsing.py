@@ -12,7 +12,7 @@ from search_plugin.contract.legs import Fused
 from search_plugin.pages.hit import Version
 from search_plugin.ranking.state import SearchState
 from search_plugin.request import SAME_WORK
-from search_plugin.words.works import FIELDS, SIMILARITIES, Pair, Similarity, works
+from search_plugin.words.works import FIELDS, SIMILARITIES, LikeVectors, PaperPair, works
 
 if TYPE_CHECKING:
     import numpy as np
@@ -85,7 +85,7 @@ def _version(paper: Paper) -> Version:
     return Version(paper.id, paper.title, paper.year, paper.venue, paper.retracted)
 
 
-def _judged(index: Index) -> tuple[str, Similarity | None]:
+def _judged(index: Index) -> tuple[str, LikeVectors | None]:
     """Return the first vector leg of whose model something is known, with that."""
     for leg in index.schema.whole_legs:
         foreign = index.schema.beside(leg)
@@ -94,7 +94,7 @@ def _judged(index: Index) -> tuple[str, Similarity | None]:
     return "", None
 
 
-def _cosines(index: Index, leg: str, pairs: Sequence[Pair]) -> dict[Pair, float]:
+def _cosines(index: Index, leg: str, pairs: Sequence[PaperPair]) -> dict[PaperPair, float]:
     import numpy as np
 
     ids = sorted({id_ for pair in pairs for id_ in pair})

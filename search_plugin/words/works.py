@@ -21,7 +21,7 @@ from search_plugin.words.terms import distinct_words, terms_of
 FIELDS = ("title", "authors", "year", "venue", "types", "identifiers", "retracted")
 """What is compared, and told of a version."""
 
-Pair = tuple[str, str]
+PaperPair = tuple[str, str]
 """Ids of two papers, in ascending order."""
 
 MOST_ALIKE = 100
@@ -36,7 +36,7 @@ _MOST_AUTHORS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Similarity:
+class LikeVectors:
     """The cosines of two papers' vectors from which on they may be the same work; they depend on the model.
 
     Attributes:
@@ -48,9 +48,9 @@ class Similarity:
     other_title: float
 
 
-_MINILM = Similarity(same_title=0.6, other_title=0.94)
+_MINILM = LikeVectors(same_title=0.6, other_title=0.94)
 
-SIMILARITIES: Mapping[str, Similarity] = {
+SIMILARITIES: Mapping[str, LikeVectors] = {
     "3b9a20da48be8dfb": _MINILM,  # all-MiniLM-L6-v2
     "ad06dc5bb56baa7a": _MINILM,  # ses-minilm, whose vectors for search are those of all-MiniLM-L6-v2
 }
@@ -161,8 +161,8 @@ def works(
     papers: Sequence[Paper],
     *,
     language: str = DEFAULT_LANGUAGE,
-    similarity: Similarity | None = None,
-    cosines: Callable[[Sequence[Pair]], Mapping[Pair, float]] | None = None,
+    similarity: LikeVectors | None = None,
+    cosines: Callable[[Sequence[PaperPair]], Mapping[PaperPair, float]] | None = None,
 ) -> list[list[str]]:
     """Group papers that are the same work; the order of the papers changes nothing.
 
@@ -177,8 +177,8 @@ def works(
         The ids of each work that has several papers, in ascending order.
     """
     described: dict[str, _Described] = {}
-    same: list[Pair] = []
-    open_: dict[Pair, bool] = {}
+    same: list[PaperPair] = []
+    open_: dict[PaperPair, bool] = {}
     for alike in _alike(sorted(papers, key=lambda paper: paper.id)):
         for paper in alike:
             if paper.id not in described:
@@ -322,7 +322,7 @@ def _authors_agree(one: Paper, other: Paper) -> bool | None:
     return 2 * shared >= len(fewer)
 
 
-def _joined(pairs: Sequence[Pair]) -> list[list[str]]:
+def _joined(pairs: Sequence[PaperPair]) -> list[list[str]]:
     """Return the connected components of pairs."""
     leader: dict[str, str] = {}
 

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpora.paper import Paper
-from search_plugin.words.works import MOST_ALIKE, Similarity, works
+from search_plugin.words.works import MOST_ALIKE, LikeVectors, works
 
 TITLE = "Aerosol transmission of a respiratory virus in primary schools"
 AUTHORS = ("Ada Byron", "Eric A. Toth", "Mi-Na Kim")
 ONE = Paper("a", TITLE, authors=AUTHORS, year=2020)
-SIMILARITY = Similarity(same_title=0.6, other_title=0.9)
+SIMILARITY = LikeVectors(same_title=0.6, other_title=0.9)
 
 
 def other(**changes):

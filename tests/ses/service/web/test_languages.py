@@ -7,7 +7,6 @@ import re
 from string import Formatter
 
 import pytest
-from babel.messages.plurals import get_plural
 
 import ses
 from corpora.errors import InputError
@@ -23,6 +22,9 @@ pytestmark = pytest.mark.serve
 
 CATALOGUES = sorted(LOCALE.glob("*.po"))
 OTHERS = [path.stem for path in CATALOGUES]
+PLURALS = {"de": (2, "(n != 1)"), "es": (2, "(n != 1)"), "fr": (2, "(n > 1)"), "zh": (1, "0")}
+"""How many forms there are, and which one a number takes. Since Babel 2.19, Spanish and French have a form for millions
+too, which no text of the page needs."""
 _PYTHON = re.compile(r"%\((\w+)\)s")
 
 
@@ -55,7 +57,7 @@ def test_a_catalogue_has_every_text_of_the_sources_and_no_other(path, texts):
 @pytest.mark.parametrize("path", CATALOGUES, ids=OTHERS)
 def test_a_translation_has_the_placeholders_and_plural_forms_of_its_text(path):
     held = catalogue(path)
-    assert (held.num_plurals, held.plural_expr) == get_plural(path.stem)[:2]
+    assert (held.num_plurals, held.plural_expr) == PLURALS[path.stem]
     for one in held:
         if not one.id:
             continue
