@@ -1,6 +1,6 @@
 """Distillation in the manner of LEAF: all-MiniLM-L6-v2 teaches a network of half its layers. What the student reaches.
 
-    python -m benchmarks.distilling --data DIR --folder build/distilling --papers 1500 --steps 120
+Run: python -m benchmarks.distilling --data DIR --folder build/distilling --papers 1500 --steps 120
 
 The recipe is `recipes/distil-leaf.toml` with another teacher, base and number of papers. Measured are the mean cosine
 to the teacher on held-out texts, and nDCG@10 by vectors alone on a BEIR folder: of the student before and after, of the

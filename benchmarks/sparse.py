@@ -1,6 +1,6 @@
 """What sparse vectors cost: time of the leg and bytes per paper, embedded or in a cluster, with random weights.
 
-    python -m benchmarks.sparse [PAPERS] [TOKENS] [URL ...]
+Run: python -m benchmarks.sparse [PAPERS] [TOKENS] [URL ...]
 
 Tokens are drawn by Zipf's law over BERT's vocabulary, as frequent ones are in learned sparse vectors too. Each engine
 gets the same papers and 100 queries of 32 tokens.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
 
 import pytest
@@ -132,7 +133,8 @@ def test_measures_are_taken_as_deep_as_they_look(home, tmp_path):
     fails(ses(home, *options, "--measure", "P@20000"), 2, "needs more than the 10,000 hits")
 
 
-def test_what_does_not_go_together(home):
+def test_what_does_not_go_together(home, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ir_datasets", None)  # as where it is not installed
     data, topics = ["--data", home / "beir"], ["--topics", home / "topics.xml"]
     retrieval = ["eval", "retrieval"]
     fails(ses(home, *retrieval), 2, "either --data, or --topics")
