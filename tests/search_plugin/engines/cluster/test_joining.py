@@ -155,7 +155,7 @@ def test_no_more_hits_are_asked_for_than_a_search_takes():
 
 
 def test_more_legs_than_a_hybrid_query_takes_are_refused():
-    crowd = replace(PLAN, vectors=PLAN.vectors * 5)
+    crowd = replace(PLAN, vectors=tuple(replace(PLAN.vectors[0], field=f"prx{number}") for number in range(5)))
     with pytest.raises(InputError, match=r"joins up to 5 legs, and this search has 6, .*; let ses join them"):
         ask(index_in("opensearch", (3, 6)), crowd)
 
