@@ -2,7 +2,7 @@
 
 Chosen on training splits, and confirmed on the topics of TREC-COVID; each test set is read once for each row shown.
 Needs SES_TEST_DATA and the extra eval; encodes 10,000 papers and, with `sentences`, 90,000 sentences first. A folder
-keeps all that is made. Run: python -m benchmarks.fusing FOLDER [sentences] [confirm | test]
+keeps all that is made. Run: python -m benchmarks.fusing FOLDER [sentences | sparse=MODEL] [confirm | test]
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.leg_scores import PAIRS, SENTENCES, LegScores, leg_scores
+from benchmarks.leg_scores import PAIRS, SENTENCES, SPARSE, LegScores, leg_scores
 from encoders.registry import DEFAULT_MODEL, find_model
 from eval.statistics.interval import mean_interval
 from eval.statistics.pairs import reach_of
@@ -222,14 +222,22 @@ WITH_SENTENCES: Mapping[str, Method] = {
     )
 }
 
+WITH_SPARSE: Mapping[str, Method] = {
+    f"{name}sparse {learned:g}, papers {paper:g}": replace(method, weights={**BOTH, SEARCHED: paper, SPARSE: learned})
+    for name, method in (("", Method()), ("both, ", NEAR))
+    for learned, paper in ((0.5, 0.5), (0.3, 0.7), (0.7, 0.7), (1.0, 1.0), (1.0, 0.0))
+}
+
 
 def main() -> None:
     folder, said = Path(sys.argv[1]), sys.argv[2:]
     encoder = make_encoder(load_settings(), find_model(DEFAULT_MODEL))
     test, by_sentence = "test" in said, "sentences" in said
     sets = TESTING if test else CONFIRMING if "confirm" in said else CHOOSING
-    cases = [leg_scores(*pair, encoder, folder, by_sentence=by_sentence) for pair in sets]
-    rows = WITH_SENTENCES if by_sentence else ROWS if test else {**ROWS, **TRIED}
+    sparse = next((word.removeprefix("sparse=") for word in said if word.startswith("sparse=")), "")
+    cases = [leg_scores(*pair, encoder, folder, by_sentence=by_sentence, sparse=sparse) for pair in sets]
+    tried = ROWS if test else {**ROWS, **TRIED}
+    rows = WITH_SENTENCES if by_sentence else WITH_SPARSE if sparse else tried
     table(cases, rows.items(), Method())
 
 

@@ -19,6 +19,7 @@ from benchmarks.weak import indexed_folder
 from corpora.errors import NotFoundError
 from corpora.registry import get_corpus
 from encoders.models.formats import Format
+from encoders.sparse import load_sparse_encoder, pruned, rounded
 from encoders.text_encoder import TextEncoder
 from eval.files.text import write_json_lines, write_lines
 from eval.retrieval.beir import BeirFolder
@@ -37,7 +38,11 @@ SENTENCES = "sentences"
 PAIRS = "pairs"
 """What pairs of words add to the lexical scores."""
 
+SPARSE = "sparse"
+"""Name of the leg of a learned sparse model."""
+
 MOST_QUERIES = 1_000
+MOST_TOKENS = 256
 
 Made = tuple[Iterable[Mapping[str, str]], Mapping[str, str], Mapping[str, Mapping[str, int]]]
 """Papers, queries by id, and grades by query and paper."""
@@ -62,8 +67,10 @@ class LegScores:
     vectors: np.ndarray
 
 
-def leg_scores(name: str, split: str, encoder: TextEncoder, folder: Path, *, by_sentence: bool) -> LegScores:
-    """Return the scores of a data set, from the folder if they are there."""
+def leg_scores(
+    name: str, split: str, encoder: TextEncoder, folder: Path, *, by_sentence: bool = False, sparse: str = ""
+) -> LegScores:
+    """Return the scores of a data set, from the folder if they are there; `sparse` is the folder of a sparse model."""
     source = data_set(name, folder)
     vectors, ids, index = document_vectors(source, encoder, folder)
     kept = folder / "scores" / f"{name}-{split}.npz"
@@ -82,6 +89,8 @@ def leg_scores(name: str, split: str, encoder: TextEncoder, folder: Path, *, by_
         # Sentences stand in the order of their papers, each of which has one at least.
         starts = np.flatnonzero(np.diff(owners, prepend=-1))
         legs[SENTENCES] = np.stack([np.maximum.reduceat(rows @ query, starts) for query in asked])
+    if sparse:
+        legs[SPARSE] = sparse_scores(source, ids, list(texts.values()), sparse, folder)
     place = {id_: number for number, id_ in enumerate(ids)}
     gains = np.zeros(lexical.shape, np.float32)
     ideal = np.zeros(len(texts))
@@ -154,6 +163,28 @@ def sentence_vectors(source: Path, ids: list[str], encoder: TextEncoder, folder:
         np.savez(kept, rows=rows, owners=np.array(owners))
     with np.load(kept) as arrays:
         return unit(arrays["rows"].astype(np.float32)), arrays["owners"]
+
+
+def sparse_scores(source: Path, ids: list[str], queries: list[str], model: str, folder: Path) -> np.ndarray:
+    """Return the products of queries and papers, float32 (queries, papers), of the tokens that indexes keep."""
+    from scipy.sparse import csr_matrix
+
+    encoder = load_sparse_encoder(model, cache_dir=folder / "graphs", precision="fp32")
+
+    def matrix(vectors: list[np.ndarray]) -> csr_matrix:
+        rows, starts = np.concatenate(vectors), np.cumsum([0, *map(len, vectors)])
+        return csr_matrix((rows[:, 1], rows[:, 0].astype(int), starts), shape=(len(vectors), encoder.card.dimension))
+
+    kept = folder / "scores" / f"{source.name}-sparse-{encoder.card.fingerprint}.npz"
+    if not kept.exists():
+        papers = {one.paper.id: one.paper for one in get_corpus("beir").read(source, {}) if hasattr(one, "paper")}
+        made = encoder.encode([encoder.card.text(papers[id_].title, papers[id_].abstract or "") for id_ in ids])
+        np.savez(kept, rows=np.concatenate(made), counts=[len(one) for one in made])
+    with np.load(kept) as arrays:
+        made = np.split(arrays["rows"], np.cumsum(arrays["counts"])[:-1])
+    stored = matrix([rounded(pruned(one, MOST_TOKENS)) for one in made])
+    scores: np.ndarray = (matrix(encoder.encode(queries, Format.QRY)) @ stored.T).toarray()
+    return scores
 
 
 def unit(rows: np.ndarray) -> np.ndarray:

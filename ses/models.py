@@ -35,6 +35,11 @@ class ModelFacts:
         licence: SPDX name of its licence; empty if unknown.
         default: Whether it is the default model.
         problem: Why it can't be used; empty if it can.
+
+    Example:
+        >>> small = next(model for model in ses.list_models() if model.name == "bge-small-en-v1.5")
+        >>> small.dimension, small.speed, small.licence
+        (384, 'medium', 'MIT')
     """
 
     name: str
@@ -74,7 +79,7 @@ def list_models(folders: Sequence[str | Path] = ()) -> list[ModelFacts]:
         InputError: If a folder is not there, or holds no model.
 
     Example:
-        >>> [model.name for model in list_models() if model.default]
+        >>> [model.name for model in ses.list_models() if model.default]
         ['ses-minilm']
     """
     from encoders.layouts.registry import read_model

@@ -57,6 +57,11 @@ class ModelComparison:
         costs: What each model costs.
         baseline: The model that the others are compared with.
         measure: The measure of hybrid search that decides.
+
+    Example:
+        >>> found = ses.compare_models("judged", ["other"], model="model")
+        >>> found.best, found.costs["other"].dimension
+        ('model', 64)
     """
 
     evaluation: Evaluation
@@ -176,9 +181,9 @@ def compare_models(
         UnavailableError: If a model can't be fetched, or the engine isn't there.
 
     Example:
-        >>> found = ses.compare_models("scifact", ["bge-small-en-v1.5", "runs/mine/model"])
+        >>> found = ses.compare_models("judged", ["other"], model="model")
         >>> print(found.advice)
-        None is better than ses-minilm beyond doubt on these 300 queries: keep it.
+        None is better than model beyond doubt on these 2 queries: keep it.
     """
     from ses.evaluation.collection import beir_collection
     from ses.evaluation.pseudo import pseudo_collection

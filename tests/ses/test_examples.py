@@ -20,6 +20,16 @@ NAMES = [name for name in ses.__all__ if not name.endswith("Error") and name != 
 PUBLIC = [*(getattr(ses, name) for name in NAMES), Feeds, Forecasts, Reviewers, Screening, Tags]
 
 
+def write_judged(folder):
+    """Write a folder in BEIR's form: two papers, and a query for each."""
+    (folder / "qrels").mkdir(parents=True)
+    (folder / "corpus.jsonl").write_text(
+        '{"_id": "a", "title": "Masks and a virus", "text": ""}\n{"_id": "b", "title": "The lung", "text": ""}\n'
+    )
+    (folder / "queries.jsonl").write_text('{"_id": "1", "text": "masks"}\n{"_id": "2", "text": "lung"}\n')
+    (folder / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n1\ta\t1\n2\tb\t1\n")
+
+
 @pytest.fixture(scope="module")
 def names(tmp_path_factory):
     """What the examples find: a library with two indexes, in a folder with the tables that they read."""
@@ -41,6 +51,8 @@ def names(tmp_path_factory):
                 ses.Paper("c", "Virus and vaccine", "A trial.", year=2022, venue="The Lancet"),
             ],
         )
+        make_model(folder / "other", seed=1)
+        write_judged(folder / "judged")
         yield {"ses": ses, "library": library, "Path": Path}
 
 
