@@ -22,14 +22,13 @@ def clustered(count, seed=0):
 @pytest.fixture(scope="module")
 def held(tmp_path_factory):
     folder, matrix = tmp_path_factory.mktemp("lists"), clustered(MANY)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(vectors, "READ", 1)
-        extend(folder, "v", lambda: matrix, "cosine")
-        yield matrix, load(folder, "v", MANY)
+    extend(folder, "v", lambda: matrix, "cosine")
+    return matrix, load(folder, "v", MANY)
 
 
 @pytest.mark.parametrize("share", [1, 0.9, 0.5, 0.35])
-def test_nearly_all_of_the_nearest_are_found_also_with_a_filter(held, share):
+def test_nearly_all_of_the_nearest_are_found_also_with_a_filter(held, share, monkeypatch):
+    monkeypatch.setattr(vectors, "READ", 1)
     matrix, index = held
     allowed = None if share == 1 else np.random.default_rng(1).random(MANY) < share
     found = read = 0
