@@ -98,13 +98,13 @@ def test_a_batch_of_many_long_texts_is_one_batch():
 
 def test_inputs_of_columns_come_column_after_column():
     texts = [np.array(one, np.int32) for one in ([1], [2, 3], [4], [5, 6, 7])]
-    packed = SimpleNamespace(kept=None, input=lambda example, column: texts[2 * example + column])
+    packed = SimpleNamespace(kept=None, seconds=None, input=lambda example, column: texts[2 * example + column])
     values, mask = texts_of(packed, [1, 0], [1, 0])
     assert values.tolist() == [[5, 6, 7], [2, 3, 0], [4, 0, 0], [1, 0, 0]]
     assert mask.tolist() == [[1, 1, 1], [1, 1, 0], [1, 0, 0], [1, 0, 0]]
     assert (values.dtype, mask.dtype) == (np.int64, np.int64)
     states = [np.full((len(one), 2), 0.5, np.float16) for one in texts]
-    kept = SimpleNamespace(kept=True, input=lambda example, column: states[2 * example + column])
+    kept = SimpleNamespace(kept=True, seconds=None, input=lambda example, column: states[2 * example + column])
     values, mask = texts_of(kept, [0], [0, 1])
     assert (values.shape, values.dtype, mask.tolist()) == ((2, 2, 2), np.float16, [[1, 0], [1, 1]])
     assert by_task([(2, 5), (0, 1), (2, 3)]) == {2: [5, 3], 0: [1]}

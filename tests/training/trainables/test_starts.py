@@ -143,7 +143,7 @@ def test_codes(base):
 
 def test_the_network_and_its_last_layers(base, tmp_path):
     weights = base.read()
-    assert (ALL.start(base, FORMATS, {}, 1), LAST.start(base, FORMATS, {}, 1)) == ({}, {})
+    assert (ALL.start(base, FORMATS, {"dimension": 0}, 1), LAST.start(base, FORMATS, {"dimension": 0}, 1)) == ({}, {})
     assert ALL.trained(base.card, {}, weights) == dict.fromkeys(weights, 0)
     last = LAST.trained(base.card, {"layers": 2}, weights)
     assert last == {name: 0 for name in weights if name.startswith(("encoder.layer.1.", "encoder.layer.2."))}
