@@ -35,7 +35,7 @@ def test_cord19_is_indexed_and_searched(data_dir, ses):
     assert "lexical: rank 1" in shown.stdout
     page = json.loads(ses(*given, "--json").stdout)
     assert [hit["paper"]["year"] >= 2001 for hit in page["hits"]] == [True] * 10
-    assert page["hits"][0]["legs"].keys() == {"lexical", "prx"}
+    assert page["hits"][0]["legs"].keys() == {"lexical", "prx", "neighbours"}
     assert page["facets"]["counts"]["journal"]
     nearest = json.loads(ses("similar", page["hits"][0]["paper"]["id"], "--json").stdout)
     assert len(nearest["hits"]) == 10
