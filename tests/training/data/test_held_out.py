@@ -8,7 +8,7 @@ import re
 import pytest
 
 from eval.frozen import title_key
-from tests.tiny import WORDS
+from tests.tiny import WORDS, make_model
 from tests.training.data.papers import paper
 from tests.training.data.test_mined import encoder  # noqa: F401 - a fixture
 from tests.training.recipes import read_recipe, write
@@ -28,6 +28,7 @@ OPTIONS = {
     "neighbours": {"dimension": 8, "positives": 2, "positive_end": 4, "hard": 2, "hard_end": 20},
     "numbers": {"field": "year"},
     "pseudo-queries": {"least": 5, "negatives": 3},
+    "teacher": {"teacher": "model:TEACHER"},
     "topic-pairs": {"widest": 0.5},
 }
 """What the builders need to make records of so few papers."""
@@ -81,10 +82,10 @@ def built(encoder, tmp_path_factory):  # noqa: F811
             f'[[tasks]]\nname = "{name}"\nformat = "prx"\nfields = {fields}\n[tasks.build]\nbuilder = "{name}"\n'
             f"papers = {json.dumps(files)}\nvalidation = {share}\noptions = {{{options}}}\n"
         )
-    (folder / "recipe.toml").write_text(text)
+    (folder / "recipe.toml").write_text(text.replace("TEACHER", str(make_model(folder / "teacher"))))
     told = []
     recipe = read_recipe(folder / "recipe.toml")
-    done = build_tasks(recipe, "base", lambda precision="fp32": encoder, folder / "data", told.append)
+    done = build_tasks(recipe, "base", lambda *name, **options: encoder, folder / "data", told.append)
     said = {one["built"]: one for one in told}
     return {task.name: (said[task.name], lines(task.train), lines(task.validation)) for task in done.tasks}
 
