@@ -177,7 +177,7 @@ def kind_of(one: Paper, other: Paper) -> str:
 
 
 def read(name: str) -> Iterator[Paper]:
-    """Yield the papers of a corpus; their `venue` is its name, so that kinds of pairs can be told apart."""
+    """Yield the papers of a corpus; their `venue` is its name, so that kinds of pairs can be distinguished."""
     with lzma.open(data_dir() / "train" / f"{name}.jsonl.xz", "rt", encoding="utf-8") as file:
         for number, line in enumerate(file):
             row = json.loads(line)

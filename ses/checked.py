@@ -35,6 +35,7 @@ _ELSEWHERE = {
     "Join": "search_plugin.contract.legs",
     "Mode": "search_plugin.request",
     "Paper": "corpora.paper",
+    "Passages": "search_plugin.contract.schema",
     "Progress": "corpora.progress",
     "Projection": "products.topics",
     "Quantization": "search_plugin.contract.schema",

@@ -369,7 +369,7 @@ class Library:
             language: Language by which words are analysed in a new index; English if None.
             sparse: Model of sparse vectors to store too in a new index: a folder or a hub id. A fresh build keeps that
                 of the version before, unless this is `none`.
-            sparse_tokens: How many tokens of a sparse vector a paper keeps in a new index, the heaviest; 256 if None.
+            sparse_tokens: How many tokens of its sparse vector a paper keeps in a new index, the heaviest; 256 if None.
             sparse_ratio: Least weight of a kept token, as a share of the paper's heaviest; 0 if None.
             tags: Name of a tagger that tags the papers when they are written; its vectors are stored too.
             harvest: Which records of a server to harvest; all of them, and later what has changed, if None.
@@ -442,7 +442,7 @@ class Library:
             fields=custom_fields(custom),
             language=language,
             whole=limit is None and source.whole,
-            sparse=self._sparse_job(self._engine.schema(name), sparse, sparse_tokens, sparse_ratio),
+            sparse=self._sparse_job(self._schema_before(name, fresh=fresh), sparse, sparse_tokens, sparse_ratio),
             **self._encoding(model),
         )
         report = index_corpus(job, self._engine, progress)
@@ -473,7 +473,7 @@ class Library:
             bm25: BM25's constants; those of the tuned settings, or as before, if None.
             language: Language by which words are analysed; as before if None.
             sparse: Model of sparse vectors; as before if empty, and `none` for none.
-            sparse_tokens: How many tokens of a sparse vector a paper keeps; as before if None.
+            sparse_tokens: How many tokens of its sparse vector a paper keeps; as before if None.
             sparse_ratio: Least weight of a kept token, as a share of the paper's heaviest; as before if None.
             passages: Passages to store vectors of, `sentences` or `none`; as before if None.
             progress: Receives progress reports.
@@ -722,7 +722,7 @@ class Library:
                     raise
                 raise UnavailableError(
                     f"The sparse vectors of the index {index.name} are of the model {made_by.model}, which can't be "
-                    f"used ({str(error).rstrip('.')})",
+                    f"used ({error.sentence.rstrip('.')})",
                     f"bring it back there, or search without them by <weights={leg}=0>",
                 ) from error
             check_model(index, model.card.name, model.card.fingerprint, leg)
@@ -758,6 +758,16 @@ class Library:
             "cached": self._settings.embedding_cache,
         }
 
+    def _schema_before(self, name: str, *, fresh: bool) -> IndexSchema | None:
+        """Return the schema of the published version; None if there is none, or if a fresh build can't read it."""
+        try:
+            return self._engine.schema(name)
+        except UnavailableError:
+            if not fresh:
+                raise
+            # A fresh build replaces a damaged version; `published_generation` logs that nothing of it is taken over.
+            return None
+
     def _sparse_job(
         self, schema: IndexSchema | None, sparse: str, most: int | None, ratio: float | None
     ) -> SparseJob | None:
@@ -778,7 +788,7 @@ class Library:
         if held:
             most, ratio = held.most if most is None else most, held.ratio if ratio is None else ratio
         job = SparseJob(model.card, functools.partial(self._sparse_encoder, model), most, ratio)
-        job.field()  # settings out of bounds are told before any work
+        job.field()  # settings out of bounds are reported before any work
         return job
 
     def _sparse_encoder(self, model: Model) -> SparseEncoder:

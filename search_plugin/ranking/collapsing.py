@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def collapse(state: SearchState) -> SearchState:
     """Keep the best of the papers that share a value, and all without one; count how many papers each one hides.
 
-    Of the versions of a work, the best ranked is shown too, and the others are told.
+    The best ranked of the versions of a work is shown too, and the page names the others.
     """
     if state.request.collapse == SAME_WORK:
         return _one_of_each_work(state)

@@ -73,8 +73,8 @@ class ModelComparison:
     def best(self) -> str:
         """The model to take.
 
-        Of the models that are better than the baseline beyond doubt, the fastest that none of them beats beyond doubt;
-        the baseline if there is none. A difference is beyond doubt if its 95 % interval does not hold 0, and its
+        The fastest of the models that are better than the baseline beyond doubt and that none of these beats beyond
+        doubt; the baseline if there is none. A difference is beyond doubt if its 95 % interval does not hold 0, and its
         p-value (paired randomization, corrected by Holm over all comparisons) is below .05.
         """
         better = [one for one in self.costs if one != self.baseline and self._beats(one, self.baseline)]

@@ -92,7 +92,7 @@ if TYPE_CHECKING:
     "--sparse-tokens",
     type=int,
     metavar="N",
-    help="How many tokens of a sparse vector a paper keeps in a new index, the heaviest [default: 256].",
+    help="How many tokens of its sparse vector a paper keeps in a new index, the heaviest [default: 256].",
 )
 @click.option(
     "--sparse-ratio",
