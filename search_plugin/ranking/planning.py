@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from corpora.errors import InputError
 from encoders.models.formats import Format
-from encoders.sparse import pruned
 from search_plugin.contract.engine import Index
 from search_plugin.contract.ordering import NEWEST_FIRST
 from search_plugin.contract.plan import Plan, VectorClause
@@ -105,12 +104,14 @@ def text_vector(index: Index, title: str, abstract: str, encoder: EncoderSource,
 def _as_compared(index: Index, leg: str, vector: np.ndarray) -> np.ndarray:
     """Return a vector of length one where others' vectors are compared by cosine: some fields take no other.
 
-    Of a sparse vector, only so many tokens are kept as an engine takes.
+    A sparse vector keeps only as many tokens as an engine takes.
     """
     import numpy as np
 
     field = index.schema.beside(leg)
     if isinstance(field, SparseField):
+        from encoders.sparse import pruned
+
         return pruned(vector, MOST_TOKENS)
     if field is None or field.similarity != "cosine":
         return vector

@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
-from encoders.sparse import rounded
 from search_plugin.contract.schema import ForeignField, SparseField
 
 if TYPE_CHECKING:
@@ -103,6 +102,8 @@ def read_vectors(field: VectorField, columns: Mapping[str, Any]) -> np.ndarray |
     import numpy as np
 
     if isinstance(field, SparseField):
+        from encoders.sparse import rounded
+
         weights = next(iter(columns.get(field.name) or [{}]))
         # Elasticsearch gives the weights in its own rounding, which is that of ses.
         return rounded(np.array(sorted((int(token), weights[token]) for token in weights), np.float32).reshape(-1, 2))

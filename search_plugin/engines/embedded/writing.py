@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from corpora.errors import InputError
-from encoders.sparse import is_sparse
 from search_plugin.contract.schema import SparseField
 from search_plugin.engines.embedded import columns, sparse, titles, vectors
 from search_plugin.engines.embedded.errors import reads_stored
@@ -88,8 +87,13 @@ def check_numbers(document: Document, schema: IndexSchema) -> None:
         # faiss would abort the process when it computes the centres of lists.
         if not np.isfinite(lengths).all():
             raise ValueError(f"its {field.format} vector is too long for 32-bit numbers")
-        if isinstance(field, SparseField) and not is_sparse(vectors, field.dimension):
-            raise ValueError(f"its {field.format} vector does not hold tokens in ascending order with their weights")
+        if isinstance(field, SparseField):
+            from encoders.sparse import is_sparse
+
+            if not is_sparse(vectors, field.dimension):
+                raise ValueError(
+                    f"its {field.format} vector does not hold tokens in ascending order with their weights"
+                )
 
 
 UNCOLUMNED = 2_000
