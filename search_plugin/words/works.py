@@ -54,7 +54,7 @@ SIMILARITIES: Mapping[str, LikeVectors] = {
     "3b9a20da48be8dfb": _MINILM,  # all-MiniLM-L6-v2
     "ad06dc5bb56baa7a": _MINILM,  # ses-minilm, whose vectors for search are those of all-MiniLM-L6-v2
 }
-"""By fingerprint of the model; fitted by `python -m benchmarks.works --thresholds`."""
+"""By fingerprint of the model; fitted by `benchmarks/works.py`."""
 
 _VERSION = re.compile(r"(?:(?<=\d)|[./_-])v\d{1,2}(?:\.full(?:\.pdf|-text)?)?$")
 _VERSION_OF = (
