@@ -23,7 +23,7 @@ from corpora.documents import LARGEST, json_of
 from corpora.errors import StoppedError, UnavailableError, require
 from corpora.fetching import Fetcher, checked_status
 from corpora.identifiers import read_identifier
-from corpora.obtaining import Obtained, Order, address_refused
+from corpora.obtaining import Obtained, Order, check_no_address
 from corpora.opening import bounded_lines, open_binary
 from corpora.paper import Rejected
 from corpora.sniffing import guess_kind
@@ -52,7 +52,7 @@ class _Listed(NamedTuple):
 
 def obtain(order: Order) -> Obtained | None:
     """Look up a list of DOIs, one a line; None if the file holds works, or is a folder. See `Obtain`."""
-    require(not order.is_address, *address_refused("crossref", order.place))
+    check_no_address("crossref", order)
     path = Path(order.place)
     if path.is_dir() or not _is_list(path):
         return None

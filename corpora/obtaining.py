@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from corpora.fetching import Visitor
 from corpora.progress import Progress, Silent
 
@@ -124,6 +124,10 @@ Obtain = Callable[[Order], Obtained | None]
 """Gets what the user names, if it is not a file to be read as it is; None if it is."""
 
 
-def address_refused(corpus: str, place: str) -> tuple[str, str]:
-    """Return why a corpus whose papers are in files can't be read from an address, and what to do instead."""
-    return f"The corpus {corpus} is read from files, not from {place[:200]}", "download it, and name it with <path>"
+def check_no_address(corpus: str, order: Order) -> None:
+    """Raise `InputError` if a corpus whose papers are in files is to be read from an address."""
+    require(
+        not order.is_address,
+        f"The corpus {corpus} is read from files, not from {order.place[:200]}",
+        "download it, and name it with <path>",
+    )

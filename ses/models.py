@@ -138,7 +138,7 @@ def _facts(name: str, hub_id: str, find: Callable[[], Model]) -> ModelFacts:
             licence=card.licence,
         )
     except SesError as error:
-        return ModelFacts(name, here=True, hub_id=hub_id, problem=str(error))
+        return ModelFacts(name, here=True, hub_id=hub_id, problem=f"{error.sentence.rstrip('.')}.")
 
 
 def _not_fetched(part: str) -> Model:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 from corpora.aliases import check_columns as check_attributes
 from corpora.assembling import assemble
 from corpora.custom import CustomField
-from corpora.errors import InputError, require
-from corpora.obtaining import Harvest, Obtained, Order, address_refused
+from corpora.errors import InputError
+from corpora.obtaining import Harvest, Obtained, Order, check_no_address
 from corpora.opening import Opening, check_encoding
 from corpora.paper import Accepted, Paper, Record, Rejected
 from corpora.plain import record_of
@@ -132,7 +132,8 @@ def of_corpus(
         opening = replace(opening, documents=partial(scan_url, str(path), connection or Connection()))
     else:
         place = place.resolve()
-        require(corpus.obtain or not order.is_address, *address_refused(corpus.name, order.place))
+        if not corpus.obtain:
+            check_no_address(corpus.name, order)
     obtained = corpus.obtain(order) if corpus.obtain else None
     if order.harvest and order.harvest.given() and not obtained:
         raise InputError(f"{order.place} is read as it is, without a server", _leave_out(order.harvest.given()))

