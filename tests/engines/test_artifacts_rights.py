@@ -58,6 +58,11 @@ def key_of(engine, role):
     return engine.cluster.call("POST", "/_security/api_key", body)["encoded"]
 
 
+def install_and_remove(engine):
+    installation_of(engine.open("papers")).install()
+    installation_of(engine.open("papers")).remove()
+
+
 def test_the_documented_rights_are_enough_and_none_can_be_left_out(secured):
     installing, _ = roles()
     own = limited(secured, installing)
@@ -68,7 +73,8 @@ def test_the_documented_rights_are_enough_and_none_can_be_left_out(secured):
     for privilege in installing["cluster"]:
         lesser = {**installing, "cluster": [one for one in installing["cluster"] if one != privilege]}
         with pytest.raises(UnavailableError, match=r"the cluster privileges? .*is missing"):
-            installation_of(limited(secured, lesser).open("papers")).install()
+            install_and_remove(limited(secured, lesser))
+        wanted.remove()
 
 
 def test_a_front_end_needs_to_read_the_one_index(secured):
