@@ -151,6 +151,10 @@ def test_requests_are_refused_at_once_while_a_cluster_is_known_to_be_away(cluste
     expected = right(library)
     with served(through, page_cache=0) as client:
         monkeypatch.setattr(following, "AWAY_SECONDS", 3600.0)
+        # A service that is ready still reads the values for suggestions.
+        for thread in threading.enumerate():
+            if thread.name == "ses-warm":
+                thread.join()
         proxy.cut(times=ALWAYS)
         assert_away(client.get("/v1/search", params=ASKED))
         before = len(proxy.requests)
