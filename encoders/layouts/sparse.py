@@ -57,7 +57,9 @@ def recognizes(path: Path) -> bool:
     kinds = [kind for _, kind in _modules(path)]
     if kinds[:1] == [_ROUTER]:
         types = read_json(path / _ROUTES, dict, missing={}).get("types")
-        kinds = list(map(_kind, types.values())) if isinstance(types, dict) else []
+        if not isinstance(types, dict) or not types:
+            return True  # no layout can read it, and this one says what it lacks
+        kinds = list(map(_kind, types.values()))
     return _POOLING in kinds
 
 
