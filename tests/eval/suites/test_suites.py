@@ -68,7 +68,7 @@ def test_entries_are_run_once_for_each_system_and_state_of_the_data(bench, tmp_p
 
 SMOKE = {
     "Made-up queries, retrieval": (0.160, 0.996),
-    "Made-up queries, hybrid retrieval": (0.901, None),
+    "Made-up queries, hybrid retrieval": (0.869, None),  # 0.898 without neighbours
     "Made-up citations among 13 candidates": (0.368, None),
     "Made-up reviews, screening": (0.038, None),
     "Made-up topics, probe": (0.302, None),
