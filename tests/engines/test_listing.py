@@ -138,6 +138,10 @@ def test_facets_alone_read_no_paper(listed):
 @by_http_too
 def test_papers_found_are_sorted_on_wish_and_the_page_says_which(listed):
     best = search(listed, SearchRequest("virus lung", window=30, size=30), ENCODER)
+    legs = [
+        search(listed, SearchRequest("virus lung", window=30, size=30, mode=mode), ENCODER)
+        for mode in ("lexical", "vector")
+    ]
     by_year = search(listed, SearchRequest("virus lung", window=30, size=30, sort=parse_sort("-year")), ENCODER)
     found = search(listed, SearchRequest("virus lung", window=30, size=0), ENCODER).candidates
     whole = [
@@ -153,7 +157,9 @@ def test_papers_found_are_sorted_on_wish_and_the_page_says_which(listed):
     everything = search(listed, SearchRequest("virus lung", window=5_000, sort=parse_sort("-year")), ENCODER)
     assert everything.notes[0].endswith("papers that the search found are sorted.")
     assert [hit.id for hit in by_year] == [i for i in in_order("-year") if i in set(ids(by_year))]
-    assert by_year[0].paper.year == max(hit.paper.year or 0 for hit in best)
+    years = {hit.id: hit.paper.year or 0 for leg in legs for hit in leg}
+    assert len(years) == found
+    assert by_year[0].paper.year == max(years.values())
     assert [hit.title for hit in whole] == sorted(hit.title for hit in whole)
     assert by_year[0].legs
     assert best.notes == ()
