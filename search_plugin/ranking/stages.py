@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from corpora.errors import InputError
 from search_plugin.contract.legs import Facets, Fused
 from search_plugin.contract.ordering import sorted_ids
 from search_plugin.contract.plan import Counting
@@ -51,13 +50,6 @@ def complete(state: SearchState) -> Sequence[Fused]:
 RERANKERS: Mapping[str, Reranker] = {"complete": complete}
 
 
-def get_reranker(name: str) -> Reranker:
-    """Return the reranker of that name, or raise `InputError` that names the available ones."""
-    if name not in RERANKERS:
-        raise InputError(f"There is no reranker {name!r}; choose one of {', '.join(RERANKERS)}.")
-    return RERANKERS[name]
-
-
 Stage = Callable[[SearchState], SearchState]
 """Takes a search one step further; with nothing to do, it returns the state as it was."""
 
@@ -97,7 +89,7 @@ def rerank(state: SearchState) -> SearchState:
         return state
     if state.scorer:
         return reread(state, state.scorer)
-    ranking = get_reranker(state.request.rerank)(state)
+    ranking = RERANKERS[state.request.rerank](state)
     return replace(state, ranking=ranking, shown=ranking)
 
 
