@@ -22,7 +22,7 @@ from encoders.registry import DEFAULT_MODEL
 from search_plugin.contract.engine import Index
 from search_plugin.contract.plan import Plan, VectorClause
 from search_plugin.engines.registry import connect
-from search_plugin.request import SearchRequest
+from search_plugin.request import SAME_WORK, SearchRequest
 from search_plugin.search import search
 
 QUERIES = 200
@@ -60,7 +60,8 @@ def measure(index: Index, queries: Sequence[str], encoder: Remembered, clients: 
             legs[name].append(lambda plan=plan: index.search(plan))
     pages = {
         "hybrid page": [SearchRequest(query) for query in queries],
-        "hybrid page, neighbours": [SearchRequest(query, neighbours=0.1) for query in queries],
+        "hybrid page, no neighbours": [SearchRequest(query, neighbours=0) for query in queries],
+        "hybrid page, one of a work": [SearchRequest(query, collapse=SAME_WORK) for query in queries],
         "hybrid page, added words": [SearchRequest(query, expand=True) for query in queries],
         "hybrid page, complete": [SearchRequest(query, rerank="complete") for query in queries],
         "hybrid page, two facets": [SearchRequest(query, facets=("journal", "year")) for query in queries],
@@ -77,7 +78,7 @@ def measure(index: Index, queries: Sequence[str], encoder: Remembered, clients: 
     for name, times in taken.items():
         ratios = [percentile(times, share) / alone for share, alone in zip((0.5, 0.99), slower, strict=True)]
         print(
-            f"  {clients} clients, {name:24} {p50_and_p99(times)}  {ratios[0]:5.2f}x, {ratios[1]:5.2f}x the slower leg"
+            f"  {clients} clients, {name:26} {p50_and_p99(times)}  {ratios[0]:5.2f}x, {ratios[1]:5.2f}x the slower leg"
         )
 
 
