@@ -8,19 +8,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self
 
 from corpora.errors import InputError, NotFoundError, SesError, StoppedError, UnavailableError, require
 from search_plugin.contract.engine import EVALUATION
 from ses.checked import checked_methods
+from ses.library_models import LibraryModels
 
 if TYPE_CHECKING:
     from corpora.obtaining import Harvest, Order
     from corpora.progress import Progress
     from encoders.models.model import Model
-    from encoders.rerankers.scorer import PairScorer
-    from encoders.sparse import SparseEncoder
-    from encoders.text_encoder import TextEncoder
     from indexer.job import IndexJob, IndexReport, SparseJob
     from products.kept import Kept
     from products.topics import Projection, Topics
@@ -66,10 +64,7 @@ class Library:
         self._tuned: SearchSettings | None = read_search_settings(settings.tuned) if settings.tuned else None
         self._synonyms: Synonyms = read_synonyms(settings.synonyms) if settings.synonyms else {}
         self._secrets: tuple[str, ...] = ()  # settings that another process left out
-        self._encoders: dict[str, TextEncoder] = {}  # by fingerprint
-        self._sparse_encoders: dict[str, SparseEncoder] = {}
-        self._loaded: dict[tuple[str, str], TextEncoder] = {}  # by name and fingerprint, as an index names its model
-        self._scorers: dict[str, PairScorer] = {}  # by name
+        self._models = LibraryModels(settings)
         self._connected: Engine | None = None
         self._closed = False
         self._connect()
@@ -99,10 +94,7 @@ class Library:
         """
         self._closed = True
         self._connected = None
-        self._encoders.clear()
-        self._sparse_encoders.clear()
-        self._loaded.clear()
-        self._scorers.clear()
+        self._models.close()
 
     def __enter__(self) -> Self:
         return self
@@ -118,10 +110,6 @@ class Library:
             "_settings": settings,
             "_secrets": secrets or self._secrets,
             "_connected": None,
-            "_encoders": {},
-            "_sparse_encoders": {},
-            "_loaded": {},
-            "_scorers": {},
         }
 
     def indexes(self, *, evaluations: bool = False) -> list[str]:
@@ -143,11 +131,11 @@ class Library:
 
         found = OpenIndex(
             functools.partial(self._open, name),
-            self._load,
+            self._models.of_leg,
             self._tuned,
             functools.partial(self._writing, name),
             self._synonyms,
-            self._scorer,
+            self._models.scorer,
         )
         opened = found.index
         if self._tuned and self._tuned.bm25 != opened.schema.bm25:
@@ -424,7 +412,7 @@ class Library:
             "Pruning to what has changed would delete all papers that have not",
             "read the whole library, or leave <prune> out",
         )
-        model = self._model_for(schema)
+        model = self._models.to_write(schema)
         if tags:
             formats = [*formats, self._checked_tagger(tags, name, model, schema)]
         job = IndexJob(
@@ -569,7 +557,7 @@ class Library:
         models = {field: find_model(model) for field, model in (vectors or {}).items()}
         named = tuple(NamedVectors.of(field, model.card) for field, model in models.items())
         wanted = Wanted(_no_evaluation(name or _own_name(target)), target, fields, beside, named)
-        loaders = {field: functools.partial(self._encoder, model) for field, model in models.items()}
+        loaders = {field: functools.partial(self._models.encoder, model) for field, model in models.items()}
         found = engine.found(wanted) if named else None
         compared = compare(engine, found, loaders, unchecked=unchecked) if found else ()
         if tuple(formats) == ("none",):
@@ -650,7 +638,7 @@ class Library:
         """Finds reviewers for submissions, by the reviewers' papers in an index."""
         from ses.reviewers import Reviewers
 
-        return Reviewers(self.index, lambda name: self._opened(name).index, self._load, self._encoder)
+        return Reviewers(self.index, lambda name: self._opened(name).index, self._models.of_leg, self._models.encoder)
 
     @property
     def feeds(self) -> Feeds:
@@ -673,7 +661,7 @@ class Library:
         """The taggers of this library: training, applying and measuring them."""
         from ses.tags import Tags
 
-        return Tags(self._settings.data_dir / "taggers", self._engine.open, self._writing, self._load)
+        return Tags(self._settings.data_dir / "taggers", self._engine.open, self._writing, self._models.of_leg)
 
     @property
     def forecasts(self) -> Forecasts:
@@ -702,58 +690,11 @@ class Library:
         with self._engine.lock(name):
             yield self._engine.open(name)
 
-    def _load(self, index: Index, leg: str = "") -> TextEncoder:
-        require(not self._closed, "This library is closed", "open it again")
-        from encoders.registry import find_model
-        from search_plugin.contract.schema import SparseField
-        from search_plugin.ranking.planning import check_model
-
-        # To find a model reads and hashes its files, which takes longer than a search.
-        leg = leg or index.schema.legs[0]
-        made_by = index.schema.beside(leg) or index.schema
-        wanted = (made_by.model, made_by.fingerprint)
-        if wanted not in self._loaded:
-            # The model of the settings is that of the vectors of ses.
-            own = self._settings.model if made_by is index.schema else ""
-            try:
-                model = find_model(own or made_by.model)
-            except SesError as error:
-                if not isinstance(made_by, SparseField):
-                    raise
-                raise UnavailableError(
-                    f"The sparse vectors of the index {index.name} are of the model {made_by.model}, which can't be "
-                    f"used ({error.sentence.rstrip('.')})",
-                    f"bring it back there, or search without them by <weights={leg}=0>",
-                ) from error
-            check_model(index, model.card.name, model.card.fingerprint, leg)
-            if isinstance(made_by, SparseField):
-                # Queries of a leg are encoded by `encode` alone, which both kinds of encoders have.
-                self._loaded[wanted] = cast("TextEncoder", self._sparse_encoder(model))
-            else:
-                self._loaded[wanted] = self._encoder(model)
-        return self._loaded[wanted]
-
-    def _encoder(self, model: Model) -> TextEncoder:
-        from ses.loaded_model import make_encoder
-
-        key = model.card.fingerprint
-        if key not in self._encoders:
-            self._encoders[key] = make_encoder(self._settings, model)
-        return self._encoders[key]
-
-    def _scorer(self, name: str) -> PairScorer:
-        require(not self._closed, "This library is closed", "open it again")
-        from ses.loaded_model import make_scorer
-
-        if name not in self._scorers:
-            self._scorers[name] = make_scorer(self._settings, name)
-        return self._scorers[name]
-
     def _encoding(self, model: Model) -> dict[str, Any]:
         """Return what jobs of indexing need to encode by a model, which is loaded when the first paper is encoded."""
         return {
             "card": model.card,
-            "encoder": functools.partial(self._encoder, model),
+            "encoder": functools.partial(self._models.encoder, model),
             "state_dir": self._settings.data_dir,
             "cached": self._settings.embedding_cache,
         }
@@ -787,17 +728,9 @@ class Library:
         model = check_sparse_model(find_model(sparse or (held.model if held else "")))
         if held:
             most, ratio = held.most if most is None else most, held.ratio if ratio is None else ratio
-        job = SparseJob(model.card, functools.partial(self._sparse_encoder, model), most, ratio)
+        job = SparseJob(model.card, functools.partial(self._models.sparse_encoder, model), most, ratio)
         job.field()  # settings out of bounds are reported before any work
         return job
-
-    def _sparse_encoder(self, model: Model) -> SparseEncoder:
-        from ses.loaded_model import make_sparse_encoder
-
-        key = model.card.fingerprint
-        if key not in self._sparse_encoders:
-            self._sparse_encoders[key] = make_sparse_encoder(self._settings, model)
-        return self._sparse_encoders[key]
 
     def _checked_tagger(self, tagger: str, name: str, model: Model, schema: IndexSchema | None) -> str:
         """Return the format that a tagger reads, or raise `InputError` before any work if it is of another model."""
@@ -811,13 +744,6 @@ class Library:
         if schema:
             self.tags.check(tagger, name)
         return source.format.value
-
-    def _model_for(self, schema: IndexSchema | None) -> Model:
-        """Return the model to write an index with: an existing index, of which there is a schema, keeps its own."""
-        from encoders.registry import find_model
-
-        settings = self._settings
-        return find_model(schema.model if schema and not settings.model else settings.model_name)
 
     def _order(self, place: str, harvest: Harvest | None, limit: int | None, progress: Progress | None) -> Order:
         """Return what to obtain for an index."""
@@ -841,7 +767,7 @@ class Library:
     def _vectors_job(self, name: str, **options: Any) -> IndexJob:
         from indexer.job import IndexJob
 
-        model = self._model_for(self._engine.schema(name))
+        model = self._models.to_write(self._engine.schema(name))
         return IndexJob(records=lambda: iter(()), source="", index=name, **self._encoding(model), **options)
 
     def _kept(self, folder: str, kind: type[State], noun: str) -> tuple[Kept[State], str]:

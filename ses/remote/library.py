@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from corpora.errors import InputError, SesError, require
 from ses.checked import checked_methods
 from ses.library import Library
+from ses.library_models import LibraryModels
 from ses.remote.client import ServiceClient
 from ses.remote.index import RemoteEntry, RemoteIndex, refuse, refuse_writing
 from ses.remote.parsing import read_as
@@ -39,7 +40,7 @@ class RemoteLibrary(Library):
         for name in ("tuned", "synonyms"):
             require(not getattr(settings, name), f"A service takes no {name}", f"leave <{name}> out: its own apply")
         self._settings, self._secrets = settings, ()
-        self._tuned, self._synonyms, self._encoders = None, {}, {}
+        self._tuned, self._synonyms, self._models = None, {}, LibraryModels(settings)
         self._connected, self._closed = None, False
         self._made: ServiceClient | None = None
         self._entries()

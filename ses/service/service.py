@@ -94,8 +94,8 @@ class Service:
 
     def default_encoder(self) -> TextEncoder:
         """Return the model that a new index would have: the settings name it."""
-        library = self.library
-        return self._shared(lambda: library._encoder(library._model_for(None)))
+        models = self.library._models
+        return self._shared(lambda: models.encoder(models.to_write(None)))
 
     @property
     def rerankers(self) -> Mapping[str, str]:
@@ -109,7 +109,7 @@ class Service:
             known = ", ".join([*RERANKERS, *map(short_name, self.settings.rerankers)])
             raise InputError(f"There is no reranker {name[:80]!r} here", f"give <rerank> one of {known}")
         with self._loading:  # or two threads would load it
-            return self.library._scorer(self.rerankers[name])
+            return self.library._models.scorer(self.rerankers[name])
 
     def ask(self, name: str, question: Callable[[OpenIndex], R]) -> R:
         """Return the answer of an index to a question; if the index was replaced meanwhile, it is asked again.

@@ -165,7 +165,7 @@ def test_names_of_labels_alone_make_a_tagger(library, tmp_path):
     assert done.counts["disease"] >= done.counts["virus infection"] > 0
     index = library["papers"].index
     vectors = np.stack([*index.vectors(list(index.ids()), "prx").values()])
-    encoder = library._load(index)
+    encoder = library._models.of_leg(index)
     label = encoder.encode(["virus infection. a virus in the lung"], Format.QRY)[0]
     near = vectors @ label
     deviations = (near - near.mean()) / near.std()

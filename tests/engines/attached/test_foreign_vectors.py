@@ -51,7 +51,7 @@ def library(server, models, tmp_path_factory):
 @pytest.fixture(scope="module")
 def owner(library, models):
     """The encoder of the owner's model."""
-    return library._encoder(find_model(str(models["owner"])))
+    return library._models.encoder(find_model(str(models["owner"])))
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,108 @@
+"""The models that a library has loaded: each once, and when it is first needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from corpora.errors import SesError, UnavailableError, require
+
+if TYPE_CHECKING:
+    from encoders.models.model import Model
+    from encoders.rerankers.scorer import PairScorer
+    from encoders.sparse import SparseEncoder
+    from encoders.text_encoder import TextEncoder
+    from search_plugin.contract.engine import Index
+    from search_plugin.contract.schema import IndexSchema
+    from ses.settings import Settings
+
+T = TypeVar("T")
+
+
+class LibraryModels:
+    """Encoders and rerankers, loaded as the settings say.
+
+    Args:
+        settings: Settings of the library.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._held: dict[Hashable, Any] = {}
+        self._closed = False
+
+    def to_write(self, schema: IndexSchema | None) -> Model:
+        """Return the model to write an index with: an existing index, of which there is a schema, keeps its own."""
+        from encoders.registry import find_model
+
+        settings = self._settings
+        return find_model(schema.model if schema and not settings.model else settings.model_name)
+
+    def of_leg(self, index: Index, leg: str = "") -> TextEncoder:
+        """Return the encoder of a vector leg of an index, of its first one without a name; errors as of `check_model`.
+
+        Raises `UnavailableError` if a model of sparse vectors can't be used: a search can do without that leg.
+        """
+        from encoders.registry import find_model
+        from search_plugin.contract.schema import SparseField
+        from search_plugin.ranking.planning import check_model
+
+        leg = leg or index.schema.legs[0]
+        made_by = index.schema.beside(leg) or index.schema
+
+        def load() -> TextEncoder:
+            # The model of the settings is that of the vectors of ses.
+            own = self._settings.model if made_by is index.schema else ""
+            try:
+                model = find_model(own or made_by.model)
+            except SesError as error:
+                if not isinstance(made_by, SparseField):
+                    raise
+                raise UnavailableError(
+                    f"The sparse vectors of the index {index.name} are of the model {made_by.model}, which can't be "
+                    f"used ({error.sentence.rstrip('.')})",
+                    f"bring it back there, or search without them by <weights={leg}=0>",
+                ) from error
+            check_model(index, model.card.name, model.card.fingerprint, leg)
+            if isinstance(made_by, SparseField):
+                # Queries of a leg are encoded by `encode` alone, which both kinds of encoders have.
+                return cast("TextEncoder", self.sparse_encoder(model))
+            return self.encoder(model)
+
+        # To find a model reads and hashes its files, which takes longer than a search.
+        return self._once(("leg", made_by.model, made_by.fingerprint), load)
+
+    def encoder(self, model: Model) -> TextEncoder:
+        """Return the encoder of a model."""
+        from ses.loaded_model import make_encoder
+
+        return self._once(("dense", model.card.fingerprint), lambda: make_encoder(self._settings, model))
+
+    def sparse_encoder(self, model: Model) -> SparseEncoder:
+        """Return the encoder of a model of sparse vectors."""
+        from ses.loaded_model import make_sparse_encoder
+
+        return self._once(("sparse", model.card.fingerprint), lambda: make_sparse_encoder(self._settings, model))
+
+    def scorer(self, name: str) -> PairScorer:
+        """Return a reranker by its name."""
+        from ses.loaded_model import make_scorer
+
+        return self._once(("scorer", name), lambda: make_scorer(self._settings, name))
+
+    def close(self) -> None:
+        """Release the models; no other is loaded afterwards."""
+        self._closed = True
+        self._held.clear()
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Another process loads them by itself.
+        settings, _ = self._settings.without_secrets()
+        return {**vars(self), "_settings": settings, "_held": {}}
+
+    def _once(self, key: Hashable, load: Callable[[], T]) -> T:
+        require(not self._closed, "This library is closed", "open it again")
+        if key not in self._held:
+            self._held[key] = load()
+        found: T = self._held[key]
+        return found
