@@ -12,6 +12,7 @@ from search_plugin.contract.tree import And
 from search_plugin.filters import parse
 from search_plugin.ranking.planning import check_model
 from search_plugin.request import DEFAULTS, SearchRequest, make_request
+from ses.library_models import LibraryModels
 from ses.remote.client import ServiceClient
 from ses.remote.index import RemoteIndex, refuse, refuse_writing
 from ses.service.app import make_app
@@ -23,22 +24,30 @@ UNTYPED = ("query", "words", "notes", "facet_typed")
 """What a request holds beside the options of a search."""
 
 
+class OneEncoder(LibraryModels):
+    """The encoder of a test, whatever an index names."""
+
+    def __init__(self, settings, encoder):
+        super().__init__(settings)
+        self.held = encoder
+
+    def of_leg(self, index, leg=""):
+        check_model(index, self.held.card.name, self.held.card.fingerprint)
+        return self.held
+
+
 class OneIndex(ses.Library):
     """A library of one open index, whose queries the encoder of a test encodes."""
 
     def __init__(self, settings, index, encoder):
         super().__init__(settings)
-        self.held, self.encoder = index, encoder
+        self.held, self._models = index, OneEncoder(settings, encoder)
 
     def indexes(self, **_):
         return [self.held.name]
 
     def _open(self, name):
         return self.held
-
-    def _load(self, index, leg=""):
-        check_model(index, self.encoder.card.name, self.encoder.card.fingerprint)
-        return self.encoder
 
 
 class OverHttp:
