@@ -1,7 +1,7 @@
 """The cost of several formats of a text, and of adapters: one pass against the pass of one format, on the same texts.
 
 The networks are all-MiniLM-L6-v2 with codes and adapters of random values, since only their cost is measured.
-Run: python -m benchmarks.formats [TEXTS]
+Run: python -m benchmarks.passes [TEXTS]
 """
 
 from __future__ import annotations

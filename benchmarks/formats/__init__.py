@@ -1,0 +1,1 @@
+"""Whether the formats of ses-minilm are better than its base."""

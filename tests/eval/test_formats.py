@@ -1,0 +1,111 @@
+"""Formats against the base: measures, paired intervals, and what may not win."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import kendalltau
+from sklearn.metrics import f1_score
+from sklearn.neighbors import NearestCentroid
+
+from corpora.errors import InputError
+from eval.formats import compare_formats
+from eval.probes.nested import class_targets, folds, label_targets, learn, number_targets
+
+
+def papers(rows=200, classes=4, size=8, spread=1.0, seed=0):
+    draw = np.random.default_rng(seed)
+    truth = draw.integers(0, classes, rows)
+    return 1.5 * np.eye(classes, size)[truth] + spread * draw.standard_normal((rows, size)), [
+        f"c{one}" for one in truth
+    ]
+
+
+def test_better_vectors_gain_beyond_doubt_and_spread_alone_gains_nothing():
+    matrix, classes = papers()
+    draw = np.random.default_rng(1)
+    turned = np.linalg.qr(draw.standard_normal((8, 8)))[0]
+    others = {"better": matrix + 0.7 * papers(spread=0.0)[0], "spread": 100 * matrix @ turned + 5}
+    found = compare_formats({"base": matrix, **others}, class_targets(classes), draws=2)
+    assert list(found.outcomes["base"].cells) == ["F1", "F1, nearest centroid", "F1, 4 a label", "F1, 16 a label"]
+    assert list(found.gains) == ["better", "spread"]
+    assert all(gain.low > 0 for gain in found.gains["better"].values())
+    assert found.gains["spread"]["F1"].low <= 0 <= found.gains["spread"]["F1"].high
+    for name in others:
+        for measure, gain in found.gains[name].items():
+            means = [found.outcomes[one].cells[measure].mean for one in (name, "base")]
+            assert gain.mean == pytest.approx(means[0] - means[1], abs=1e-6)
+    assert found.outcomes["base"].counts == {"papers": 200, "labels": 4, "not_converged": 0, "settings_at_an_end": 0}
+    assert list(found.rows()) == ["base", "better", "spread", "better less base", "spread less base"]
+    assert found.rows()["spread less base"].cells == found.gains["spread"]
+
+
+def test_a_paired_interval_of_the_same_vectors_has_no_width():
+    matrix, classes = papers(rows=120)
+    found = compare_formats({"base": matrix, "same": matrix.copy()}, class_targets(classes), shots=())
+    assert {(gain.low, gain.mean, gain.high) for gain in found.gains["same"].values()} == {(0.0, 0.0, 0.0)}
+
+
+def test_each_fold_is_predicted_by_the_others():
+    matrix, classes = papers(rows=120)
+    targets, said, near = class_targets(classes), np.empty((120, 4)), np.empty(120, object)
+    unit = matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
+    for fit, predict in folds(targets, 5, 3):
+        said[predict] = learn(matrix[fit], targets.of(fit), matrix[predict], seed=3).said
+        centroids = NearestCentroid().fit(unit[fit], np.array(classes)[fit])
+        middle = centroids.centroids_ / np.linalg.norm(centroids.centroids_, axis=1, keepdims=True)
+        near[predict] = centroids.classes_[(unit[predict] @ middle.T).argmax(axis=1)]
+    cells = compare_formats({"base": matrix}, targets, shots=(), seed=3).outcomes["base"].cells
+    assert cells["F1"].mean == pytest.approx(f1_score(targets.values, said, average="macro"), abs=1e-6)
+    assert cells["F1, nearest centroid"].mean == pytest.approx(f1_score(classes, near, average="macro"), abs=1e-6)
+
+
+def test_a_few_papers_of_each_label_are_learnt_and_all_others_predicted(monkeypatch):
+    matrix, classes = papers(rows=100)
+    learnt = []
+
+    def spy(train, targets, test, **options):
+        learnt.append((len(train), len(test), targets.values.sum(axis=0).tolist()))
+        return learn(train, targets, test, **options)
+
+    monkeypatch.setattr("eval.formats.learn", spy)
+    cells = compare_formats({"base": matrix}, class_targets(classes), shots=(3, 40), draws=4).outcomes["base"].cells
+    assert learnt[5:] == [(12, 88, [3.0] * 4)] * 4
+    assert "F1, 40 a label" not in cells  # too few papers have each label
+    assert cells["F1, 3 a label"].mean < cells["F1"].mean
+
+
+def test_the_interval_is_of_papers():
+    matrix, classes = papers(rows=300, spread=2.0)
+    narrow = compare_formats({"base": matrix}, class_targets(classes), shots=()).outcomes["base"].cells["F1"]
+    wide = compare_formats({"base": matrix[:60]}, class_targets(classes[:60]), shots=()).outcomes["base"].cells["F1"]
+    assert narrow.low < narrow.mean < narrow.high
+    assert 1.4 < (wide.high - wide.low) / (narrow.high - narrow.low) < 4
+
+
+def test_labels_and_numbers():
+    draw = np.random.default_rng(2)
+    matrix = draw.standard_normal((200, 6))
+    labels = [["a"] * int(row[0] > 0.5) + ["b"] * int(row[1] > 1) for row in matrix]
+    found = compare_formats(
+        {"base": matrix[:, 2:], "whole": matrix}, label_targets(labels, ["a", "b"]), shots=(8,), draws=2
+    )
+    assert list(found.gains["whole"]) == ["F1", "F1, 8 a label"]
+    assert found.gains["whole"]["F1"].low > 0
+    numbers = matrix[:, 0] + 0.5 * draw.standard_normal(200)
+    found = compare_formats({"base": matrix[:, 1:], "whole": matrix}, number_targets(numbers))
+    gain = found.gains["whole"]["kendalltau"]
+    assert gain.low > 0.3
+    said = np.empty(200)
+    for fit, predict in folds(number_targets(numbers), 5, 0):
+        said[predict] = learn(matrix[fit], number_targets(numbers[fit]), matrix[predict]).said[:, 0]
+    cells = [found.outcomes[name].cells["kendalltau"].mean for name in ("base", "whole")]
+    assert cells[1] == pytest.approx(kendalltau(numbers, said).statistic)
+    assert gain.mean == pytest.approx(cells[1] - cells[0])
+
+
+def test_vectors_of_other_papers_are_refused():
+    with pytest.raises(InputError, match="new has vectors of 3 papers, and 4 papers have a label"):
+        compare_formats({"base": np.eye(4), "new": np.eye(3, 4)}, class_targets(["a", "b", "a", "b"]))
+    with pytest.raises(InputError, match="no vectors to compare"):
+        compare_formats({}, class_targets(["a", "b"]))
