@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ses.cluster import ClusterTools
     from ses.feeds import Feeds
     from ses.forecasts import Forecasts
+    from ses.formats import Formats
     from ses.index_facts import IndexFacts
     from ses.kept import State
     from ses.opened import OpenIndex
@@ -669,6 +670,13 @@ class Library:
         from ses.forecasts import Forecasts
 
         return Forecasts(self._settings.data_dir / "forecasters", self._engine.open, self._writing)
+
+    @property
+    def formats(self) -> Formats:
+        """Formats of one's own, trained by the papers of an index."""
+        from ses.formats import Formats
+
+        return Formats(self._engine.open, self._models.encoder)
 
     def _opened(self, name: str) -> OpenIndex:
         return self[name] if name else self.default()

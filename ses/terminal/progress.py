@@ -248,7 +248,9 @@ def _step_lines(prefix: str, left: Callable[[Mapping[str, Any]], float]) -> Say:
 
 
 def _prepared(entry: Mapping[str, Any]) -> str:
-    """Return the report on the data before the first step."""
+    """Return the report on the data before the first step, or after the last one."""
+    if "measured" in entry:
+        return "measuring: " + ", ".join(f"{name} {count:,}" for name, count in entry["measured"].items())
     if "built" in entry:
         counts = {f"{part} records": count for part, count in entry["records"].items()} | entry["papers"]
         return f"{entry['built']}: " + ", ".join(f"{name} {count:,}" for name, count in counts.items())

@@ -16,6 +16,7 @@ from search_plugin.request import PageOptions
 from ses.cluster import ClusterTools
 from ses.feeds import Feeds
 from ses.forecasts import Forecasts
+from ses.formats import Formats
 from ses.reviewers import Reviewers
 from ses.screening import Screening
 from ses.tags import Tags
@@ -33,6 +34,7 @@ CALLED = {
     "library.screening": Screening,
     "library.tags": Tags,
     "library.forecasts": Forecasts,
+    "library.formats": Formats,
     "library.reviewers": Reviewers,
 }
 """How the page calls what has public functions."""

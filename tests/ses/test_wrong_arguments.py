@@ -17,6 +17,7 @@ from search_plugin.request import PageOptions
 from ses.checked import _ELSEWHERE, _arguments, _resolved
 from ses.feeds import Feeds
 from ses.forecasts import Forecasts
+from ses.formats import Formats
 from ses.reviewers import Reviewers
 from ses.screening import Screening
 from ses.tags import Tags
@@ -56,6 +57,7 @@ PARTS = {
     "screening": Screening,
     "tags": Tags,
     "forecasts": Forecasts,
+    "formats": Formats,
     "reviewers": Reviewers,
 }
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
+from corpora.errors import InputError, require
 from corpora.outgoing import aligned
-from ses.terminal.options import PATH
+from ses.terminal.options import PATH, engine_option, open_library
+from ses.terminal.results import say as say_result
 from ses.terminal.results import say_json, tell
 
 if TYPE_CHECKING:
@@ -19,12 +22,20 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("recipe", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.argument("recipe", type=click.Path(path_type=Path, exists=True, dir_okay=False), required=False)
+@click.option("--from-index", metavar="NAME", help="Train a format by the papers of this index, without a recipe.")
+@click.option("--labels", metavar="FIELD", help="With --from-index: the field of labels or numbers to learn from.")
+@click.option(
+    "--format",
+    "task_format",
+    type=click.Choice(("clf", "rgn")),
+    help="With --from-index: the format to train [default: clf by labels, rgn by numbers].",
+)
 @click.option(
     "--output",
     type=PATH,
     metavar="DIR",
-    help="Folder of the run: states, log and model [default: named like the recipe, here].",
+    help="Folder of the run: states, log and model [default: named like the recipe, or the index and the field, here].",
 )
 @click.option(
     "--data",
@@ -34,14 +45,23 @@ if TYPE_CHECKING:
 )
 @click.option("--variant", multiple=True, metavar="NAME", help="Train this variant of the recipe only; repeatable.")
 @click.option("--resume", is_flag=True, help="Resume the run in that folder.")
-@click.option("--minutes", type=click.FloatRange(min=0, min_open=True), help="Time limit; --resume continues the run.")
+@click.option(
+    "--minutes",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Time limit; --resume continues the run. With --from-index, the time that all of it may take [default: 20].",
+)
 @click.option(
     "--prepare", is_flag=True, help="Build and tokenise the data of the run only; the same command without it trains."
 )
+@engine_option
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document and nothing else.")
 def train(
     *,
-    recipe: Path,
+    recipe: Path | None,
+    from_index: str | None,
+    labels: str | None,
+    task_format: str | None,
+    engine: str | None,
     output: Path | None,
     data: Path | None,
     variant: tuple[str, ...],
@@ -50,11 +70,33 @@ def train(
     prepare: bool,
     as_json: bool,
 ) -> None:
-    """Train a model with a recipe (docs/training.md).
+    """Train a model with a recipe, or a format by the papers of an index (docs/training.md).
 
     RECIPE is a TOML file. The model is written to DIR/model, which any --model option accepts. Each variant of a recipe
     has its own folder in DIR. Under torchrun, all processes train together.
+
+    With --from-index and --labels, the papers of an index that have a value in a field are the data. The recipe is
+    written to DIR, and a report says whether the format is better than a linear model on the index's own vectors.
     """
+    if from_index:
+        unused: dict[str, Any] = {
+            "recipe": recipe,
+            "data": data,
+            "variant": variant,
+            "resume": resume,
+            "prepare": prepare,
+        }
+        if given := next((name for name, value in unused.items() if value), ""):
+            raise InputError("A format of an index gets a recipe of its own", f"leave <{given}> out")
+        require(labels, "Say which field of the index to learn from, with --labels FIELD.")
+        place = output or Path(f"{from_index}-{labels}")
+        _train_format(from_index, str(labels), place, task_format or "", minutes or _MINUTES, engine, as_json=as_json)
+        return
+    unused = {"labels": labels, "format": task_format, "engine": engine}
+    if given := next((name for name, value in unused.items() if value), ""):
+        raise InputError("A recipe says what is learned from which data", f"leave <{given}> out, or name <from_index>")
+    require(recipe, "Say what to train: name a RECIPE, or an index with --from-index NAME and --labels FIELD.")
+    assert recipe is not None  # noqa: S101
     from ses.terminal.progress import training_progress
     from training.preparing import prepare as run_prepare
     from training.processes import joined
@@ -83,6 +125,41 @@ def train(
         say_json(documents.get("", {"variants": documents}))
     elif processes.first and "" not in variants:
         _show_variants({name: results.get(name) for name in variants})
+
+
+_MINUTES = 20.0
+
+
+def _train_format(
+    index: str, labels: str, folder: Path, task_format: str, minutes: float, engine: str | None, *, as_json: bool
+) -> None:
+    """Train a format by a field of an index, and print whether it is worth using."""
+    from ses.terminal.progress import training_progress
+
+    library = open_library({"engine": engine})
+    with training_progress("", quiet=as_json) as say:
+        own = library.formats.train(index, labels, folder, format=task_format, minutes=minutes, say=say)
+    papers, worth = own.papers, own.worth
+    kind = f"{worth.labels:,} labels" if worth.labels else "numbers"
+    rows = [
+        [name, *(f"{one:.3f}" for one in (score.mean, score.low, score.high))] for name, score in worth.scores.items()
+    ]
+    lines = [
+        f"Format {own.format}: {kind} of the field {papers.field}, from {papers.train:,} papers of the index {index}; "
+        f"{papers.test:,} others only measure",
+        *([f"Papers left out, since the index holds their work twice: {papers.same:,}"] if papers.same else []),
+        *aligned([["linear model", worth.measure, "from", "to"], *rows], text_columns=1),
+        worth.sentence,
+        f"The model is in {own.model} (step {own.trained.chosen:,} of {own.trained.steps:,}), its recipe beside it.",
+    ]
+    document = {
+        "model": str(own.model),
+        "format": own.format.value,
+        "papers": asdict(papers),
+        "trained": _as_dict(own.trained),
+        "worth": worth.to_dict(),
+    }
+    say_result(document, lines, as_json=as_json)
 
 
 def _as_dict(trained: Trained | None) -> dict[str, Any] | None:

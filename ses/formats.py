@@ -1,0 +1,71 @@
+"""Formats of one's own, trained by the papers of an index: `library.formats`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ses.checked import checked_methods
+
+if TYPE_CHECKING:
+    from encoders.models.model import Model
+    from encoders.text_encoder import TextEncoder
+    from search_plugin.contract.engine import Index
+    from training.own.run import OwnFormat
+
+
+@checked_methods
+@dataclass(frozen=True, slots=True)
+class Formats:
+    """Trains formats by the papers of an index; made by `library.formats`.
+
+    Attributes:
+        open: Returns a published index.
+        load: Loads a model with the runtime and the cache of the library.
+    """
+
+    open: Callable[[str], Index]
+    load: Callable[[Model], TextEncoder]
+
+    def train(
+        self,
+        index: str,
+        labels: str,
+        folder: str | Path,
+        *,
+        format: str = "",  # noqa: A002 - the option's name
+        minutes: float = 20.0,
+        say: Callable[[Mapping[str, Any]], None] = lambda _: None,
+    ) -> OwnFormat:
+        """Train a format by a field of an index, and measure whether it is worth using (docs/training.md).
+
+        Args:
+            index: Index that holds the papers.
+            labels: Field of labels or numbers to learn from.
+            folder: Folder of the run: papers, recipe, log and model.
+            format: Format to train, `clf` by labels and `rgn` by numbers; that of the field if empty.
+            minutes: About how long it may take, the report included.
+            say: Receives a report of each step.
+
+        Returns:
+            The model's folder, what it was trained on, and how it compares with what the index has already.
+
+        Raises:
+            InputError: If the field or the model of the index can't be used so, or the folder holds a recipe already.
+            UnavailableError: If torch or scikit-learn is not installed, or the disk is full.
+            StoppedError: If the user stopped it.
+        """
+        from encoders.models.formats import parse_format
+        from training.own.run import train_format
+
+        return train_format(
+            self.open(index),
+            labels,
+            Path(folder),
+            wanted=parse_format(format) if format else None,
+            minutes=minutes,
+            load=self.load,
+            say=say,
+        )

@@ -1,0 +1,72 @@
+"""The recipe that trains a format by the papers of an index; users may change it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from encoders.models.formats import Format
+from training.own.papers import LABEL, PAPERS, TEST, FieldPapers
+
+if TYPE_CHECKING:
+    from encoders.models.model import Model
+
+FEWEST = 10
+"""Papers that a label needs."""
+
+BATCH, EPOCHS, VALIDATIONS = 32, 20, 10
+"""Papers of a step; the most passes over the papers, and the validations in a run."""
+
+_VALIDATION_SHARE, _MOST_VALIDATION = 0.15, 1_000
+_ADAPTED = 2
+
+
+def field_recipe(index: str, papers: FieldPapers, base: Model, *, limit: int = 0, steps: int = 0) -> str:
+    """Return a recipe in TOML: adapters in the last layers, for one format, beside the base's own vectors.
+
+    `index` is the name of the index, and `base` the plain network under its model. At most `limit` papers are trained
+    on in `steps` steps, where these are known.
+    """
+    share = min(_VALIDATION_SHARE, _MOST_VALIDATION / papers.train)
+    layers = base.card.network.layers
+    adapted = min(_ADAPTED, layers)
+    number = papers.task == "number"
+    builder = "numbers" if number else "labels"
+    options = f'field = "{LABEL}"' + (', scale = "standard"' if number else f", fewest = {FEWEST}")
+    plain = ", ".join(f'"{one.value}"' for one in (Format.PRX, Format.QRY))
+    lines = [
+        f"# The format {papers.format} by the field {papers.field} of the index {index}.",
+        "# Change it, and train again: ses train recipe.toml --output ANOTHER",
+        f"base = {json.dumps(base.card.name, ensure_ascii=False)}",
+        'trains = "adapters"',
+        f"plain = [{plain}]  # as in the index",
+        "learning_rate = 1e-3",
+        "warmup = 0.1",
+        "weight_decay = 0.01",
+        f"batch_size = {BATCH}",
+        f"epochs = {EPOCHS}",
+        *([f"steps = {steps}", f"validate_every = {max(1, steps // VALIDATIONS)}", "patience = 3"] if steps else []),
+        "max_tokens = 256" if base.card.max_tokens > 256 else f"max_tokens = {base.card.max_tokens}",
+        'precision = "bf16"',
+        *(['keep_states = "states"'] if adapted < layers else []),
+        "group_by_length = true",
+        f'guard = ["{TEST}"]  # the papers that only measure',
+        "",
+        "[options]",
+        f"layers = {adapted}",
+        "reduction = 2",
+        "identity = 1",
+        "",
+        "[[tasks]]",
+        f'name = "{papers.field}"',
+        f'format = "{papers.format.value}"',
+        *(["multi_label = true"] if papers.task == "labels" else []),
+        *([f"limit = {limit}"] if limit else []),
+        "",
+        "[tasks.build]",
+        f'builder = "{builder}"',
+        f'papers = ["{PAPERS}"]',
+        f"validation = {share:.3g}",
+        f"options = {{{options}}}",
+    ]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,166 @@
+"""Trains a format by a field of an index within a time limit, and measures whether it is worth using."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from corpora.errors import InputError, require
+from encoders.models.formats import Format
+from encoders.registry import find_model
+from products.trained import TrainedVectors, all_vectors, vectors_for
+from training.data.builders.base import held_out_at, identity_of
+from training.own.budget import measured_speed
+from training.own.papers import LABEL, PAPERS, TEST, FieldPapers, field_of, read_records, write_papers
+from training.own.recipes import FEWEST, VALIDATIONS, field_recipe
+from training.own.worth import FormatWorth, LabelledVectors, common_labels, measured_worth, truth_of
+from training.preparing import Say, held
+from training.recipe import read_variants
+from training.train import Trained, train
+
+if TYPE_CHECKING:
+    from encoders.models.model import Model
+    from encoders.text_encoder import TextEncoder
+    from search_plugin.contract.engine import Index
+    from training.recipe import Recipe
+
+RECIPE = "recipe.toml"
+"""The recipe, in the folder of the run."""
+
+_OF_REPORT, _LEAST_MINUTES = 0.15, 0.2
+_STATES, _TRIAL = "states", "trial"
+
+
+@dataclass(frozen=True, slots=True)
+class OwnFormat:
+    """A format that was trained by a field of an index.
+
+    Attributes:
+        model: Folder of the model, which `ses models` and every option for a model accept.
+        format: The format that was trained.
+        papers: The papers that it was trained and measured on.
+        trained: Result of the run.
+        worth: How it compares with what the index has already.
+    """
+
+    model: Path
+    format: Format
+    papers: FieldPapers
+    trained: Trained
+    worth: FormatWorth
+
+
+def train_format(
+    index: Index,
+    field: str,
+    folder: Path,
+    *,
+    wanted: Format | None,
+    minutes: float,
+    load: Callable[[Model], TextEncoder],
+    say: Say = lambda _: None,
+) -> OwnFormat:
+    """Train a format by a field of an index, and measure it on a fifth of the papers; takes about so many minutes.
+
+    `folder` gets the papers, the recipe, the run and the model. `load` loads a model as the index's queries are
+    encoded, and `say` receives what training reports. Raises `InputError` if the field or the index can't be used so,
+    or the folder holds a recipe already, and `UnavailableError` if torch or scikit-learn is not installed.
+    """
+    begun = time.monotonic()
+    require(
+        minutes >= _LEAST_MINUTES, f"Nothing can be learned in {minutes:g} minutes", "give more <minutes>, such as 20"
+    )
+    base = plain_base(index)
+    field_of(index, field, wanted)
+    require(
+        not (folder / RECIPE).exists(),
+        f"{folder} holds a recipe already",
+        f"train it with `ses train {folder / RECIPE} --output ANOTHER`, or name another folder by <output>",
+    )
+    with held(folder):
+        papers = write_papers(index, field, wanted, folder)
+        _write_recipe(folder, field_recipe(index.name, papers, base))
+    speed = measured_speed(_recipe(folder), folder / _TRIAL)
+    seconds = 60 * minutes * (1 - _OF_REPORT) - (time.monotonic() - begun)
+    limit = speed.fitting(papers.train, papers.test, seconds)
+    steps = speed.steps(limit, papers.test, seconds, VALIDATIONS + 1)
+    _write_recipe(folder, field_recipe(index.name, papers, base, limit=limit, steps=steps))
+    trained = train(_recipe(folder), folder, say=say)
+    shutil.rmtree(folder / _STATES, ignore_errors=True)  # they take gigabytes, and can be computed again
+    assert trained.folder is not None  # noqa: S101 - the run had no time limit
+    encoder = load(find_model(str(trained.folder)))
+    recipe = _recipe(folder)
+    worth = _worth(index, papers, folder, recipe, encoder, limit, say)
+    return OwnFormat(trained.folder, papers.format, papers, trained, worth)
+
+
+def plain_base(index: Index) -> Model:
+    """Return the plain network under the model of an index; `InputError` if there is none, so nothing can be added."""
+    model = find_model(index.schema.model)
+    base = model.base or model
+    if base.card.architecture != "plain":
+        raise InputError(
+            f"The model {index.schema.model} of the index {index.name} has the architecture {base.card.architecture}, "
+            "and a format can be added to a plain network only",
+            "index again with another <model>, or write a recipe (docs/training.md)",
+        )
+    return base
+
+
+def _write_recipe(folder: Path, text: str) -> None:
+    (folder / RECIPE).write_text(text, encoding="utf-8")
+
+
+def _recipe(folder: Path) -> Recipe:
+    return read_variants(folder / RECIPE)[""]
+
+
+def _worth(
+    index: Index,
+    papers: FieldPapers,
+    folder: Path,
+    recipe: Recipe,
+    encoder: TextEncoder,
+    limit: int,
+    say: Say,
+) -> FormatWorth:
+    """Compare the new format with the index's vectors, by the papers of the files."""
+    records = {part: read_records(folder / part) for part in (PAPERS, TEST)}
+    (task,) = recipe.tasks
+    assert task.build is not None  # noqa: S101 - the recipe is that of `field_recipe`
+    share = task.build.validation
+    labels = [] if papers.task == "number" else common_labels([one[LABEL] for one in records[PAPERS]], FEWEST)
+    source, _ = vectors_for(index, papers.format)
+    search = TrainedVectors(source.model, source.fingerprint, Format.PRX)
+    # As many as were trained on, in the same drawn order, and those of the validation.
+    encoded = {PAPERS: round(limit / (1 - share)), TEST: len(records[TEST])}
+    made = {}
+    say({"measured": {part: len(some) for part, some in records.items()}})
+    for part, some in records.items():
+        truth = truth_of([one[LABEL] for one in some], papers.task, labels)
+        usable = np.asarray(truth.any(axis=1) if labels else np.isfinite(truth))
+        kept = [one for one, use in zip(some, usable, strict=True) if use]
+        texts = [encoder.card.text(one["title"], one["abstract"]) for one in kept[: encoded[part]]]
+        ids = [one["id"] for one in kept]
+        made[part] = LabelledVectors(
+            truth[usable],
+            _rows(index, search, ids),
+            _rows(index, source, ids),
+            encoder.encode(texts, papers.format),
+            np.array([held_out_at(identity_of(one)) < share for one in kept], dtype=bool),
+        )
+    return measured_worth(made[PAPERS], made[TEST], papers.task, source)
+
+
+def _rows(index: Index, source: TrainedVectors, ids: list[str]) -> np.ndarray:
+    """Return the vectors of papers in their order, float32 (papers, dimension)."""
+    found, vectors = all_vectors(index, source, ids)
+    place: dict[str, Any] = {id_: row for row, id_ in enumerate(found)}
+    require(len(place) == len(ids), f"Papers of the index {index.name} were deleted meanwhile", "train again")
+    return np.asarray(vectors[[place[id_] for id_ in ids]])
