@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.paper import Record
 from encoders.models.formats import Format
-from search_plugin.contract.schema import Bm25, Field, Passages, Quantization, SparseField, sparse_field
+from search_plugin.contract.schema import (
+    Bm25,
+    Field,
+    OwnField,
+    Passages,
+    Quantization,
+    SparseField,
+    own_field,
+    sparse_field,
+)
 
 if TYPE_CHECKING:
     from encoders.models.card import ModelCard
@@ -40,6 +49,28 @@ class SparseJob:
 
 
 @dataclass(frozen=True, slots=True)
+class OwnJob:
+    """Vectors of formats that a model of their own makes, to write beside the others.
+
+    Attributes:
+        card: Card of that model.
+        encoder: Loads the model; called only if there is something to encode.
+        formats: The formats.
+    """
+
+    card: ModelCard
+    encoder: Callable[[], TextEncoder]
+    formats: tuple[Format, ...]
+
+    def fields(self) -> tuple[OwnField, ...]:
+        """Return the fields of a new index."""
+        card = self.card
+        return tuple(
+            own_field(one, card.dimension, card.similarity, card.name, card.fingerprint) for one in self.formats
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class IndexJob:
     """What to index, and into which index.
 
@@ -66,6 +97,7 @@ class IndexJob:
             of the version before, and a first one uses the default. An existing index keeps its own.
         whole: Whether the records are all that the corpus holds; if so, papers that it lacks are counted.
         sparse: The sparse vectors to write too; None for an index without them.
+        own: The formats with models of their own to write too; the index's model makes no vectors of these formats.
         shared: Whether others write the index too, so that papers can come and go during the run.
         cached: Whether the encoder keeps vectors in a cache, which a stopped run tells the user.
         block: Papers encoded together. Blocks are cut by position in the corpus, never by what is left to do, so that a
@@ -90,6 +122,7 @@ class IndexJob:
     language: str | None = None
     whole: bool = True
     sparse: SparseJob | None = None
+    own: tuple[OwnJob, ...] = ()
     shared: bool = False
     cached: bool = True
     block: int = 512

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from corpora.errors import UnavailableError
 from corpora.paper import Accepted
 from encoders.models.formats import Format
-from indexer.job import IndexJob, SparseJob
+from indexer.job import IndexJob, OwnJob, SparseJob
 
 if TYPE_CHECKING:
     from encoders.models.card import ModelCard
@@ -66,6 +66,7 @@ def rebuilding(
     passages: Passages | None = None,
     cached: bool = True,
     sparse: SparseJob | None = None,
+    own: tuple[OwnJob, ...] = (),
 ) -> IndexJob:
     """Return the job that rebuilds an index from its own papers, with the same formats and custom fields.
 
@@ -91,4 +92,5 @@ def rebuilding(
         language=language,
         cached=cached,
         sparse=sparse,
+        own=own,
     )

@@ -214,7 +214,8 @@ def _encoded(
 ) -> Iterator[list[Document]]:
     encoder, sparse, schema = job.encoder(), job.sparse.encoder() if job.sparse else None, index.schema
     formats = [Format(vector.format) for vector in schema.vectors if vector.unit == "paper"]
-    done = shared(work.done, 2) if sparse else work.done
+    own = [(one.card, one.encoder(), one.formats) for one in job.own]
+    done = shared(work.done, 1 + bool(sparse) + len(own))
     with closing(read) as blocks:
         for papers in blocks:
             work.begin([size_of(paper) for paper in papers])
@@ -229,6 +230,9 @@ def _encoded(
                     made[SENTENCES] = _of_sentences(parts, encoder, scaled(done, 1 - whole))
                 if sparse:
                     made |= _sparse_vectors(sparse, papers, schema, done)
+                for card, model, its in own:
+                    texts = [card.text(paper.title, paper.abstract) for paper in papers]
+                    made |= {one.value: list(rows) for one, rows in model.encode_formats(texts, its, done).items()}
             yield [
                 Document(paper, paper.content_hash(), {name: rows[i] for name, rows in made.items()})
                 for i, paper in enumerate(papers)

@@ -12,7 +12,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from corpora.errors import InputError, UnavailableError
-from search_plugin.contract.schema import SENTENCES, Bm25, IndexSchema, paper_vector, sentence_vectors
+from search_plugin.contract.schema import (
+    SENTENCES,
+    Bm25,
+    IndexSchema,
+    OwnField,
+    VectorField,
+    paper_vector,
+    sentence_vectors,
+)
 from search_plugin.contract.tree import And, Compare, OneOf
 from search_plugin.ranking.planning import check_model
 from search_plugin.words.languages import DEFAULT_LANGUAGE
@@ -37,9 +45,8 @@ def published_generation(job: IndexJob, engine: Engine) -> Index | None:
 
 def generation_to_write(job: IndexJob, engine: Engine, before: Index | None) -> tuple[Index, bool]:
     """Return the generation to write to, and whether it is the published one, which is `before`."""
-    for task_format in job.formats:
-        job.card.head(task_format)
-    vectors = tuple(paper_vector(name.value, job.card.dimension, job.card.similarity) for name in job.formats)
+    own = tuple(field for one in job.own for field in one.fields())
+    vectors = _vectors_of_model(job)
     if job.fresh or before is None:
         if (job.passages or (before.schema.passages if before else "none")) == SENTENCES:
             vectors = (*vectors, sentence_vectors(job.card.dimension, job.card.similarity))
@@ -50,6 +57,7 @@ def generation_to_write(job: IndexJob, engine: Engine, before: Index | None) -> 
             job.quantization or "none",
             job.bm25 or Bm25(),
             sparse=(job.sparse.field(),) if job.sparse else (),
+            own=own,
         ).with_fields(job.fields)
         if before:
             given = {field.name for field in job.fields}
@@ -61,6 +69,7 @@ def generation_to_write(job: IndexJob, engine: Engine, before: Index | None) -> 
     for task_format in job.formats:
         index.schema.vector(task_format.value)
     _check_sparse(index, job.sparse)
+    _check_own(index, own)
     if job.quantization not in (None, index.schema.quantization):
         raise InputError(
             f"The index {job.index} has the quantization {index.schema.quantization}",
@@ -84,6 +93,25 @@ def generation_to_write(job: IndexJob, engine: Engine, before: Index | None) -> 
         )
     index.add_fields(job.fields)
     return index, True
+
+
+def _vectors_of_model(job: IndexJob) -> tuple[VectorField, ...]:
+    """Return the fields of vectors of papers that the job's model makes; `InputError` if it can't make one."""
+    made = [name for name in job.formats if not any(name in one.formats for one in job.own)]
+    for task_format in made:
+        job.card.head(task_format)
+    return tuple(paper_vector(name.value, job.card.dimension, job.card.similarity) for name in made)
+
+
+def _check_own(index: Index, own: Sequence[OwnField]) -> None:
+    """Raise `InputError` if other models of their own make an index's formats."""
+    wanted, there = ({(one.format, one.fingerprint) for one in fields} for fields in (own, index.schema.own))
+    if wanted != there:
+        held = ", ".join(f"{one.format} by {one.model}" for one in index.schema.own) or "none"
+        raise InputError(
+            f"The index {index.name} has other formats with models of their own: {held}",
+            "leave <own> out, or index again with <fresh>",
+        )
 
 
 def _check_sparse(index: Index, job: SparseJob | None) -> None:
@@ -135,7 +163,7 @@ def checked_count(index: Index, counts: Mapping[str, int], dead: DeadLetter, *, 
             + ("" if published else ", so it was not put in place of the one before"),
             "index the same papers again, with <fresh> if this message comes twice",
         )
-    for field in index.schema.vectors:
+    for field in (*index.schema.vectors, *index.schema.own):
         if (held := index.count(field.format)) != papers:
             raise UnavailableError(
                 f"Only {held:,} of the {papers:,} papers in the index {index.name} have a {field.format} vector, "

@@ -43,9 +43,10 @@ def vectors_for(index: Index, wanted: Format) -> tuple[TrainedVectors, str]:
     The second value is a sentence that says so, or empty.
     """
     schema = index.schema
-    held = {vector.format for vector in schema.vectors if vector.unit == "paper"}
+    held = {vector.format for vector in schema.written if vector.unit == "paper"}
     chosen = wanted if wanted.value in held else Format.PRX
-    source = TrainedVectors(schema.model, schema.fingerprint, chosen)
+    made_by = schema.maker(chosen.value)
+    source = TrainedVectors(made_by.model, made_by.fingerprint, chosen)
     if chosen is wanted:
         return source, ""
     return source, (
@@ -60,13 +61,14 @@ def check_vectors(what: str, source: TrainedVectors, index: Index) -> None:
     `what` names the product, such as `The tagger mesh`.
     """
     schema = index.schema
-    if schema.fingerprint != source.fingerprint:
+    made_by = schema.maker(source.format.value)
+    if made_by.fingerprint != source.fingerprint:
         raise InputError(
             f"{what} was trained on vectors of the model {source.model} ({source.fingerprint}), and the index "
-            f"{index.name} holds those of {schema.model} ({schema.fingerprint}); train another on this index, or index "
-            f"with the model {source.model}."
+            f"{index.name} holds those of {made_by.model} ({made_by.fingerprint}); train another on this index, or "
+            f"index with the model {source.model}."
         )
-    if source.format.value not in {vector.format for vector in schema.vectors}:
+    if source.format.value not in {vector.format for vector in schema.written}:
         raise InputError(
             f"{what} reads {source.format} vectors, and the index {index.name} holds none",
             f"index again with <fresh> and <formats=prx,{source.format}>",

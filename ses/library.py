@@ -18,8 +18,9 @@ from ses.library_models import LibraryModels
 if TYPE_CHECKING:
     from corpora.obtaining import Harvest, Order
     from corpora.progress import Progress
+    from encoders.models.card import ModelCard
     from encoders.models.model import Model
-    from indexer.job import IndexJob, IndexReport, SparseJob
+    from indexer.job import IndexJob, IndexReport, OwnJob, SparseJob
     from products.kept import Kept
     from products.topics import Projection, Topics
     from search_plugin.contract.engine import Engine, Index
@@ -41,7 +42,8 @@ if TYPE_CHECKING:
     from ses.tags import Tags
 
 
-_NO_SPARSE = "none"
+_NONE = "none"
+"""What users name where they want no model."""
 
 
 @checked_methods
@@ -330,6 +332,7 @@ class Library:
         sparse: str = "",
         sparse_tokens: int | None = None,
         sparse_ratio: float | None = None,
+        own: Mapping[str, str] | None = None,
         tags: str = "",
         harvest: Harvest | None = None,
         progress: Progress | None = None,
@@ -360,6 +363,8 @@ class Library:
                 of the version before, unless this is `none`.
             sparse_tokens: How many tokens of its sparse vector a paper keeps in a new index, the heaviest; 256 if None.
             sparse_ratio: Least weight of a kept token, as a share of the paper's heaviest; 0 if None.
+            own: Models by format, such as `{"clf": "journals/model"}`, that make its vectors in place of the index's
+                model, in a new index. A fresh build keeps those of the version before; `none` is no such model.
             tags: Name of a tagger that tags the papers when they are written; its vectors are stored too.
             harvest: Which records of a server to harvest; all of them, and later what has changed, if None.
             progress: Receives progress reports.
@@ -414,8 +419,11 @@ class Library:
             "read the whole library, or leave <prune> out",
         )
         model = self._models.to_write(schema)
+        schema_before = self._schema_before(name, fresh=fresh)
+        own_jobs = self._own_jobs(schema_before, own)
         if tags:
-            formats = [*formats, self._checked_tagger(tags, name, model, schema)]
+            cards = [model.card, *(one.card for one in own_jobs)]
+            formats = [*formats, self._checked_tagger(tags, name, cards, schema)]
         job = IndexJob(
             records=source.records,
             source=source.mark,
@@ -431,7 +439,8 @@ class Library:
             fields=custom_fields(custom),
             language=language,
             whole=limit is None and source.whole,
-            sparse=self._sparse_job(self._schema_before(name, fresh=fresh), sparse, sparse_tokens, sparse_ratio),
+            sparse=self._sparse_job(schema_before, sparse, sparse_tokens, sparse_ratio),
+            own=own_jobs,
             **self._encoding(model),
         )
         report = index_corpus(job, self._engine, progress)
@@ -451,6 +460,7 @@ class Library:
         sparse: str = "",
         sparse_tokens: int | None = None,
         sparse_ratio: float | None = None,
+        own: Mapping[str, str] | None = None,
         passages: Passages | None = None,
         progress: Progress | None = None,
     ) -> IndexReport:
@@ -464,6 +474,8 @@ class Library:
             sparse: Model of sparse vectors; as before if empty, and `none` for none.
             sparse_tokens: How many tokens of its sparse vector a paper keeps; as before if None.
             sparse_ratio: Least weight of a kept token, as a share of the paper's heaviest; as before if None.
+            own: Models by format that make its vectors in place of the index's model, beside those of before; `none` is
+                no such model. What the cache of embeddings holds is not encoded again.
             passages: Passages to store vectors of, `sentences` or `none`; as before if None.
             progress: Receives progress reports.
 
@@ -487,6 +499,7 @@ class Library:
             bm25=bm25 or (self._tuned.bm25 if self._tuned else None),
             language=language,
             sparse=self._sparse_job(index.schema, sparse, sparse_tokens, sparse_ratio),
+            own=self._own_jobs(index.schema, own),
             passages=passages,
             **self._encoding(model),
         )
@@ -729,7 +742,7 @@ class Library:
         from indexer.job import SparseJob
 
         held = schema.sparse[0] if schema and schema.sparse else None
-        if sparse == _NO_SPARSE or not (sparse or held):
+        if sparse == _NONE or not (sparse or held):
             unused = "sparse_tokens" if most is not None else "sparse_ratio" if ratio is not None else ""
             require(not unused, "No sparse vectors are made", f"name a model by <sparse>, or leave <{unused}> out")
             return None
@@ -740,13 +753,35 @@ class Library:
         job.field()  # settings out of bounds are reported before any work
         return job
 
-    def _checked_tagger(self, tagger: str, name: str, model: Model, schema: IndexSchema | None) -> str:
+    def _own_jobs(self, schema: IndexSchema | None, own: Mapping[str, str] | None) -> tuple[OwnJob, ...]:
+        """Return which formats are made by models of their own: those the user names, and those of the schema."""
+        from encoders.models.formats import Format, parse_format
+        from encoders.registry import find_model
+        from indexer.job import OwnJob
+
+        chosen = {Format(field.format): field.model for field in schema.own} if schema else {}
+        chosen |= {parse_format(name): model for name, model in (own or {}).items()}
+        models = {one: find_model(name) for one, name in sorted(chosen.items()) if name != _NONE}
+        for task_format, model in models.items():
+            require(
+                task_format in (Format.CLF, Format.RGN),
+                f"Vectors for {task_format} are those of searches, which are made by the index's model",
+                "give <own> for clf or rgn, or another <model>",
+            )
+            model.card.head(task_format)
+        return tuple(
+            OwnJob(model.card, functools.partial(self._models.encoder, model), (task_format,))
+            for task_format, model in models.items()
+        )
+
+    def _checked_tagger(self, tagger: str, name: str, cards: Sequence[ModelCard], schema: IndexSchema | None) -> str:
         """Return the format that a tagger reads, or raise `InputError` before any work if it is of another model."""
         source = self.tags[tagger].source
-        if source.fingerprint != model.card.fingerprint:
+        if source.fingerprint not in {card.fingerprint for card in cards}:
+            given = cards[0]
             raise InputError(
                 f"The tagger {tagger} was trained on vectors of the model {source.model} ({source.fingerprint}), not "
-                f"of {model.card.name} ({model.card.fingerprint})",
+                f"of {given.name} ({given.fingerprint})",
                 f"give <model={source.model}>, or another tagger",
             )
         if schema:

@@ -176,6 +176,25 @@ class ForeignField(VectorField):
     nested: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class OwnField(VectorField):
+    """A field of vectors of a format that a model of its own makes, which is not that of the index.
+
+    Attributes:
+        model: Name of the model, which finds it again.
+        fingerprint: Fingerprint of the model.
+    """
+
+    model: str = ""
+    fingerprint: str = ""
+
+
+def own_field(task_format: Format, dimension: int, similarity: Similarity, model: str, fingerprint: str) -> OwnField:
+    """Return the field of the papers' vectors of a format with a model of its own, under the name of the format's."""
+    name = task_format.value
+    return OwnField(f"vector_{name}", name, dimension, similarity, model=model, fingerprint=fingerprint)
+
+
 SPARSE = "sparse"
 """Name of the field of sparse vectors, and of its leg."""
 
@@ -267,6 +286,7 @@ class IndexSchema:
         language: How words are analysed; a name in `search_plugin.words.languages`.
         version: Version of the index's form in its engine.
         sparse: The field of sparse vectors, if there is one.
+        own: Fields of formats that have models of their own. Queries do not search them.
         foreign: Vectors of an attached index that are its owner's. They are no part of what is stored with an index:
             the attachment keeps them. If there are no other vectors, the model is that of the first of them.
 
@@ -283,6 +303,7 @@ class IndexSchema:
     language: str = DEFAULT_LANGUAGE
     version: int = VERSION
     sparse: tuple[SparseField, ...] = ()
+    own: tuple[OwnField, ...] = ()
     foreign: tuple[ForeignField, ...] = ()
 
     def __post_init__(self) -> None:
@@ -314,7 +335,7 @@ class IndexSchema:
 
     def vector(self, name: str) -> VectorField:
         """Return the papers' vector field of a format, or raise `InputError` naming the formats the index has."""
-        own = [field for field in self.vectors if field.unit == "paper"]
+        own = [field for field in (*self.vectors, *self.own) if field.unit == "paper"]
         for field in own:
             if field.format == name:
                 return field
@@ -339,7 +360,11 @@ class IndexSchema:
     @property
     def written(self) -> tuple[VectorField, ...]:
         """All fields of vectors that ses writes."""
-        return (*self.vectors, *self.sparse)
+        return (*self.vectors, *self.own, *self.sparse)
+
+    def maker(self, name: str) -> IndexSchema | OwnField:
+        """Return what has the model and the fingerprint of a format's vectors of papers: the schema, or the field."""
+        return next((field for field in self.own if field.format == name), self)
 
     @property
     def whole_legs(self) -> tuple[str, ...]:
@@ -398,12 +423,17 @@ class IndexSchema:
         return replace(self, fields=(*self.fields, *new)) if new else self
 
 
+_LATER = ("sparse", "own")
+"""What the schemas of older indexes lack."""
+
+
 def to_stored(schema: IndexSchema) -> dict[str, Any]:
     """Return what engines store of a schema, ready for JSON."""
     stored = asdict(schema)
     del stored["foreign"]
-    if not schema.sparse:  # so that indexes without them are as they were
-        del stored["sparse"]
+    for name in _LATER:
+        if not stored[name]:  # so that indexes without them are as they were
+            del stored[name]
     return stored
 
 
@@ -412,7 +442,7 @@ def from_stored(stored: Mapping[str, Any]) -> IndexSchema:
 
     Raises `ValueError` if the schema is damaged, and `UnavailableError` if another version of ses made it.
     """
-    if lacking := [one.name for one in fields(IndexSchema) if one.name not in (*stored, "foreign", "sparse")]:
+    if lacking := [one.name for one in fields(IndexSchema) if one.name not in (*stored, "foreign", *_LATER)]:
         raise ValueError(f"The schema lacks {lacking[0]}.")
     version = stored["version"]
     if isinstance(version, int) and version != VERSION:

@@ -78,7 +78,7 @@ def entry_of(facts: IndexFacts) -> IndexEntry:
         language=schema.language,
         fields=schema.fields,
         fingerprint=schema.fingerprint,
-        vector_fields=schema.vectors,
+        vector_fields=(*schema.vectors, *(replace(one, model=_shown(one.model)) for one in schema.own)),
         foreign_fields=tuple(replace(one, model=_shown(one.model)) for one in schema.foreign),
         quantization=schema.quantization,
         bm25=schema.bm25,

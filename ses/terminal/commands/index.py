@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -100,6 +101,13 @@ if TYPE_CHECKING:
     metavar="SHARE",
     help="Least weight of a kept token, as a share of the paper's heaviest, in a new index [default: 0].",
 )
+@click.option(
+    "--own",
+    multiple=True,
+    metavar="FORMAT=MODEL",
+    help="Model that makes the vectors of clf or rgn in place of the index's model, in a new index, such as "
+    "clf=runs/journals/model; none for no such model; repeatable.",
+)
 @click.option("--tags", metavar="NAME", help="Tag the papers by this tagger when they are written; see `ses tags`.")
 @click.option(
     "--rollback", is_flag=True, help="Go back to the version before the last --fresh, and index nothing; only once."
@@ -134,7 +142,8 @@ def index(context: click.RichContext, /, rollback: bool, as_json: bool, **option
         return
     bm25 = parse_bm25(options["bm25"]) if options["bm25"] else None
     names = ("quantization", "language", "passages", "sparse_tokens", "sparse_ratio")
-    in_new = {"sparse": options["sparse"] or "", **{name: options[name] for name in names}}
+    own = _models_of(options["own"])
+    in_new = {"sparse": options["sparse"] or "", "own": own, **{name: options[name] for name in names}}
     if name and options["fresh"] and not corpus:
         of_harvest = ("set", "from_date", "until", "metadata_prefix", "again")
         of_corpora = ("path", "columns", "fields", "limit", "prune", "origin", "encoding", "tags")
@@ -169,6 +178,16 @@ def index(context: click.RichContext, /, rollback: bool, as_json: bool, **option
         )
     say(report.to_dict(), _summary(report), as_json=as_json)
     context.exit(1 if report.rejected else 0)
+
+
+def _models_of(texts: Sequence[str]) -> dict[str, str]:
+    """Read formats with their models, each as `FORMAT=MODEL`; raise `InputError` if one has another form."""
+    pairs = [tuple(part.strip() for part in text.split("=", 1)) for text in texts]
+    found = {pair[0]: pair[-1] for pair in pairs if len(pair) == 2 and all(pair)}
+    require(
+        len(found) == len(pairs), f"{' '.join(texts)!r} can't be read", "write each format once, as <own=FORMAT=MODEL>"
+    )
+    return found
 
 
 def _harvest_of(options: dict[str, Any]) -> Harvest | None:

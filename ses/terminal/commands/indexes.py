@@ -126,6 +126,9 @@ def _lines(facts: IndexFacts) -> Iterator[str]:
         kept = "" if field.quantization == "none" else f", {field.quantization}"
         held = of or f"{facts.vectors[field.format]:,} for {field.format}"
         yield f"  vectors: {held}, {field.dimension} numbers each{kept}"
+    for made in schema.own:
+        held = f"{facts.vectors[made.format]:,} for {made.format}"
+        yield f"  vectors: {held}, {made.dimension} numbers each, by {made.model} ({made.fingerprint})"
     for one in schema.sparse:
         kept = f"up to {one.most} tokens" + (f", from {one.ratio:g} of the heaviest" if one.ratio else "")
         yield f"  sparse vectors: {facts.vectors[one.format]:,} of {kept}, by {one.model} ({one.fingerprint})"

@@ -151,6 +151,7 @@ def _train_format(
         *aligned([["linear model", worth.measure, "from", "to"], *rows], text_columns=1),
         worth.sentence,
         f"The model is in {own.model} (step {own.trained.chosen:,} of {own.trained.steps:,}), its recipe beside it.",
+        *([f"To use it: ses index --index {index} --fresh --own {own.format}={own.model}"] if worth.worth else []),
     ]
     document = {
         "model": str(own.model),
