@@ -13,13 +13,14 @@ if TYPE_CHECKING:
     from encoders.models.model import Model
     from encoders.text_encoder import TextEncoder
     from search_plugin.contract.engine import Index
+    from training.own.queries import OwnQueries
     from training.own.run import OwnFormat
 
 
 @checked_methods
 @dataclass(frozen=True, slots=True)
 class Formats:
-    """Trains formats by the papers of an index; made by `library.formats`.
+    """Trains formats and queries by what an index holds; made by `library.formats`.
 
     Attributes:
         open: Returns a published index.
@@ -69,3 +70,38 @@ class Formats:
             load=self.load,
             say=say,
         )
+
+    def train_queries(
+        self,
+        index: str,
+        topics: Any,
+        qrels: Any,
+        folder: str | Path,
+        *,
+        minutes: float = 20.0,
+        say: Callable[[Mapping[str, Any]], None] = lambda _: None,
+    ) -> OwnQueries:
+        """Train the encoder of queries by judgments, and measure whether it is worth using; papers stay as they are.
+
+        Args:
+            index: Index that holds the papers.
+            topics: Queries as `ses.experiment` takes them.
+            qrels: Their judgments, as `ses.measure` takes them.
+            folder: Folder of the run: target vectors, recipe, log and model.
+            minutes: About how long it may take, the report included.
+            say: Receives a report of each step.
+
+        Returns:
+            The folder of a model that asks the index as it is, and how searches by it compare with those of before.
+
+        Raises:
+            InputError: If the queries can't be read or are too few, or the folder holds a recipe already.
+            UnavailableError: If torch is not installed, or the disk is full.
+            StoppedError: If the user stopped it.
+        """
+        from ses.evaluation.retrieval import judged_of
+        from training.own.queries import train_queries
+
+        judged, _ = judged_of("", "", topics, qrels)
+        opened = self.open(index)
+        return train_queries(opened, judged, Path(folder), minutes=minutes, load=self.load, say=say)

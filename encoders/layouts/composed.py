@@ -40,7 +40,9 @@ def routes(name: str, folder: Path, members: Mapping[str, Model]) -> Model:
     _check_alike(name, members, ("dimension", *_OF_TEXTS))
     for task_format, member in by.items():
         member.card.head(task_format)
-    return _composed("routes", name, folder, members, tuple(by), {})
+    model, papers = _composed("routes", name, folder, members, tuple(by), {}), by.get(Format.PRX)
+    # So its queries may ask an index that this member has made.
+    return replace(model, card=replace(model.card, papers_by=papers.card.fingerprint)) if papers else model
 
 
 def _ensemble(name: str, folder: Path, members: Mapping[str, Model], combine: str) -> Model:

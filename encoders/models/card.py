@@ -37,6 +37,7 @@ class ModelCard:
         network: Size and facts of the network.
         weights_sha256: SHA-256 of the weights file, or of all of them.
         settings_sha256: SHA-256 of the tokenizer and of the configuration's facts about the graph.
+        papers_by: Fingerprint of the model that makes the vectors of papers, where another one makes those of queries.
 
     Example:
         >>> from encoders.registry import find_model
@@ -59,13 +60,19 @@ class ModelCard:
     network: Network
     weights_sha256: str
     settings_sha256: str
+    papers_by: str = ""
 
     @property
     def fingerprint(self) -> str:
         """Hash of everything that changes a vector or a comparison, in 16 hex digits; without name and licence."""
         facts = asdict(self)
-        del facts["name"], facts["licence"]
+        del facts["name"], facts["licence"], facts["papers_by"]
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
+
+    @property
+    def asks(self) -> str:
+        """Fingerprint of the model whose vectors of papers its queries are compared with."""
+        return self.papers_by or self.fingerprint
 
     @property
     def formats(self) -> tuple[Format, ...]:

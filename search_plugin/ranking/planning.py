@@ -81,7 +81,7 @@ def encoder_of(index: Index, leg: str, encoder: EncoderSource | None) -> TextEnc
             "A hybrid or vector search needs the model that made the index; give one, or search lexically."
         )
     loaded = encoder(leg) if callable(encoder) else encoder
-    check_model(index, loaded.card.name, loaded.card.fingerprint, leg)
+    check_model(index, loaded.card.name, loaded.card.asks, leg)
     return loaded
 
 

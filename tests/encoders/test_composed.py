@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -108,3 +109,14 @@ def test_what_can_not_be_composed_is_told(card, message, two, tmp_path):
         find_model(str(compose(tmp_path, **card)))
     assert message in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+def test_routes_ask_what_their_model_of_papers_has_made(two, tmp_path):
+    members = {"prx": "../a", "qry": "../b"}
+    routed = find_model(str(compose(tmp_path, architecture="routes", members=members))).card
+    papers = two[0].card
+    assert routed.asks == papers.fingerprint == papers.asks
+    assert routed.fingerprint != papers.fingerprint
+    assert replace(routed, papers_by="").fingerprint == routed.fingerprint
+    alone = find_model(str(compose(tmp_path, architecture="routes", members={"qry": "../b", "clf": "../b"}))).card
+    assert alone.asks == alone.fingerprint

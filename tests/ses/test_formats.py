@@ -10,6 +10,7 @@ import ses as api
 from encoders.registry import find_model
 from tests.commands import fails, ses
 from tests.training.own.library import open_library
+from tests.training.own.test_queries import judged
 from training.recipe import read_variants
 
 pytestmark = pytest.mark.torch
@@ -75,12 +76,32 @@ def test_several_labels_as_json(folder):
     assert find_model(told["model"])
 
 
+def test_queries_are_trained_by_judged_ones(folder):
+    texts, gains = judged()
+    queries, qrels = folder / "queries.jsonl", folder / "qrels.tsv"
+    queries.write_text("".join(json.dumps({"_id": one, "text": text}) + "\n" for one, text in texts.items()))
+    rows = [f"{one}\t{id_}\t{gain}\n" for one, held in gains.items() for id_, gain in held.items()]
+    qrels.write_text("query-id\tcorpus-id\tscore\n" + "".join(rows))
+    asked = ("train", "--from-index", "own", "--from-queries", queries, qrels, "--minutes", "0.2")
+    done = ses(folder, *asked, "--output", folder / "asked", SES_MODEL=str(folder / "tiny"))
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("Queries of the index own: ")
+    assert lines[1].split() == ["search", "nDCG@10", "before", "after", "gain", "from", "to"]
+    assert [line.split()[0] for line in lines[2:4]] == ["vector", "hybrid"]
+    assert "orth using: nDCG@10 " in lines[4]
+    assert lines[5] == f"The model that asks the index is in {folder / 'asked' / 'asking'}, its recipe beside it."
+    shown = ses(folder, "search", "virus", "--index", "own", "--model", folder / "asked" / "asking", "--mode", "vector")
+    assert shown.returncode == 0, shown.stderr
+    fails(ses(folder, *asked, "--labels", "venue"), 2, "leave --labels and --format out")
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
         (["train"], "name a RECIPE, or an index with --from-index NAME"),
         (["train", "--labels", "venue"], "leave --labels out, or name --from-index"),
-        (["train", "--from-index", "own"], "with --labels FIELD"),
+        (["train", "--from-index", "own"], "with --labels FIELD, or --from-queries QUERIES QRELS"),
         (["train", "--from-index", "own", "--labels", "venue", "--resume"], "leave --resume out"),
         (["train", "--from-index", "own", "--labels", "venue", "--minutes", "0.01"], "in 0.01 minutes"),
         (["train", "--from-index", "own", "--labels", "venue", "--format", "rgn"], "give --format clf"),

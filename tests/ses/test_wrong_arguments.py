@@ -45,6 +45,8 @@ RIGHT = {
     "submissions": papers(2),
     "reviewer": "Ada Byron",
     "recipe": "recipe.toml",
+    "topics": {"q1": "virus"},
+    "qrels": {"q1": {"p00001": 1}},
     "folder": "runs",
 }
 """A value of each argument that has no default."""

@@ -11,6 +11,9 @@ from training.own.papers import LABEL, PAPERS, TEST, FieldPapers
 if TYPE_CHECKING:
     from encoders.models.model import Model
 
+RECIPE = "recipe.toml"
+"""The recipe, in the folder of the run."""
+
 FEWEST = 10
 """Papers that a label needs."""
 
@@ -68,5 +71,42 @@ def field_recipe(index: str, papers: FieldPapers, base: Model, *, limit: int = 0
         f'papers = ["{PAPERS}"]',
         f"validation = {share:.3g}",
         f"options = {{{options}}}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+_QUERY_TOKENS, _QUERY_EPOCHS = 64, 100
+
+
+def queries_recipe(index: str, base: Model, *, steps: int = 0) -> str:
+    """Return a recipe in TOML: an adapter for queries in the last layers, trained to target vectors.
+
+    `index` is the name of the index, and `base` the plain network under its model.
+    """
+    lines = [
+        f"# Queries of the index {index}; papers keep their vectors.",
+        f"base = {json.dumps(base.card.name, ensure_ascii=False)}",
+        'trains = "adapters"',
+        'plain = ["prx"]',
+        "learning_rate = 5e-4",
+        "warmup = 0.1",
+        "weight_decay = 0.01",
+        f"batch_size = {BATCH}",
+        f"epochs = {_QUERY_EPOCHS}",
+        *([f"steps = {steps}", f"validate_every = {max(1, steps // VALIDATIONS)}", "patience = 3"] if steps else []),
+        f"max_tokens = {min(_QUERY_TOKENS, base.card.max_tokens)}",
+        'precision = "bf16"',
+        "",
+        "[options]",
+        f"layers = {min(_ADAPTED, base.card.network.layers)}",
+        "reduction = 2",
+        "identity = 1",
+        "",
+        "[[tasks]]",
+        'name = "queries"',
+        'type = "vectors"',
+        'train = "train.jsonl"',
+        'validation = "validation.jsonl"',
+        'format = "qry"',
     ]
     return "\n".join(lines) + "\n"

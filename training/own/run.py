@@ -18,7 +18,7 @@ from products.trained import TrainedVectors, all_vectors, vectors_for
 from training.data.builders.base import held_out_at, identity_of
 from training.own.budget import measured_speed
 from training.own.papers import LABEL, PAPERS, TEST, FieldPapers, field_of, read_records, write_papers
-from training.own.recipes import FEWEST, VALIDATIONS, field_recipe
+from training.own.recipes import FEWEST, RECIPE, VALIDATIONS, field_recipe
 from training.own.worth import FormatWorth, LabelledVectors, common_labels, measured_worth, truth_of
 from training.preparing import Say, held
 from training.recipe import read_variants
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from encoders.text_encoder import TextEncoder
     from search_plugin.contract.engine import Index
     from training.recipe import Recipe
-
-RECIPE = "recipe.toml"
-"""The recipe, in the folder of the run."""
 
 _OF_REPORT, _LEAST_MINUTES = 0.15, 0.2
 _STATES, _TRIAL = "states", "trial"

@@ -17,6 +17,9 @@ from ses.terminal.results import say as say_result
 from ses.terminal.results import say_json, tell
 
 if TYPE_CHECKING:
+    from ses.library import Library
+    from training.own.queries import OwnQueries
+    from training.own.run import OwnFormat
     from training.recipe import Recipe
     from training.train import Trained
 
@@ -25,6 +28,13 @@ if TYPE_CHECKING:
 @click.argument("recipe", type=click.Path(path_type=Path, exists=True, dir_okay=False), required=False)
 @click.option("--from-index", metavar="NAME", help="Train a format by the papers of this index, without a recipe.")
 @click.option("--labels", metavar="FIELD", help="With --from-index: the field of labels or numbers to learn from.")
+@click.option(
+    "--from-queries",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    nargs=2,
+    metavar="QUERIES QRELS",
+    help="With --from-index: train its queries by these judged queries; papers keep their vectors.",
+)
 @click.option(
     "--format",
     "task_format",
@@ -60,6 +70,7 @@ def train(
     recipe: Path | None,
     from_index: str | None,
     labels: str | None,
+    from_queries: tuple[Path, Path] | None,
     task_format: str | None,
     engine: str | None,
     output: Path | None,
@@ -77,6 +88,9 @@ def train(
 
     With --from-index and --labels, the papers of an index that have a value in a field are the data. The recipe is
     written to DIR, and a report says whether the format is better than a linear model on the index's own vectors.
+
+    With --from-index and --from-queries, judged queries are the data: a file of topics, such as queries.jsonl of BEIR,
+    and one of judgments of papers of the index. DIR/asking is a model that asks the index as it is.
     """
     if from_index:
         unused: dict[str, Any] = {
@@ -88,11 +102,18 @@ def train(
         }
         if given := next((name for name, value in unused.items() if value), ""):
             raise InputError("A format of an index gets a recipe of its own", f"leave <{given}> out")
-        require(labels, "Say which field of the index to learn from, with --labels FIELD.")
-        place = output or Path(f"{from_index}-{labels}")
-        _train_format(from_index, str(labels), place, task_format or "", minutes or _MINUTES, engine, as_json=as_json)
+        _train_from_index(
+            from_index,
+            output,
+            minutes or _MINUTES,
+            open_library({"engine": engine}),
+            labels=labels,
+            queries=from_queries,
+            task_format=task_format or "",
+            as_json=as_json,
+        )
         return
-    unused = {"labels": labels, "format": task_format, "engine": engine}
+    unused = {"labels": labels, "from_queries": from_queries, "format": task_format, "engine": engine}
     if given := next((name for name, value in unused.items() if value), ""):
         raise InputError("A recipe says what is learned from which data", f"leave <{given}> out, or name <from_index>")
     require(recipe, "Say what to train: name a RECIPE, or an index with --from-index NAME and --labels FIELD.")
@@ -130,15 +151,37 @@ def train(
 _MINUTES = 20.0
 
 
-def _train_format(
-    index: str, labels: str, folder: Path, task_format: str, minutes: float, engine: str | None, *, as_json: bool
+def _train_from_index(
+    index: str,
+    output: Path | None,
+    minutes: float,
+    library: Library,
+    *,
+    labels: str | None,
+    queries: tuple[Path, Path] | None,
+    task_format: str,
+    as_json: bool,
 ) -> None:
-    """Train a format by a field of an index, and print whether it is worth using."""
+    """Train a format by a field of an index, or its queries, and print whether the result is worth using."""
     from ses.terminal.progress import training_progress
 
-    library = open_library({"engine": engine})
+    require(
+        not (queries and (labels or task_format)), "Judged queries train queries", "leave <labels> and <format> out"
+    )
+    require(queries or labels, "Say what to learn from, with --labels FIELD, or --from-queries QUERIES QRELS.")
+    folder = output or Path(f"{index}-{labels or 'queries'}")
     with training_progress("", quiet=as_json) as say:
-        own = library.formats.train(index, labels, folder, format=task_format, minutes=minutes, say=say)
+        if queries:
+            found = library.formats.train_queries(index, *queries, folder, minutes=minutes, say=say)
+            document, lines = _of_queries(index, found)
+        else:
+            own = library.formats.train(index, str(labels), folder, format=task_format, minutes=minutes, say=say)
+            document, lines = _of_format(index, own)
+    say_result(document, lines, as_json=as_json)
+
+
+def _of_format(index: str, own: OwnFormat) -> tuple[dict[str, Any], list[str]]:
+    """Return a trained format for JSON, and for people."""
     papers, worth = own.papers, own.worth
     kind = f"{worth.labels:,} labels" if worth.labels else "numbers"
     rows = [
@@ -153,14 +196,35 @@ def _train_format(
         f"The model is in {own.model} (step {own.trained.chosen:,} of {own.trained.steps:,}), its recipe beside it.",
         *([f"To use it: ses index --index {index} --fresh --own {own.format}={own.model}"] if worth.worth else []),
     ]
-    document = {
-        "model": str(own.model),
-        "format": own.format.value,
-        "papers": asdict(papers),
-        "trained": _as_dict(own.trained),
-        "worth": worth.to_dict(),
-    }
-    say_result(document, lines, as_json=as_json)
+    described = {"format": own.format.value, "papers": asdict(papers)}
+    return _document(own) | described, lines
+
+
+def _of_queries(index: str, own: OwnQueries) -> tuple[dict[str, Any], list[str]]:
+    """Return trained queries for JSON, and for people."""
+    worth = own.worth
+    rows = [
+        [
+            mode,
+            f"{before:.3f}",
+            f"{before + gain.mean:.3f}",
+            *(f"{one:+.3f}" for one in (gain.mean, gain.low, gain.high)),
+        ]
+        for mode, gain in worth.gains.items()
+        for before in [worth.before[mode]]
+    ]
+    lines = [
+        f"Queries of the index {index}: {worth.train:,} to learn from; {worth.test:,} others only measure",
+        *aligned([["search", "nDCG@10 before", "after", "gain", "from", "to"], *rows], text_columns=1),
+        worth.sentence,
+        f"The model that asks the index is in {own.model}, its recipe beside it.",
+        *([f"To use it: ses search --index {index} --model {own.model}"] if worth.worth else []),
+    ]
+    return _document(own), lines
+
+
+def _document(own: OwnFormat | OwnQueries) -> dict[str, Any]:
+    return {"model": str(own.model), "trained": _as_dict(own.trained), "worth": own.worth.to_dict()}
 
 
 def _as_dict(trained: Trained | None) -> dict[str, Any] | None:
