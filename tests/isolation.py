@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -45,4 +46,6 @@ def isolate(home: Path) -> None:
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     os.environ.update(dict.fromkeys(THREADS, "1"))
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+    # A script that starts the tests in the background has SIGINT ignored, and every subprocess would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     (home / "work").mkdir()
