@@ -89,6 +89,12 @@ def test_likely_words_of_the_first_papers_are_searched_too(filled):
     assert any("Words of the first papers are searched too, such as " in note for note in wider.notes)
 
 
+def test_the_reranker_complete_searches_the_added_words_too(filled):
+    pages = [search(filled, asked(expand=True, rerank=rerank), ENCODER) for rerank in ("", "complete")]
+    first, again = ({hit.id: hit.legs["lexical"].raw for hit in page.hits if "lexical" in hit.legs} for page in pages)
+    assert again == pytest.approx({**again, **first}, rel=1e-4)
+
+
 def test_added_words_are_not_counted_in_facets(filled):
     plan = Plan("virus", (), None, 10)
     wider = replace(plan, added=(Spelling("lung"), Spelling("galaxy brain", 2.0)))
