@@ -25,6 +25,7 @@ __all__ = [
     "Page",
     "Paper",
     "SesError",
+    "Sizing",
     "StoppedError",
     "UnavailableError",
     "cluster_authors",
@@ -34,6 +35,7 @@ __all__ = [
     "load_model",
     "measure",
     "open",
+    "plan",
     "train",
 ]
 
@@ -54,6 +56,7 @@ _HOMES = {
     "LoadedModel": "ses.loaded_model",
     "OpenIndex": "ses.opened",
     "Paper": "corpora.paper",
+    **dict.fromkeys(("Sizing", "plan"), "ses.planning.sizing"),
     "load_model": "ses.loaded_model",
     "open": "ses.opening",
     "train": "ses.training",

@@ -24,4 +24,6 @@ from ses.models import ModelFacts as ModelFacts
 from ses.models import list_models as list_models
 from ses.opened import OpenIndex as OpenIndex
 from ses.opening import open as open
+from ses.planning.sizing import Sizing as Sizing
+from ses.planning.sizing import plan as plan
 from ses.training import train as train

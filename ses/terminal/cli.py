@@ -44,6 +44,10 @@ COMMANDS = {
     "mcp": (f"{_HERE}.mcp:mcp", "Serve assistants by the Model Context Protocol."),
     "eval": (f"{_HERE}.eval:eval_", "Measure the quality of search and of vectors."),
     "models": (f"{_HERE}.models:models", "List models, describe one, fetch one, or export one."),
+    "plan": (
+        f"{_HERE}.plan:plan",
+        "Estimate what an index of PAPERS needs: disk, memory, shards, nodes, hours, and how long a page takes.",
+    ),
     "doctor": (
         f"{_HERE}.doctor:doctor",
         "Show what is installed, the settings in force, and the state of models, engine and indexes.",

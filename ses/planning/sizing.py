@@ -1,0 +1,270 @@
+"""What an index of some papers needs: disk, memory, shards, nodes, hours, and how long a page takes.
+
+The assumptions are in docs/scale.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from corpora.errors import InputError, require
+from search_plugin.contract.diagnosis import human_bytes
+from search_plugin.contract.schema import Passages, Quantization
+from ses.checked import checked
+from ses.planning.costs import FittedCost, fitted, graph_memory, growing
+from ses.planning.encoding import core_seconds, gpu_seconds
+from ses.planning.fan_out import LegTimes, page_times
+from ses.planning.measured import EngineKind, IndexShape, MeasuredIndex, measured_encoders, measured_indexes
+
+LETTERS = 1331
+"""Letters of title and abstract of the papers that were measured, PubMed's, the mean."""
+
+SENTENCES = 7.9
+"""Sentences of one of them, the mean."""
+
+SHARD_BYTES = 50 * 10**9
+"""The largest shard: "10GB to 50GB" (Elastic, "Size your shards"; OpenSearch gives the same figures)."""
+
+BUSY, FULL, HEAP, LARGEST_HEAP = 0.5, 0.8, 0.5, 31
+"""Of a node: how busy its cores are, how full its disk, the share of memory for Java, and the most GiB of that."""
+
+_GIB, _GB, _HOUR = 1 << 30, 10**9, 3_600
+_MOST = 10**10
+
+
+@dataclass(frozen=True, slots=True)
+class FanOut:
+    """The times of a page over a number of shards, simulated.
+
+    Attributes:
+        shards: Number of shards.
+        p50: Milliseconds, the median.
+        p99: Milliseconds, the 99th percentile.
+    """
+
+    shards: int
+    p50: float
+    p99: float
+
+
+@dataclass(frozen=True, slots=True)
+class Sizing:
+    """What an index needs.
+
+    Attributes:
+        product: What keeps it.
+        papers: Number of papers.
+        vectors: Number of vectors.
+        dimension: Numbers of a vector.
+        disk_bytes: Disk of all copies.
+        memory_bytes: Memory of all copies: of a cluster for the graphs, beside Java's heap; of the embedded engine for
+            everything that searches read.
+        shards: Number of shards of a copy.
+        copies: Copies of each shard.
+        nodes: Number of nodes.
+        decided_by: What their number is needed for.
+        encoding_core_hours: Hours in which one core encodes all papers.
+        encoding_gpu_hours: Hours in which one GPU does, by calculation.
+        loading_core_hours: Hours of a core in which the index is written, the client's and the engine's.
+        page: Times of a page, first over these shards, then over fewer and more.
+        costs: Costs of a million papers by what they are for, in the unit of the prices.
+
+    Example:
+        >>> sizing = ses.plan(200_000, product="embedded", replicas=0)
+        >>> print(str(sizing).splitlines()[0])
+        200,000 papers with 200,000 vectors of 384 numbers, embedded
+    """
+
+    product: EngineKind
+    papers: int
+    vectors: int
+    dimension: int
+    disk_bytes: int
+    memory_bytes: int
+    shards: int
+    copies: int
+    nodes: int
+    decided_by: str
+    encoding_core_hours: float
+    encoding_gpu_hours: float
+    loading_core_hours: float
+    page: tuple[FanOut, ...]
+    costs: Mapping[str, float]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        copies = "one copy" if self.copies == 1 else f"{self.copies} copies"
+        yield f"{self.papers:,} papers with {self.vectors:,} vectors of {self.dimension} numbers, {self.product}"
+        yield f"disk      {human_bytes(self.disk_bytes)} for {copies}"
+        beside = "" if self.product == "embedded" else " for graphs, beside Java's heap"
+        yield f"memory    {human_bytes(self.memory_bytes)}{beside}"
+        yield f"shards    {self.shards:,} of {human_bytes(self.disk_bytes // self.copies // self.shards)}"
+        yield f"nodes     {self.nodes:,}, needed for {self.decided_by}"
+        yield (
+            f"encoding  {_hours(self.encoding_core_hours)} of one core, "
+            f"or {_hours(self.encoding_gpu_hours)} of one GPU (calculated)"
+        )
+        yield f"loading   {_hours(self.loading_core_hours)} of one core"
+        for at, page in enumerate(self.page):
+            over = "one shard" if page.shards == 1 else f"{page.shards:,} shards"
+            yield f"{'' if at else 'page':10}p50 {page.p50:,.0f} ms, p99 {page.p99:,.0f} ms over {over}"
+        for at, (name, cost) in enumerate(self.costs.items()):
+            yield f"{'' if at else 'cost':10}{cost:,.2f} for {name} of a million papers"
+
+
+def _hours(hours: float) -> str:
+    return f"{hours:,.0f} hours" if hours >= 10 else f"{hours:.2g} hours"
+
+
+@checked
+def plan(
+    papers: float,
+    *,
+    product: EngineKind = "opensearch",
+    model: str = "ses-minilm",
+    dimension: int | None = None,
+    formats: int = 1,
+    passages: Passages = "none",
+    quantization: Quantization = "none",
+    precision: Literal["int8", "fp32"] = "int8",
+    letters: float = LETTERS,
+    replicas: int = 1,
+    queries: float = 10.0,
+    node_cores: int = 16,
+    node_memory: float = 64.0,
+    node_disk: float = 2_000.0,
+    core_price: float = 0.0,
+    gpu_price: float = 0.0,
+    node_price: float = 0.0,
+) -> Sizing:
+    """Estimate what an index of some papers needs, from measured points (docs/scale.md).
+
+    Args:
+        papers: Number of papers.
+        product: What keeps the index.
+        model: Known name of the model, whose size decides how long encoding takes.
+        dimension: Numbers of a vector; those of the model if left out.
+        formats: Vectors of a paper as a whole.
+        passages: The passages that have vectors too.
+        quantization: How the engine keeps vectors in memory.
+        precision: Numeric precision of encoding on CPUs.
+        letters: Letters of title and abstract of a paper, the mean.
+        replicas: Further copies of each shard.
+        queries: Pages a second.
+        node_cores: Cores of a node.
+        node_memory: GiB of memory of a node.
+        node_disk: GB of disk of a node.
+        core_price: Price of a core for an hour.
+        gpu_price: Price of a GPU for an hour.
+        node_price: Price of a node for a month.
+
+    Returns:
+        What it needs. Costs are given for each price that is given.
+
+    Raises:
+        InputError: If an argument is out of bounds, or the model is not known.
+
+    Example:
+        >>> small = ses.plan(20e6, product="elasticsearch", quantization="int8")
+        >>> small.copies
+        2
+    """
+    _check(locals())
+    layers, width, given = _network(model)
+    sentences = SENTENCES * letters / LETTERS if passages == "sentences" else 0.0
+    shape = IndexShape(int(papers), letters, formats, sentences, dimension or given, quantization)
+    points = measured_indexes()
+    copies = 1 + replicas
+    disk = fitted(points, product, "disk").of(shape)
+    memory = fitted(points, product, "memory").of(shape) if product == "embedded" else graph_memory(shape)
+    shards = 1 if product == "embedded" else math.ceil(disk / SHARD_BYTES)
+    cpu = fitted(points, product, "page")
+    needed = {
+        "its copies": copies,
+        "its disk": copies * disk / (FULL * node_disk * _GB),
+        "its memory": copies * memory / (_beside_heap(product, node_memory) * _GIB),
+        "its queries": queries * _page_cpu(cpu, shape, shards) / 1_000 / (BUSY * node_cores),
+    }
+    decided_by = max(needed, key=lambda name: needed[name])
+    nodes = math.ceil(needed[decided_by])
+    vectors = shape.papers * (formats + sentences)
+    tokens = letters * shape.papers * (1 + (passages == "sentences"))
+    core_hours = core_seconds(measured_encoders(), tokens, layers, width, precision) / _HOUR
+    gpu_hours = gpu_seconds(tokens, layers, width) / _HOUR
+    load_hours = fitted(points, product, "load").of(shape) / _HOUR
+    prices = {
+        "encoding on CPUs": core_price * core_hours,
+        "encoding on GPUs": gpu_price * gpu_hours,
+        "loading": core_price * load_hours,
+        "a month of serving": node_price * nodes,
+    }
+    return Sizing(
+        product,
+        shape.papers,
+        round(vectors),
+        shape.dimension,
+        round(copies * disk),
+        round(copies * memory),
+        shards,
+        copies,
+        nodes,
+        decided_by,
+        core_hours,
+        gpu_hours,
+        load_hours,
+        tuple(_fan_outs(points, cpu, shape, shards)),
+        {name: 1e6 * price / shape.papers for name, price in prices.items() if price},
+    )
+
+
+_LEAST = {"papers": 1, "formats": 1, "dimension": 1, "letters": 1, "node_cores": 1, "node_memory": 1, "node_disk": 1}
+"""The least of arguments; others begin at 0."""
+
+
+def _check(given: Mapping[str, Any]) -> None:
+    for name, value in given.items():
+        if isinstance(value, int | float):
+            least = _LEAST.get(name, 0)
+            require(
+                math.isfinite(value) and least <= value <= _MOST,
+                f"A plan can't have {name.replace('_', ' ')} {value:g}; choose {least} to {_MOST:,}.",
+            )
+
+
+def _network(model: str) -> tuple[int, int, int]:
+    """Return layers, width and dimension of a known model."""
+    from encoders.models.known import KNOWN_MODELS
+
+    known = KNOWN_MODELS.get(model)
+    if known is None or not known.layers:
+        sized = ", ".join(name for name, one in KNOWN_MODELS.items() if one.layers)
+        raise InputError(f"The size of the model {model!r} is not known; choose one of {sized} that is as large.")
+    return known.layers, known.width, known.dimension
+
+
+def _beside_heap(product: EngineKind, memory: float) -> float:
+    return memory * FULL if product == "embedded" else memory - min(HEAP * memory, LARGEST_HEAP)
+
+
+def _page_cpu(cpu: FittedCost, shape: IndexShape, shards: int) -> float:
+    """Return the CPU milliseconds of a page: each shard searches its part of the papers."""
+    return cpu.factors[0] + shards * growing(shape.papers / shards)
+
+
+def _fan_outs(points: Sequence[MeasuredIndex], cpu: FittedCost, shape: IndexShape, shards: int) -> Iterator[FanOut]:
+    timed = next(point for point in points if point.product == cpu.product and point.legs)
+    median, p99 = timed.legs
+    several = [shards] if cpu.product == "embedded" else dict.fromkeys([shards, math.ceil(shards / 4), 4 * shards])
+    for count in several:
+        more = growing(shape.papers / count) - growing(timed.shape.papers)
+        legs = LegTimes(median, p99).slower(max(more, 0.0))
+        yield FanOut(count, *page_times(legs, timed.rest, count, (0.5, 0.99)))

@@ -1,0 +1,165 @@
+import json
+import math
+
+import pytest
+
+import ses
+from ses.planning.costs import fitted, graph_memory, growing
+from ses.planning.fan_out import LegTimes, page_times
+from ses.planning.measured import IndexShape, measured_indexes
+from ses.planning.sizing import SENTENCES
+from tests.commands import ses as run
+
+
+def test_a_small_index_is_one_node():
+    small = ses.plan(10_000, product="embedded", replicas=0)
+    assert (small.papers, small.vectors, small.shards, small.copies, small.nodes) == (10_000, 10_000, 1, 1, 1)
+    assert small.decided_by == "its copies"
+    points = measured_indexes()
+    shape = IndexShape(10_000, 1331)
+    assert small.disk_bytes == round(fitted(points, "embedded", "disk").of(shape))
+    assert small.memory_bytes == round(fitted(points, "embedded", "memory").of(shape))
+    assert small.loading_core_hours * 3_600 == pytest.approx(fitted(points, "embedded", "load").of(shape))
+    assert len(small.page) == 1
+    assert small.costs == {}
+
+
+def test_a_large_index_needs_shards_and_nodes():
+    large = ses.plan(200e6, product="opensearch", replicas=1, queries=1)
+    assert large.copies == 2
+    assert large.shards == math.ceil(large.disk_bytes / 2 / 50e9)
+    assert large.memory_bytes == round(2 * graph_memory(IndexShape(200_000_000, 1331)))
+    assert large.decided_by == "its memory"
+    # 31 GiB of 64 are the heap.
+    assert large.nodes == math.ceil(large.memory_bytes / (33 << 30))
+    assert [page.shards for page in large.page] == [large.shards, math.ceil(large.shards / 4), 4 * large.shards]
+    points = measured_indexes()
+    timed = next(point for point in points if point.product == "opensearch" and point.legs)
+    slower = growing(2e8 / large.shards) - growing(timed.shape.papers)
+    expected = page_times(LegTimes(*timed.legs).slower(slower), timed.rest, large.shards, (0.5, 0.99))
+    assert (large.page[0].p50, large.page[0].p99) == pytest.approx(expected)
+    small = ses.plan(1_000, product="opensearch")
+    as_measured = page_times(LegTimes(*timed.legs), timed.rest, 1, (0.5,))[0]
+    assert small.page[0].p50 == pytest.approx(as_measured), "no faster than what was measured"
+    fewer, more = large.page[1], large.page[2]
+    assert fewer.p99 > large.page[0].p99 > more.p99, "shards of 200 million papers are slow"
+
+
+def test_quantization_and_dimension_save_memory():
+    plain, eighths, short = (
+        ses.plan(20e6, product="elasticsearch", **options)
+        for options in ({}, {"quantization": "int8"}, {"dimension": 128})
+    )
+    assert plain.memory_bytes > 2 * eighths.memory_bytes
+    assert plain.memory_bytes > 2 * short.memory_bytes
+    assert (plain.dimension, short.dimension) == (384, 128)
+    assert short.disk_bytes < plain.disk_bytes < eighths.disk_bytes
+
+
+def test_more_vectors_and_longer_papers():
+    one, several = ses.plan(1e6), ses.plan(1e6, formats=3, passages="sentences")
+    assert several.vectors == round(1e6 * (3 + SENTENCES))
+    assert several.encoding_core_hours == pytest.approx(2 * one.encoding_core_hours)
+    assert several.disk_bytes > 3 * one.disk_bytes
+    long = ses.plan(1e6, letters=2662, passages="sentences")
+    assert long.vectors == round(1e6 * (1 + 2 * SENTENCES))
+    assert long.encoding_core_hours == pytest.approx(4 * one.encoding_core_hours)
+
+
+def test_a_larger_model_takes_longer():
+    small, large = ses.plan(1e6), ses.plan(1e6, model="specter2")
+    assert large.dimension == 768
+    assert large.encoding_core_hours > 4 * small.encoding_core_hours
+    assert large.encoding_gpu_hours == pytest.approx(7.7 * small.encoding_gpu_hours, rel=0.05)
+    assert ses.plan(1e6, precision="fp32").encoding_core_hours > small.encoding_core_hours
+
+
+def test_queries_need_nodes():
+    few, many = (ses.plan(1e6, product="elasticsearch", queries=queries) for queries in (1, 10_000))
+    assert (few.decided_by, many.decided_by) == ("its copies", "its queries")
+    cpu = fitted(measured_indexes(), "elasticsearch", "page").of(IndexShape(1_000_000, 1331))
+    assert many.shards == 1
+    assert many.nodes == math.ceil(10_000 * cpu / 1_000 / (16 * 0.5))
+    twice = ses.plan(1e6, product="elasticsearch", queries=20_000)
+    assert twice.nodes == pytest.approx(2 * many.nodes, abs=1)
+    assert ses.plan(1e6, product="elasticsearch", queries=10_000, node_cores=32).nodes < many.nodes
+    full = ses.plan(50e6, node_disk=20)
+    assert full.decided_by == "its disk"
+    assert full.nodes == math.ceil(full.disk_bytes / 16e9)
+    wide = ses.plan(1e8, product="embedded", replicas=0, node_memory=100)
+    assert wide.nodes == math.ceil(wide.memory_bytes / (80 << 30))
+    small_heap = ses.plan(200e6, node_memory=16, queries=1)
+    assert small_heap.nodes == math.ceil(small_heap.memory_bytes / (8 << 30))
+
+
+def test_costs_are_of_a_million_papers():
+    priced = ses.plan(20e6, core_price=0.05, gpu_price=1.0, node_price=300)
+    assert priced.costs == {
+        "encoding on CPUs": pytest.approx(0.05 * priced.encoding_core_hours / 20),
+        "encoding on GPUs": pytest.approx(priced.encoding_gpu_hours / 20),
+        "loading": pytest.approx(0.05 * priced.loading_core_hours / 20),
+        "a month of serving": pytest.approx(300 * priced.nodes / 20),
+    }
+    assert str(priced).count(" of a million papers") == 4
+    assert list(ses.plan(20e6, gpu_price=1.0).costs) == ["encoding on GPUs"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"papers": 0}, "can't have papers 0"),
+        ({"papers": math.nan}, "papers can't be nan"),
+        ({"papers": 1e12}, "can't have papers 1e[+]12"),
+        ({"papers": 10, "formats": 0}, "can't have formats 0"),
+        ({"papers": 10, "replicas": -1}, "can't have replicas -1; choose 0 to"),
+        ({"papers": 10, "dimension": 0}, "can't have dimension 0"),
+        ({"papers": 10, "node_memory": 0.5}, "can't have node memory 0.5"),
+        ({"papers": 10, "model": "mine"}, "model 'mine' is not known; choose one of ses-minilm, "),
+        ({"papers": 10, "product": "solr"}, "product can't be 'solr'"),
+        ({"papers": "many"}, "papers can't be 'many'"),
+    ],
+)
+def test_what_can_not_be_planned_is_said(options, message):
+    with pytest.raises(ses.InputError, match=message):
+        ses.plan(**options)
+
+
+def test_the_command_prints_the_plan(tmp_path):
+    done = run(tmp_path, "plan", "20e6", "--product", "elasticsearch", "--quantization", "int8", "--node-price", "300")
+    assert (done.returncode, done.stderr) == (0, "")
+    expected = ses.plan(20e6, product="elasticsearch", quantization="int8", node_price=300)
+    assert done.stdout == f"{expected}\n"
+    assert done.stdout.startswith("20,000,000 papers with 20,000,000 vectors of 384 numbers, elasticsearch\ndisk ")
+    told = json.loads(run(tmp_path, "plan", "20e6", "--json").stdout)
+    assert told == json.loads(json.dumps(ses.plan(20e6).to_dict()))
+
+
+def test_every_option_of_the_command_is_that_of_python(tmp_path):
+    given = {
+        "product": "embedded",
+        "model": "specter2",
+        "dimension": 256,
+        "formats": 2,
+        "passages": "sentences",
+        "quantization": "int8",
+        "precision": "fp32",
+        "letters": 900,
+        "replicas": 0,
+        "queries": 1000,
+        "node_cores": 8,
+        "node_memory": 32,
+        "node_disk": 500,
+        "core_price": 0.1,
+        "gpu_price": 2,
+        "node_price": 100,
+    }
+    flags = [word for name, value in given.items() for word in (f"--{name.replace('_', '-')}", value)]
+    assert run(tmp_path, "plan", "1e6", *flags).stdout == f"{ses.plan(1e6, **given)}\n"
+    assert run(tmp_path, "plan", "1e6", "--dimension", "0").returncode == 2
+
+
+def test_doctor_plans_too(tmp_path):
+    assert run(tmp_path, "doctor", "--plan", "200e6").stdout == f"{ses.plan(200e6)}\n"
+    assert json.loads(run(tmp_path, "doctor", "--plan", "5e6", "--json").stdout)["papers"] == 5_000_000
+    done = run(tmp_path, "doctor", "--plan", "0")
+    assert (done.returncode, done.stdout) == (2, "")
