@@ -71,6 +71,7 @@ def test_makefile_runs_benchmarks_that_exist():
     wanting_a_server = {"loading", "pages", "sizing"}
     wanting_a_folder = {
         "distilling",
+        "economy",
         "findings",
         "fusing",
         "lists",
