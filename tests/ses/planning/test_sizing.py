@@ -1,5 +1,6 @@
 import json
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -7,7 +8,7 @@ import ses
 from ses.planning.costs import fitted, graph_memory, growing
 from ses.planning.fan_out import LegTimes, page_times
 from ses.planning.measured import IndexShape, measured_indexes
-from ses.planning.sizing import SENTENCES
+from ses.planning.sizing import SENTENCES, FanOut
 from tests.commands import ses as run
 
 
@@ -102,6 +103,42 @@ def test_costs_are_of_a_million_papers():
     }
     assert str(priced).count(" of a million papers") == 4
     assert list(ses.plan(20e6, gpu_price=1.0).costs) == ["encoding on GPUs"]
+
+
+def test_a_sizing_is_printed_with_its_units():
+    sizing = ses.Sizing(
+        product="elasticsearch",
+        papers=2_000_000,
+        vectors=4_000_000,
+        dimension=384,
+        disk_bytes=60 << 30,
+        memory_bytes=3 << 29,
+        shards=3,
+        copies=2,
+        nodes=4,
+        decided_by="its disk",
+        encoding_core_hours=1234.5,
+        encoding_gpu_hours=0.0321,
+        loading_core_hours=9.96,
+        page=(FanOut(3, 20.4, 51.6), FanOut(1, 30.0, 60.0)),
+        costs={"encoding on CPUs": 12.345, "loading": 1234.5},
+    )
+    expected = """\
+2,000,000 papers with 4,000,000 vectors of 384 numbers, elasticsearch
+disk      60.0 GiB for 2 copies
+memory    1.5 GiB for graphs, beside Java's heap
+shards    3 of 10.0 GiB
+nodes     4, needed for its disk
+encoding  1,234 hours of one core, or 0.032 hours of one GPU (calculated)
+loading   10 hours of one core
+page      p50 20 ms, p99 52 ms over 3 shards
+          p50 30 ms, p99 60 ms over one shard
+cost      12.35 for encoding on CPUs of a million papers
+          1,234.50 for loading of a million papers"""
+    assert str(sizing) == expected
+    alone = str(replace(sizing, product="embedded", copies=1, shards=1, costs={}))
+    assert "for one copy\nmemory    1.5 GiB\nshards    1 of 60.0 GiB\n" in alone
+    assert "cost" not in alone
 
 
 @pytest.mark.parametrize(
