@@ -140,6 +140,19 @@ def test_parts_notices_and_common_titles_stay_apart(one, two):
     assert not same(other(id="a", title=one), other(title=two), 1.0)
 
 
+NUMBERING = (
+    *("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "first", "second", "third"),
+    *("fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "i", "ii", "iii", "iv", "v", "vi", "vii"),
+    *("viii", "ix", "x", "xi", "xii", "alpha", "beta", "gamma", "delta", "no", "not", "non", "without"),
+)
+
+
+@pytest.mark.parametrize("word", NUMBERING)
+def test_every_word_that_numbers_or_negates_keeps_titles_apart(word):
+    assert not same(ONE, other(title=f"{TITLE} {word} more"), 1.0)
+    assert same(ONE, other(title=f"{TITLE} and more"), 1.0)
+
+
 @pytest.mark.parametrize(
     "title",
     [
