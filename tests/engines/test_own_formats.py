@@ -8,8 +8,10 @@ from corpora.errors import InputError
 from encoders.models.formats import Format
 from encoders.registry import find_model
 from search_plugin.contract.schema import IndexSchema, OwnField, from_stored, own_field, paper_vector, to_stored
+from tests.commands import fails
+from tests.commands import ses as command
 from tests.engines.conftest import emptied
-from tests.tiny import make_model, papers
+from tests.tiny import make_model, papers, write_jsonl
 
 
 @pytest.fixture(scope="module")
@@ -106,3 +108,18 @@ def test_the_schema_is_stored_with_them_and_as_before_without():
     assert schema.legs == ("prx",)
     with pytest.raises(InputError, match="Two fields of the index are named vector_clf"):
         IndexSchema("tiny", "4567", (*plain.vectors, paper_vector("clf", 8, "l2")), own=(field,))
+
+
+def test_as_a_user_types_it(tmp_path, models):
+    path, own = write_jsonl(tmp_path / "some.jsonl", papers(12)), models / "own"
+    asked = ("index", "--corpus", "jsonl", "--path", path, "--index", "papers")
+    for wrong in ("clf", "clf=", "=x"):
+        fails(command(tmp_path, *asked, "--own", wrong), 2, "write each format once, as --own FORMAT=MODEL")
+    done = command(tmp_path, *asked, "--own", f"clf={own}", SES_MODEL=str(models / "dense"))
+    assert done.returncode == 0, done.stderr
+    shown = command(tmp_path, "indexes", "show", "papers").stdout
+    fingerprint = find_model(str(own)).card.fingerprint
+    assert f"  vectors: 12 for clf, 32 numbers each, by {own} ({fingerprint})" in shown
+    again = command(tmp_path, "index", "--index", "papers", "--fresh", "--own", "clf=none")
+    assert again.returncode == 0, again.stderr
+    assert "for clf" not in command(tmp_path, "indexes", "show", "papers").stdout

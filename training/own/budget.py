@@ -10,6 +10,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from training.preparing import Say
 from training.recipe import Recipe
 from training.train import train
 
@@ -44,12 +45,21 @@ class TrainingSpeed:
         return max(_LEAST_STEPS, int(left / self.step))
 
 
-def measured_speed(recipe: Recipe, folder: Path) -> TrainingSpeed:
-    """Train a few steps in a folder that is deleted afterwards; the states of texts stay for the whole run."""
+def measured_speed(recipe: Recipe, folder: Path, say: Say) -> TrainingSpeed:
+    """Train a few steps in a folder that is deleted afterwards; the states of texts stay for the whole run.
+
+    `say` receives what training reports, except for the steps.
+    """
     task = recipe.tasks[0].model_copy(update={"limit": recipe.batch_size * _STEPS})
     trial = recipe.model_copy(update={"tasks": (task,), "steps": _STEPS, "validate_every": _STEPS, "patience": 0})
     seen: list[tuple[float, Mapping[str, Any]]] = []
-    train(trial, folder, say=lambda entry: seen.append((time.monotonic(), entry)))
+
+    def note(entry: Mapping[str, Any]) -> None:
+        seen.append((time.monotonic(), entry))
+        if "step" not in entry:
+            say(entry)
+
+    train(trial, folder, say=note)
     shutil.rmtree(folder)
     steps = [entry["seconds"] for _, entry in seen if "step" in entry]
     # The first step compiles, and the last one validates.

@@ -134,7 +134,7 @@ def train_queries(
         for name in (TRAIN, VALIDATION):
             _write_targets(index, encoder, parts[name], folder / name)
         (folder / RECIPE).write_text(queries_recipe(index.name, base), encoding="utf-8")
-    speed = measured_speed(read_variants(folder / RECIPE)[""], folder / "trial")
+    speed = measured_speed(read_variants(folder / RECIPE)[""], folder / "trial", say)
     seconds = 60 * minutes * (1 - _OF_REPORT) - (time.monotonic() - begun)
     steps = speed.steps(0, 0, seconds, VALIDATIONS + 1)
     (folder / RECIPE).write_text(queries_recipe(index.name, base, steps=steps), encoding="utf-8")

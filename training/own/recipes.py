@@ -20,8 +20,8 @@ FEWEST = 10
 BATCH, EPOCHS, VALIDATIONS = 32, 20, 10
 """Papers of a step; the most passes over the papers, and the validations in a run."""
 
-_VALIDATION_SHARE, _MOST_VALIDATION = 0.15, 1_000
-_ADAPTED = 2
+_VALIDATION_SHARE, _MOST_VALIDATION = 0.15, 500
+_ADAPTED, _TOKENS = 2, 128
 
 
 def field_recipe(index: str, papers: FieldPapers, base: Model, *, limit: int = 0, steps: int = 0) -> str:
@@ -49,8 +49,7 @@ def field_recipe(index: str, papers: FieldPapers, base: Model, *, limit: int = 0
         f"batch_size = {BATCH}",
         f"epochs = {EPOCHS}",
         *([f"steps = {steps}", f"validate_every = {max(1, steps // VALIDATIONS)}", "patience = 3"] if steps else []),
-        "max_tokens = 256" if base.card.max_tokens > 256 else f"max_tokens = {base.card.max_tokens}",
-        'precision = "bf16"',
+        f"max_tokens = {min(_TOKENS, base.card.max_tokens)}",
         *(['keep_states = "states"'] if adapted < layers else []),
         "group_by_length = true",
         f'guard = ["{TEST}"]  # the papers that only measure',
@@ -95,7 +94,6 @@ def queries_recipe(index: str, base: Model, *, steps: int = 0) -> str:
         f"epochs = {_QUERY_EPOCHS}",
         *([f"steps = {steps}", f"validate_every = {max(1, steps // VALIDATIONS)}", "patience = 3"] if steps else []),
         f"max_tokens = {min(_QUERY_TOKENS, base.card.max_tokens)}",
-        'precision = "bf16"',
         "",
         "[options]",
         f"layers = {min(_ADAPTED, base.card.network.layers)}",

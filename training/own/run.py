@@ -83,7 +83,7 @@ def train_format(
     with held(folder):
         papers = write_papers(index, field, wanted, folder)
         _write_recipe(folder, field_recipe(index.name, papers, base))
-    speed = measured_speed(_recipe(folder), folder / _TRIAL)
+    speed = measured_speed(_recipe(folder), folder / _TRIAL, say)
     seconds = 60 * minutes * (1 - _OF_REPORT) - (time.monotonic() - begun)
     limit = speed.fitting(papers.train, papers.test, seconds)
     steps = speed.steps(limit, papers.test, seconds, VALIDATIONS + 1)
