@@ -100,15 +100,7 @@ Solver = Callable[[np.ndarray, np.ndarray, np.ndarray, Sequence[float]], tuple[n
 number of models that didn't converge."""
 
 
-def learn(
-    train: np.ndarray,
-    targets: Targets,
-    test: np.ndarray,
-    *,
-    probe: str = "ridge",
-    seed: int = 0,
-    judges: np.ndarray | None = None,
-) -> Learnt:
+def learn(train: np.ndarray, targets: Targets, test: np.ndarray, *, probe: str = "ridge", seed: int = 0) -> Learnt:
     """Learn targets by a linear model, and predict those of other papers.
 
     The setting is the best in cross-validation of the papers to learn from: by F1, the mean over labels, or by the mean
@@ -121,8 +113,6 @@ def learn(
         test: (papers to predict, dimension).
         probe: `ridge` (exact) or `svm` (squared hinge); numbers need `ridge`.
         seed: Seed of the folds.
-        judges: Papers that setting and thresholds are chosen by, bool (papers,), in place of cross-validation. Vectors
-            that were trained by the other papers tell those apart too well.
 
     Returns:
         What was said of the papers to predict.
@@ -134,20 +124,18 @@ def learn(
     solve, strengths = PROBES[probe]
     scored: list[np.ndarray] = []
     settings: list[Setting] = []
-    divided = [*folds(targets, INNER_FOLDS, seed)] if judges is None else [(~judges, judges)]
-    judged = targets if judges is None else targets.of(judges)
     for standardised in (False, True):
         held = np.empty((len(strengths), *targets.values.shape))
-        for fit, validate in divided:
+        for fit, validate in folds(targets, INNER_FOLDS, seed):
             rows, others = _scaled(train[fit], train[validate], standardised=standardised)
             held[:, validate] = solve(rows, targets.values[fit], others, strengths)[0]
-        scored.extend(held if judges is None else held[:, judges])
+        scored.extend(held)
         settings += [Setting(strength, standardised) for strength in strengths]
-    values = [_value(judged, scores) for scores in scored]
+    values = [_value(targets, scores) for scores in scored]
     best = int(np.argmax(values))  # the first of equal ones: the simplest
     rows, others = _scaled(train, test, standardised=settings[best].standardised)
     found, stopped = solve(rows, targets.values, others, [settings[best].strength])
-    said = _said(judged, scored[best], found[0])
+    said = _said(targets, scored[best], found[0])
     return Learnt(said, settings[best], settings[best].strength in (strengths[0], strengths[-1]), stopped)
 
 

@@ -94,6 +94,8 @@ def test_what_can_not_be_added_is_told_in_a_sentence(tmp_path, models):
     library.rebuild("papers", own={"clf": own})
     with pytest.raises(InputError, match=rf"models of their own: clf by {own}; .*leave own out"):
         library.index("papers", papers(8), own={"clf": str(models / "dense")})
+    with pytest.raises(InputError, match="leave own out"):
+        library.index("papers", papers(8), own={"clf": "none"})
 
 
 def test_the_schema_is_stored_with_them_and_as_before_without():

@@ -26,7 +26,7 @@ def folder(tmp_path_factory):
 def train(folder, labels, *arguments, output="out"):
     return ses(
         folder,
-        *("train", "--from-index", "own", "--labels", labels, "--minutes", "0.2"),
+        *("train", "--from-index", "own", "--labels", labels, "--minutes", "0.01"),
         *("--output", folder / output, *arguments),
         SES_MODEL=str(folder / "tiny"),
     )
@@ -82,7 +82,7 @@ def test_queries_are_trained_by_judged_ones(folder):
     queries.write_text("".join(json.dumps({"_id": one, "text": text}) + "\n" for one, text in texts.items()))
     rows = [f"{one}\t{id_}\t{gain}\n" for one, held in gains.items() for id_, gain in held.items()]
     qrels.write_text("query-id\tcorpus-id\tscore\n" + "".join(rows))
-    asked = ("train", "--from-index", "own", "--from-queries", queries, qrels, "--minutes", "0.2")
+    asked = ("train", "--from-index", "own", "--from-queries", queries, qrels, "--minutes", "0.01")
     done = ses(folder, *asked, "--output", folder / "asked", SES_MODEL=str(folder / "tiny"))
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
@@ -103,7 +103,7 @@ def test_queries_are_trained_by_judged_ones(folder):
         (["train", "--labels", "venue"], "leave --labels out, or name --from-index"),
         (["train", "--from-index", "own"], "with --labels FIELD, or --from-queries QUERIES QRELS"),
         (["train", "--from-index", "own", "--labels", "venue", "--resume"], "leave --resume out"),
-        (["train", "--from-index", "own", "--labels", "venue", "--minutes", "0.01"], "in 0.01 minutes"),
+        (["train", "--from-index", "own", "--labels", "venue", "--minutes", "0"], "0.0 is not in the range"),
         (["train", "--from-index", "own", "--labels", "venue", "--format", "rgn"], "give --format clf"),
         (["train", "--from-index", "none", "--labels", "venue"], "There is no index 'none'"),
     ],

@@ -126,6 +126,7 @@ def train_queries(
     queries, the index's model has an encoder of queries of its own, or the folder holds a recipe already, and
     `UnavailableError` if torch is not installed.
     """
+    require(minutes > 0, f"Nothing can be learned in {minutes:g} minutes", "give more <minutes>, such as 20")
     begun = time.monotonic()
     base, encoder = _base_of_queries(index), load(find_model(index.schema.model))
     require(not (folder / RECIPE).exists(), f"{folder} holds a recipe already", "name another folder by <output>")

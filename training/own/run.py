@@ -15,7 +15,6 @@ from corpora.errors import InputError, require
 from encoders.models.formats import Format
 from encoders.registry import find_model
 from products.trained import TrainedVectors, all_vectors, vectors_for
-from training.data.builders.base import held_out_at, identity_of
 from training.own.budget import measured_speed
 from training.own.papers import LABEL, PAPERS, TEST, FieldPapers, field_of, read_records, write_papers
 from training.own.recipes import FEWEST, RECIPE, VALIDATIONS, field_recipe
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from search_plugin.contract.engine import Index
     from training.recipe import Recipe
 
-_OF_REPORT, _LEAST_MINUTES = 0.15, 0.2
+_OF_REPORT = 0.15
 _STATES, _TRIAL = "states", "trial"
 
 
@@ -70,16 +69,10 @@ def train_format(
     or the folder holds a recipe already, and `UnavailableError` if torch or scikit-learn is not installed.
     """
     begun = time.monotonic()
-    require(
-        minutes >= _LEAST_MINUTES, f"Nothing can be learned in {minutes:g} minutes", "give more <minutes>, such as 20"
-    )
+    require(minutes > 0, f"Nothing can be learned in {minutes:g} minutes", "give more <minutes>, such as 20")
     base = plain_base(index)
     field_of(index, field, wanted)
-    require(
-        not (folder / RECIPE).exists(),
-        f"{folder} holds a recipe already",
-        f"train it with `ses train {folder / RECIPE} --output ANOTHER`, or name another folder by <output>",
-    )
+    require(not (folder / RECIPE).exists(), f"{folder} holds a recipe already", "name another folder by <output>")
     with held(folder):
         papers = write_papers(index, field, wanted, folder)
         _write_recipe(folder, field_recipe(index.name, papers, base))
@@ -150,7 +143,6 @@ def _worth(
             _rows(index, search, ids),
             _rows(index, source, ids),
             encoder.encode(texts, papers.format),
-            np.array([held_out_at(identity_of(one)) < share for one in kept], dtype=bool),
         )
     return measured_worth(made[PAPERS], made[TEST], papers.task, source)
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from corpora.errors import require
 from eval.optional import optional
-from eval.probes.nested import TargetKind, Targets, learn
+from eval.probes.nested import TargetKind, Targets, learn, macro_f1_of
 from eval.statistics.interval import Interval, bootstrap_statistic
 from products.tags.hierarchy import Hierarchy
 from products.tags.labels import NO, YES, LabelledPapers
@@ -30,9 +30,6 @@ RIDGE, TAGS = "ridge regression", "ses tags"
 _KINDS: Mapping[FieldTask, TargetKind] = {"label": "class", "labels": "labels", "number": "number"}
 _NEED = "Measuring a format needs scikit-learn"
 
-_FEWEST_JUDGES = 20
-"""Papers that the new format was chosen by, from which on they also choose the linear models."""
-
 _MOST_FITTED = 150_000
 """Papers times labels that a tagger is trained on for the report, which takes some minutes; if there are more, some
 papers are drawn."""
@@ -48,14 +45,12 @@ class LabelledVectors:
         tagged: Those that a tagger on the index would read, float32 (papers, dimension).
         own: Vectors of the new format, float32 (papers, dimension); perhaps only of the first papers, as many as there
             was time for.
-        chosen: Whether the new format did not learn from a paper, but was chosen by it: bool (papers,).
     """
 
     truth: np.ndarray
     indexed: np.ndarray
     tagged: np.ndarray
     own: np.ndarray
-    chosen: np.ndarray
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,12 +109,12 @@ def measured_worth(
     values = train.truth.reshape(len(train.truth), -1).astype(np.float64)
     targets = Targets(_KINDS[task], names, values)
     vectors = {OWN: (train.own, test.own), INDEXED: (train.indexed, test.indexed)}
-    said = {_on(RIDGE, name): _learned(*of, targets, train.chosen) for name, of in vectors.items()}
+    said = {_on(RIDGE, name): _learned(*of, targets) for name, of in vectors.items()}
     if task == "number":
         return _compared("Kendall's tau", _kendall, test.truth, said, 0, len(values))
     vectors[INDEXED] = train.tagged, test.tagged
     said |= {_on(TAGS, name): _tagged(*of, train.truth, source) for name, of in vectors.items()}
-    return _compared("macro F1", _macro_f1, test.truth, said, len(names), len(values))
+    return _compared("macro F1", macro_f1_of, test.truth, said, len(names), len(values))
 
 
 def _on(model: str, vectors: str) -> str:
@@ -145,21 +140,14 @@ def _compared(
     return FormatWorth(measure, labels, train, len(truth), scores, own, other, gain)
 
 
-def _macro_f1(truth: np.ndarray, said: np.ndarray) -> float:
-    """Return the mean F1 of the labels that some paper has; both are bool (papers, labels)."""
-    hits, sums, there = (truth & said).sum(axis=0), truth.sum(axis=0) + said.sum(axis=0), truth.any(axis=0)
-    return float((2 * hits[there] / sums[there]).mean()) if there.any() else float("nan")
-
-
 def _kendall(truth: np.ndarray, said: np.ndarray) -> float:
     return float(optional("scipy.stats", _NEED).kendalltau(truth, said).statistic)
 
 
-def _learned(train: np.ndarray, test: np.ndarray, targets: Targets, chosen: np.ndarray) -> np.ndarray:
+def _learned(train: np.ndarray, test: np.ndarray, targets: Targets) -> np.ndarray:
     """Return what a ridge regression says of the test papers, in the form of their truth."""
-    rows = np.arange(len(train))
-    judges = chosen[rows] if chosen[rows].sum() >= _FEWEST_JUDGES else None
-    said = learn(np.asarray(train, np.float64), targets.of(rows), np.asarray(test, np.float64), judges=judges).said
+    known = targets.of(np.arange(len(train)))
+    said = learn(np.asarray(train, np.float64), known, np.asarray(test, np.float64)).said
     return said[:, 0] if targets.kind == "number" else said > 0
 
 

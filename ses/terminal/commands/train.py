@@ -189,7 +189,7 @@ def _of_format(index: str, own: OwnFormat) -> tuple[dict[str, Any], list[str]]:
     ]
     lines = [
         f"Format {own.format}: {kind} of the field {papers.field}, from {papers.train:,} papers of the index {index}; "
-        f"{papers.test:,} others only measure",
+        f"{worth.test:,} others only measure",
         *([f"Papers left out, since the index holds their work twice: {papers.same:,}"] if papers.same else []),
         *aligned([["linear model", worth.measure, "from", "to"], *rows], text_columns=1),
         worth.sentence,

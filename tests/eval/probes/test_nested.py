@@ -134,29 +134,3 @@ def test_what_can_not_be_learnt_is_refused():
         label_targets([["a"]], [])
     with pytest.raises(InputError, match="2 papers can't be divided into 3 parts"):
         learn(np.eye(2), number_targets([1.0, 2.0]), np.eye(2))
-
-
-def test_judges_choose_in_place_of_cross_validation():
-    draw = np.random.default_rng(5)
-    truth = draw.random(120) < 0.4
-    honest = truth + 0.8 * draw.standard_normal(120)
-    judges = np.arange(120) % 3 == 0
-    # The first number is what a model says of papers that it has learned from.
-    leaked = np.where(judges, 0.5, truth)
-    matrix = np.column_stack([leaked, honest])
-    targets = label_targets([["a"] if one else [] for one in truth], ["a"])
-    learnt = learn(matrix, targets, matrix, judges=judges)
-
-    def best(penalty, standardised):
-        middle, spread = matrix[~judges].mean(axis=0), matrix[~judges].std(axis=0)
-        rows = (matrix - middle) / spread if standardised else matrix
-        scores = ridge(rows[~judges], targets.values[~judges], rows[judges], [penalty])[0][0, :, 0]
-        return max((f1_score(truth[judges], scores >= cut), cut) for cut in scores)
-
-    tried = {(penalty, scaled): best(penalty, scaled) for scaled in (False, True) for penalty in PENALTIES}
-    chosen = tried[learnt.setting.strength, learnt.setting.standardised]
-    assert chosen[0] == pytest.approx(max(f1 for f1, _ in tried.values()))
-    middle, spread = matrix.mean(axis=0), matrix.std(axis=0)
-    rows = (matrix - middle) / spread if learnt.setting.standardised else matrix
-    scores = ridge(rows, targets.values, rows, [learnt.setting.strength])[0][0, :, 0]
-    assert learnt.said[:, 0].tolist() == (scores >= chosen[1] - 1e-12).tolist()

@@ -9,7 +9,12 @@ from training.own.papers import PAPERS, TEST, read_records, write_papers
 @pytest.fixture(scope="module")
 def index(tmp_path_factory):
     folder = tmp_path_factory.mktemp("papers")
-    twice = [{**one, "id": f"{one['id']}b", "identifiers": ["doi:10.1/x"]} for one in papers() if one["id"] == "p0001"]
+    twice = [
+        {**one, "id": f"{one['id']}{version}", "identifiers": ["doi:10.1/x"]}
+        for one in papers()
+        for version in ("b", "c")
+        if one["id"] == "p0001"
+    ]
     first = [{**one, "identifiers": ["doi:10.1/x"]} if one["id"] == "p0001" else one for one in papers()]
     library = open_library(folder, given=[*first, *twice])
     library.add_fields("own", {"mine": "keyword"})
@@ -19,7 +24,7 @@ def index(tmp_path_factory):
 def test_a_fifth_only_measures_and_no_paper_is_in_both(index, tmp_path):
     found = write_papers(index, "venue", None, tmp_path)
     train, test = read_records(tmp_path / PAPERS), read_records(tmp_path / TEST)
-    assert (found.train, found.test, found.same) == (len(train), len(test), 1)
+    assert (found.train, found.test, found.same) == (len(train), len(test), 2)
     assert found.train + found.test == 135
     assert 10 < found.test < 50
     assert not {one["title"] for one in train} & {one["title"] for one in test}
@@ -28,6 +33,19 @@ def test_a_fifth_only_measures_and_no_paper_is_in_both(index, tmp_path):
     held = {paper["id"]: paper for paper in papers()}
     for one in train:
         assert (one["abstract"], one["label"]) == (held[one["id"][:5]]["abstract"], held[one["id"][:5]]["venue"])
+
+
+def test_papers_of_one_title_are_in_the_same_part(tmp_path):
+    given = [
+        {**one, "id": f"{year}-{one['id']}", "year": year, "authors": [f"Ada {year}"]}
+        for one in papers(60)
+        for year in (1960, 2020)
+    ]
+    found = write_papers(open_library(tmp_path, given=given)["own"].index, "venue", None, tmp_path)
+    assert found.same == 0
+    for part in (PAPERS, TEST):
+        years = [{one["id"] for one in read_records(tmp_path / part) if one["id"].startswith(year)} for year in "12"]
+        assert {id_[5:] for id_ in years[0]} == {id_[5:] for id_ in years[1]}
 
 
 def test_the_parts_are_the_same_again(index, tmp_path):

@@ -32,7 +32,7 @@ def own(tmp_path_factory):
     folder = tmp_path_factory.mktemp("queries")
     library = open_library(folder)
     texts, gains = judged()
-    return folder, library, library.formats.train_queries("own", texts, gains, folder / "run", minutes=0.2)
+    return folder, library, library.formats.train_queries("own", texts, gains, folder / "run", minutes=0.01)
 
 
 def test_a_model_asks_the_index_as_it_is(own):
@@ -87,13 +87,13 @@ def test_what_can_not_be_trained_is_told(own, tmp_path):
     texts, gains = judged(9)
     index, load = library["own"].index, library.formats.load
     with pytest.raises(InputError, match="queries have a relevant paper in the index own, too few to learn from"):
-        train_queries(index, join(texts, Qrels(gains)), tmp_path, minutes=0.2, load=load)
+        train_queries(index, join(texts, Qrels(gains)), tmp_path, minutes=0.01, load=load)
     with pytest.raises(InputError, match="holds a recipe already"):
-        library.formats.train_queries("own", *judged(), folder / "run", minutes=0.2)
+        library.formats.train_queries("own", *judged(), folder / "run", minutes=0.01)
     trained = ses.open(model=str(found.trained.folder), data_dir=tmp_path / "data", cache_dir=folder / "cache")
     trained.index("own", list(papers(20)))
     with pytest.raises(InputError, match="has trained queries already"):
-        trained.formats.train_queries("own", *judged(), tmp_path / "run", minutes=0.2)
+        trained.formats.train_queries("own", *judged(), tmp_path / "run", minutes=0.01)
 
 
 def told(low, mean, high):

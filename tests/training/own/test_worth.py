@@ -23,7 +23,7 @@ def made(count, seed, task, *, better):
     if task == "labels":
         truth = np.column_stack([truth, truth.any(axis=1) & (clear[:, 1] > 0)])
     own, indexed = (clear, vague) if better else (vague, clear)
-    return LabelledVectors(truth, indexed, indexed, own, np.arange(count) % 5 == 0)
+    return LabelledVectors(truth, indexed, indexed, own)
 
 
 @pytest.mark.parametrize("task", ["label", "labels", "number"])
@@ -48,9 +48,7 @@ def test_the_better_vectors_are_told_apart(task, better):
 def test_the_new_format_may_be_there_for_the_first_papers_only():
     whole, test = made(300, 0, "labels", better=True), made(300, 1, "labels", better=True)
     some = measured_worth(replace(whole, own=whole.own[:120]), test, "labels", SOURCE)
-    fewer = LabelledVectors(
-        *(part[:120] for part in (whole.truth, whole.indexed, whole.tagged, whole.own, whole.chosen))
-    )
+    fewer = LabelledVectors(*(part[:120] for part in (whole.truth, whole.indexed, whole.tagged, whole.own)))
     alone, all_of_it = (measured_worth(one, test, "labels", SOURCE) for one in (fewer, whole))
     for name, score in some.scores.items():
         assert score == (alone if name.endswith("new format") else all_of_it).scores[name]
