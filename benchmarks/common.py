@@ -50,7 +50,8 @@ class Remembered:
     """
 
     def __init__(self, index: Index, vectors: Mapping[str, np.ndarray]) -> None:
-        self.card = SimpleNamespace(name=index.schema.model, fingerprint=index.schema.fingerprint)
+        made_by = index.schema.fingerprint
+        self.card = SimpleNamespace(name=index.schema.model, fingerprint=made_by, asks=made_by)
         self._vectors = vectors
 
     def encode(self, texts: Sequence[str], _: Format) -> np.ndarray:
