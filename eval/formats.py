@@ -15,15 +15,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from corpora.errors import require
+from encoders.models.formats import Format
+from eval.embedder import Embedder
+from eval.files.labelled import Labelled
 from eval.measures.similarity import l2_normalize
 from eval.optional import optional
 from eval.outcome import Outcome
-from eval.probes.nested import Setting, Targets, folds, learn
+from eval.probes.nested import Setting, Targets, class_targets, folds, label_targets, learn
 from eval.statistics.interval import Interval, bootstrap_statistic, expanded_interval
 
 FOLDS = 5
@@ -53,6 +56,17 @@ class FormatGains:
         base = next(iter(self.outcomes))
         return {**self.outcomes, **{f"{name} less {base}": Outcome(gain) for name, gain in self.gains.items()}}
 
+    def verdicts(self) -> tuple[str, ...]:
+        """Return a sentence for each of the others: whether they are better than the base, by the first measure."""
+        base = next(iter(self.outcomes))
+        return tuple(_verdict(name, base, *next(iter(gain.items()))) for name, gain in self.gains.items())
+
+
+def _verdict(name: str, base: str, measure: str, gain: Interval) -> str:
+    sure = "better" if gain.low > 0 else "worse" if gain.high < 0 else ""
+    found = f"{name} is {sure} than {base} beyond doubt" if sure else f"{name} is not shown to differ from {base}"
+    return f"{found}: {measure} {gain.mean:+.3f} [{gain.low:+.3f}, {gain.high:+.3f}]."
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Said:
@@ -60,6 +74,34 @@ class _Said:
 
     said: np.ndarray
     tested: np.ndarray
+
+
+def evaluate_formats(
+    data: Labelled,
+    embed: Embedder,
+    formats: Sequence[Format],
+    *,
+    several: bool = False,
+    fewest: int = 8,
+    probe: str = "ridge",
+    seed: int = 0,
+) -> FormatGains:
+    """Compare formats of a model by labelled papers, the first format being the base.
+
+    Papers without a vector are left out and counted. With `several`, all labels of a paper are predicted that `fewest`
+    papers or more have, otherwise the first alone. Other arguments and errors are those of `compare_formats`.
+    """
+    optional("sklearn", "This needs scikit-learn")  # checked before texts are encoded
+    made = {one.value: embed(data.papers, one) for one in formats}
+    have = [row for row, text in enumerate(data.papers) if all(text.id in one.rows for one in made.values())]
+    data = data.only(have, "papers_missing")
+    sizes = Counter(label for own in data.labels for label in set(own))
+    frequent = sorted(label for label, size in sizes.items() if size >= fewest)
+    targets = label_targets(data.labels, frequent) if several else class_targets(data.classes)
+    ids = [text.id for text in data.papers]
+    found = compare_formats({name: one.of(ids) for name, one in made.items()}, targets, probe=probe, seed=seed)
+    outcomes = {name: replace(one, counts={**one.counts, **data.counts}) for name, one in found.outcomes.items()}
+    return replace(found, outcomes=outcomes)
 
 
 def compare_formats(

@@ -49,6 +49,13 @@ class Labelled:
             {**self.counts, counted_as: len(self.papers) - len(rows)},
         )
 
+    def at_most(self, count: int) -> Labelled:
+        """Return at most so many of the papers, always the same ones; those left out are counted."""
+        if len(self.papers) <= count:
+            return self
+        rows = Random(0).sample(range(len(self.papers)), count)  # noqa: S311 - not for secrets
+        return self.only(sorted(rows), "papers_not_drawn")
+
 
 def read_labelled(path: Path, *, label: str = "label", split: str = "split", fewest: int = 8) -> Labelled:
     """Read labelled papers: JSON lines with an id, `title`, `abstract` and two members that are named here.

@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import numpy as np
@@ -292,11 +291,7 @@ def labels(name: str, path: str, label: str = "label", fewest: int = 8, most: in
     from eval.miread import cluster, probe
 
     def read(folder: Path) -> Labelled:
-        data = read_labelled(folder / path, label=label, fewest=fewest)
-        if len(data.papers) > most:
-            drawn = sorted(Random(0).sample(range(len(data.papers)), most))  # noqa: S311 - not for secrets
-            data = data.only(drawn, "papers_not_drawn")
-        return data
+        return read_labelled(folder / path, label=label, fewest=fewest).at_most(most)
 
     def tested(folder: Path) -> Labelled:
         # Labels of the other papers may have been seen in training.

@@ -104,6 +104,22 @@ def model_source(model: Model, settings: Settings) -> VectorSource:
     return VectorSource(encode, {}, model.card, runtime)
 
 
+def own_formats(source: VectorSource) -> tuple[Format, ...]:
+    """Return PRX, and the formats whose vectors differ from it; raise `InputError` if there are none."""
+    heads = source.card.heads if source.card else {}
+    others = [
+        one
+        for one in (Format.CLF, Format.RGN)
+        if one.value in source.files or (one in heads and heads[one] != heads.get(Format.PRX))
+    ]
+    if not others:
+        raise InputError(
+            f"{source.name} has the same vectors for all formats, so there is nothing to compare",
+            "name a model with formats as <model>, or vectors of a format as <embeddings> FORMAT=FILE",
+        )
+    return (Format.PRX, *others)
+
+
 @dataclass(frozen=True, slots=True)
 class VectorResults:
     """What a protocol measured of vectors.

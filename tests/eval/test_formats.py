@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 from scipy.stats import kendalltau
@@ -9,8 +11,15 @@ from sklearn.metrics import f1_score
 from sklearn.neighbors import NearestCentroid
 
 from corpora.errors import InputError
-from eval.formats import compare_formats
+from encoders.files.embeddings import Embeddings
+from encoders.models.formats import Format
+from eval.embedder import Text, by_file, by_format
+from eval.files.labelled import Labelled
+from eval.formats import compare_formats, evaluate_formats
 from eval.probes.nested import class_targets, folds, label_targets, learn, number_targets
+from tests.commands import fails, ses
+from tests.eval.vectors_by_hand import write_lines, write_vectors
+from tests.tiny import WORDS, make_model
 
 
 def papers(rows=200, classes=4, size=8, spread=1.0, seed=0):
@@ -109,3 +118,63 @@ def test_vectors_of_other_papers_are_refused():
         compare_formats({"base": np.eye(4), "new": np.eye(3, 4)}, class_targets(["a", "b", "a", "b"]))
     with pytest.raises(InputError, match="no vectors to compare"):
         compare_formats({}, class_targets(["a", "b"]))
+
+
+def labelled(classes):
+    texts = tuple(Text(f"p{row}", "a title", "") for row in range(len(classes)))
+    return Labelled(texts, tuple((one, "all") for one in classes), (False,) * len(classes), {"papers_twice": 2})
+
+
+def test_formats_are_measured_on_the_papers_that_all_have_vectors_of():
+    matrix, classes = papers(rows=120)
+    ids = [f"p{row}" for row in range(120)]
+    base = by_file(Embeddings(ids, matrix.astype(np.float32)))
+    other = by_file(Embeddings(ids[:100], matrix[:100].astype(np.float32)))
+    embed, formats = by_format({Format.CLF: other}, base), (Format.PRX, Format.CLF)
+    found = evaluate_formats(labelled(classes), embed, formats)
+    own = {"papers": 100, "labels": 4, "papers_missing": 20, "papers_twice": 2}
+    assert {name: found.outcomes["clf"].counts[name] for name in own} == own
+    wanted = compare_formats({"prx": matrix[:100].astype(np.float32)}, class_targets(classes[:100]))
+    assert found.outcomes["prx"].cells == wanted.outcomes["prx"].cells
+    several = evaluate_formats(labelled(classes), embed, formats, several=True, fewest=1)
+    assert several.outcomes["prx"].counts["labels"] == 5
+    assert (
+        evaluate_formats(labelled(classes), embed, formats, several=True, fewest=60).outcomes["prx"].counts["labels"]
+        == 1
+    )
+
+
+def test_verdicts_say_what_is_beyond_doubt():
+    matrix, classes = papers()
+    better = matrix + papers(spread=0.0)[0]
+    for vectors, said in (
+        ({"prx": matrix, "clf": better}, "clf is better than prx beyond doubt: F1 +0."),
+        ({"prx": better, "clf": matrix}, "clf is worse than prx beyond doubt: F1 -0."),
+        ({"prx": matrix, "clf": matrix}, "clf is not shown to differ from prx: F1 +0.000 [+0.000, +0.000]."),
+    ):
+        (sentence,) = compare_formats(vectors, class_targets(classes), shots=()).verdicts()
+        assert sentence.startswith(said)
+
+
+def test_the_command(tmp_path):
+    make_model(tmp_path / "model")
+    words = {"bio": WORDS[:12], "sky": WORDS[-6:]}
+    rows = [
+        {"id": f"{name}{i}", "label": name, "title": " ".join(np.roll(words[name], i)[:4])}
+        for i in range(30)
+        for name in words
+    ]
+    path = write_lines(tmp_path / "x.jsonl", rows)
+    draw = np.random.default_rng(0)
+    vectors = write_vectors(tmp_path / "v.jsonl", {row["id"]: draw.standard_normal(4) for row in rows})
+    given = ("eval", "formats", "--data", path, "--model", tmp_path / "model")
+    done = ses(tmp_path, *given, "--embeddings", f"clf={vectors}", "--most", "50", "--json")
+    assert done.returncode == 0, done.stderr
+    told = {row["vectors"]: row for row in json.loads(done.stdout)["rows"]}
+    assert list(told) == ["prx", "clf", "clf less prx"]
+    assert told["prx"]["measures"]["F1"]["mean"] > 0.9
+    assert told["clf less prx"]["measures"]["F1"]["high"] < 0
+    assert told["clf"]["counts"]["papers_not_drawn"] == 10
+    done = ses(tmp_path, *given, "--embeddings", f"clf={vectors}")
+    assert done.stdout.splitlines()[-1].startswith("clf is worse than prx beyond doubt: F1 -")
+    fails(ses(tmp_path, *given), 2, "the same vectors for all formats", "--embeddings FORMAT=FILE")

@@ -11,6 +11,7 @@ _HERE = "ses.terminal.commands.eval"
 COMMANDS = {
     "authors": (f"{_HERE}.authors:authors", "Group papers with one author's name by their true author."),
     "compare": (f"{_HERE}.compare:compare", "Compare TREC run files."),
+    "formats": (f"{_HERE}.formats:formats", "Compare a model's formats with its PRX vectors."),
     "gold-standard": (f"{_HERE}.reviewers:gold_standard", "Compare with what reviewers said of their own expertise."),
     "miread": (f"{_HERE}.miread:miread", "Measure vectors as MIReAD's paper does."),
     "models": (f"{_HERE}.models:models", "Compare models on your own papers, and say which to take."),
