@@ -1,67 +1,77 @@
 """Measure the formats of ses-minilm against its base, by probes that spread alone can't win.
 
-Vectors are made once for each source of papers, in fp32, and kept in FOLDER. Needs SES_TEST_DATA and the extra eval.
-Run: python -m benchmarks.formats FOLDER [MODEL [PROBE]]
+Vectors are made once for each source of papers, in int8, and kept in FOLDER. Needs SES_TEST_DATA and the extra eval.
+Run: python -m benchmarks.formats FOLDER [ridge|svm [MODEL]]
 """
 
 from __future__ import annotations
 
 import sys
+from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
+from safetensors.numpy import load_file, save_file
 
 from benchmarks.formats.sets import Row, paper_sets, sources
 from encoders.models.formats import Format
 from eval.formats import compare_formats
 from eval.statistics.interval import Interval, value_of
+from eval.statistics.pairs import compare_values
 
 FORMATS = (Format.PRX, Format.CLF, Format.RGN)
+BLOCK = 256
+"""Papers that are encoded together."""
 
 
 def main() -> None:
-    folder = Path(sys.argv[1])
-    model, probe = [*sys.argv[2:], "ses-minilm", "ridge"][:2] if len(sys.argv) < 4 else sys.argv[2:4]
-    folder.mkdir(parents=True, exist_ok=True)
+    folder, probe, model = [*sys.argv[1:], *("vectors", "ridge", "ses-minilm")[len(sys.argv) - 1 :]]
     papers = sources()
-    values: dict[str, dict[str, dict[str, float]]] = {task_format.value: {} for task_format in FORMATS}
-    for source, rows in papers.items():
-        vectors_of(folder, source, rows, model)
-        print(f"{source}: {len(rows):,} papers", file=sys.stderr, flush=True)
-    print("| papers | number | seen | measure | PRX (base) | CLF less PRX | RGN less PRX |")
+    made = {source: vectors_of(Path(folder), source, rows, model) for source, rows in papers.items()}
+    # By format, whether its training saw the collection, and measure: the value of each set of the base and of it.
+    values: dict[tuple[str, str, str], dict[str, tuple[float, float]]] = defaultdict(dict)
+    print("| papers | number | trained on others of the collection | measure | PRX | CLF less PRX | RGN less PRX |")
     print("| --- | ---: | --- | --- | ---: | --- | --- |")
     for one in paper_sets(papers):
+        own = {name: matrix[one.rows] for name, matrix in made[one.source].items()}
         used = "ridge" if one.targets.kind == "number" else probe
-        made = vectors_of(folder, one.source, papers[one.source], model)
-        found = compare_formats({name: matrix[one.rows] for name, matrix in made.items()}, one.targets, probe=used)
+        found = compare_formats(own, one.targets, probe=used)
         for measure, base in found.outcomes["prx"].cells.items():
-            gains = " | ".join(shown(found.gains[name][measure]) for name in ("clf", "rgn"))
-            print(
-                f"| {one.name} | {len(one.rows):,} | {one.seen} | {measure} | {value_of(base):.3f} | {gains} |",
-                flush=True,
-            )
-            for name, outcome in found.outcomes.items():
-                own = "new" if one.seen == "" else "seen"
-                values[name].setdefault(f"{measure} {own}", {})[one.name] = value_of(outcome.cells[measure])
+            gains = {name: gain[measure] for name, gain in found.gains.items()}
+            cells = " | ".join(map(shown, gains.values()))
+            print(f"| {one.name} | {len(one.rows):,} | {one.seen} | {measure} | {value_of(base):.3f} | {cells} |")
+            for name, gain in gains.items():
+                seen = "seen" if name == one.seen else "new"
+                values[name, seen, measure][one.name] = value_of(base), value_of(base) + gain.mean
         for name, outcome in found.outcomes.items():
-            print(one.name, name, dict(outcome.counts), dict(outcome.notes), file=sys.stderr, flush=True)
+            print(one.name, name, outcome.counts, *outcome.notes.values(), file=sys.stderr, flush=True)
+    print("\n| format | collections | measure | sets | mean less that of PRX |")
+    print("| --- | --- | --- | ---: | --- |")
+    for (name, seen, measure), of in values.items():
+        if len(of) > 1:
+            of_base, of_own = ({key: both[at] for key, both in of.items()} for at in (0, 1))
+            (pair,) = compare_values({"prx": {measure: of_base}, name: {measure: of_own}})
+            print(f"| {name} | {seen} | {measure} | {len(of)} | {shown(pair.difference)} |")
 
 
 def vectors_of(folder: Path, source: str, rows: list[Row], model: str) -> dict[str, np.ndarray]:
-    """Return vectors by format, made now or before."""
-    file = folder / f"{model}-{source}.npz"
+    """Return vectors by format, made now or before; those of all formats in one pass."""
+    file = folder / f"{Path(model).name}-{source}.safetensors"
     if not file.exists():
         import ses
 
-        loaded = ses.load_model(model, precision="fp32")
+        folder.mkdir(parents=True, exist_ok=True)
+        loaded = ses.load_model(model, precision="int8")
         texts = [loaded.card.text(row["title"], row["abstract"]) for row in rows]
-        parts = [loaded.encoder.encode_formats(texts[at : at + 256], FORMATS) for at in range(0, len(texts), 256)]
-        np.savez(file, **{name.value: np.concatenate([part[name] for part in parts]) for name in FORMATS})
-    with np.load(file) as kept:
-        return {name.value: kept[name.value] for name in FORMATS}
+        blocks = [texts[start : start + BLOCK] for start in range(0, len(texts), BLOCK)]
+        parts = [loaded.encoder.encode_formats(block, FORMATS) for block in blocks]
+        save_file({name.value: np.concatenate([part[name] for part in parts]) for name in FORMATS}, file)
+    kept: dict[str, np.ndarray] = load_file(file)
+    return kept
 
 
 def shown(gain: Interval) -> str:
+    """Return a difference with its interval, in bold where it does not hold 0."""
     text = f"{gain.mean:+.3f} \\[{gain.low:+.3f}, {gain.high:+.3f}\\]"
     return f"**{text}**" if gain.low > 0 or gain.high < 0 else text
 

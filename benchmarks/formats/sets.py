@@ -17,7 +17,7 @@ from benchmarks.tags.papers import rows_of
 from eval.frozen import read_frozen, title_key
 from eval.probes.nested import Targets, class_targets, label_targets, number_targets
 
-MOST = 1_500
+MOST = 1_200
 """Most papers of a source: they are drawn."""
 
 REVIEWS = ("NSAIDS", "OralHypoglycemics", "Estrogens", "UrinaryIncontinence")
@@ -136,10 +136,15 @@ def _classes(
 
 
 def _labels(
-    name: str, source: str, seen: str, papers: dict[str, list[Row]], own: Callable[[Row], Sequence[str]], fewest: int
+    name: str,
+    source: str,
+    seen: str,
+    papers: dict[str, list[Row]],
+    own: Callable[[Row], Sequence[str] | None],
+    fewest: int,
 ) -> PaperSet:
-    rows = [row for row, paper in enumerate(papers[source]) if own(paper) is not None]
-    labels = [own(papers[source][row]) for row in rows]
+    labelled = {row: found for row, paper in enumerate(papers[source]) if (found := own(paper)) is not None}
+    rows, labels = list(labelled), list(labelled.values())
     sizes = Counter(label for one in labels for label in set(one))
     names = sorted(label for label, size in sizes.items() if size >= fewest)
     return PaperSet(name, source, seen, np.array(rows), label_targets(labels, names))

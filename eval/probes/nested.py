@@ -148,7 +148,8 @@ def folds(targets: Targets, count: int, seed: int) -> Iterator[tuple[np.ndarray,
     rows = len(targets.values)
     require(rows >= count, f"{rows:,} papers can't be divided into {count} parts; give more.")
     classes = targets.values.argmax(axis=1)
-    by = selection.StratifiedKFold if targets.kind == "class" else selection.KFold
+    enough = targets.kind == "class" and targets.values.sum(axis=0).max() >= count
+    by = selection.StratifiedKFold if enough else selection.KFold
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # a class may have fewer papers than there are folds
         yield from by(count, shuffle=True, random_state=seed).split(classes, classes)

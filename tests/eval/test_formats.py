@@ -78,8 +78,8 @@ def test_a_few_papers_of_each_label_are_learnt_and_all_others_predicted(monkeypa
         return learn(train, targets, test, **options)
 
     monkeypatch.setattr("eval.formats.learn", spy)
-    cells = compare_formats({"base": matrix}, class_targets(classes), shots=(3, 40), draws=4).outcomes["base"].cells
-    assert learnt[5:] == [(12, 88, [3.0] * 4)] * 4
+    cells = compare_formats({"base": matrix}, class_targets(classes), shots=(2, 3, 40), draws=4).outcomes["base"].cells
+    assert learnt[5:] == [(8, 92, [2.0] * 4)] * 4 + [(12, 88, [3.0] * 4)] * 4
     assert "F1, 40 a label" not in cells  # too few papers have each label
     assert cells["F1, 3 a label"].mean < cells["F1"].mean
 
