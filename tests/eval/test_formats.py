@@ -15,7 +15,7 @@ from encoders.files.embeddings import Embeddings
 from encoders.models.formats import Format
 from eval.embedder import Text, by_file, by_format
 from eval.files.labelled import Labelled
-from eval.formats import compare_formats, evaluate_formats
+from eval.formats import _Said, _weighted_f1, compare_formats, evaluate_formats
 from eval.probes.nested import class_targets, folds, label_targets, learn, number_targets
 from tests.commands import fails, ses
 from tests.eval.vectors_by_hand import write_lines, write_vectors
@@ -71,17 +71,23 @@ def test_each_fold_is_predicted_by_the_others():
 
 def test_a_few_papers_of_each_label_are_learnt_and_all_others_predicted(monkeypatch):
     matrix, classes = papers(rows=100)
-    learnt = []
+    learnt, drawn = [], set()
+    rarest = min(map(classes.count, set(classes)))
 
     def spy(train, targets, test, **options):
         learnt.append((len(train), len(test), targets.values.sum(axis=0).tolist()))
+        drawn.add(float(train.sum()))
         return learn(train, targets, test, **options)
 
     monkeypatch.setattr("eval.formats.learn", spy)
     cells = compare_formats({"base": matrix}, class_targets(classes), shots=(2, 3, 40), draws=4).outcomes["base"].cells
     assert learnt[5:] == [(8, 92, [2.0] * 4)] * 4 + [(12, 88, [3.0] * 4)] * 4
     assert "F1, 40 a label" not in cells  # too few papers have each label
+    assert len(drawn) == 13  # five folds, and other papers each time
     assert cells["F1, 3 a label"].mean < cells["F1"].mean
+    shots = (rarest // 2, rarest // 2 + 1)  # of the second there would be too few to test on
+    cells = compare_formats({"base": matrix}, class_targets(classes), shots=shots, draws=1).outcomes["base"].cells
+    assert list(cells)[2:] == [f"F1, {shots[0]} a label"]
 
 
 def test_the_interval_is_of_papers():
@@ -90,6 +96,17 @@ def test_the_interval_is_of_papers():
     wide = compare_formats({"base": matrix[:60]}, class_targets(classes[:60]), shots=()).outcomes["base"].cells["F1"]
     assert narrow.low < narrow.mean < narrow.high
     assert 1.4 < (wide.high - wide.low) / (narrow.high - narrow.low) < 4
+
+
+def test_labels_that_no_drawn_paper_has_are_left_out_of_the_mean():
+    draw = np.random.default_rng(7)
+    truth, said = draw.integers(0, 2, (2, 40, 3)).astype(float)
+    weights = draw.integers(0, 3, (2, 40)).astype(np.float32)
+    weights[1, (truth[:, 0] + said[:, 0]) > 0] = 0
+    tested = np.ones((40, 1), bool)
+    wanted = [f1_score(truth, said, average="macro", sample_weight=weights[0])]
+    wanted.append(f1_score(truth[:, 1:], said[:, 1:], average="macro", sample_weight=weights[1]))
+    assert _weighted_f1(weights, truth, _Said(said[:, :, None], tested)) == pytest.approx(wanted, abs=1e-6)
 
 
 def test_labels_and_numbers():
