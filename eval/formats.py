@@ -117,9 +117,9 @@ def compare_formats(
     """Measure how well linear models predict what papers have, from several kinds of vectors of the same papers.
 
     Classes and labels are measured by macro F1: of a probe that learns four fifths of the papers and predicts the
-    others, each fifth in turn (`F1`); of probes that learn a few papers of each label, drawn several times, and predict
-    all others (`F1, 4 a label`); and of the nearest centroid, for classes alone. A number is measured by Kendall's tau
-    of the first kind of probe. Few papers are left out where some label has fewer than twice as many.
+    others, each fifth in turn (`F1`); for classes also of probes that learn a few papers of each, drawn several times,
+    and predict all others (`F1, 4 a label`), and of the nearest centroid. A number is measured by Kendall's tau of the
+    first kind of probe. Few papers are left out where some class has fewer than twice as many.
 
     Args:
         vectors: (papers, dimension) by name, the base first; dimensions may differ.
@@ -181,7 +181,7 @@ def _measured(
         for fit, predict in outer:
             near[predict] = _nearest(matrix[fit], targets.values[fit], matrix[predict])
         found[NEAREST] = _Said(near[:, :, None], np.ones((len(matrix), 1), bool))
-    for shot in shots if targets.kind != "number" else ():
+    for shot in shots if targets.kind == "class" else ():
         if targets.values.sum(axis=0).min() < 2 * shot:
             continue
         few = np.zeros((*targets.values.shape, draws))

@@ -67,7 +67,7 @@ def vectors_of(folder: Path, source: str, rows: list[Row], model: str) -> dict[s
         parts = [loaded.encoder.encode_formats(block, FORMATS) for block in blocks]
         save_file({name.value: np.concatenate([part[name] for part in parts]) for name in FORMATS}, file)
     kept: dict[str, np.ndarray] = load_file(file)
-    return kept
+    return {name.value: kept[name.value] for name in FORMATS}  # the base first
 
 
 def shown(gain: Interval) -> str:

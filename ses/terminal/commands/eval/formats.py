@@ -50,7 +50,7 @@ def formats(data: Path, label: str, fewest: int, most: int, probe: str, *, sever
     """Compare a model's formats with its PRX vectors: which format is better for your labels, if any.
 
     Linear models learn the labels from each format's vectors, with settings chosen by nested cross-validation. Prints
-    macro F1 for four fifths of the papers to learn from, for 4 and 16 papers of each label, and for the nearest
+    macro F1 for four fifths of the papers to learn from, for 4 and 16 papers of each class, and for the nearest
     centroid, and the differences from PRX with their paired intervals over papers.
     """
     from eval.files.labelled import read_labelled
