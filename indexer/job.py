@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.paper import Record
 from encoders.models.formats import Format
+from indexer.blocks import BLOCK, BlockEncoding
 from search_plugin.contract.schema import (
     Bm25,
     Field,
@@ -99,6 +100,7 @@ class IndexJob:
         sparse: The sparse vectors to write too; None for an index without them.
         own: The formats with models of their own to write too; the index's model makes no vectors of these formats.
         shared: Whether others write the index too, so that papers can come and go during the run.
+        encoding: Encodes the blocks elsewhere, by other processes or beforehand; None for this process.
         cached: Whether the encoder keeps vectors in a cache, which a stopped run tells the user.
         block: Papers encoded together. Blocks are cut by position in the corpus, never by what is left to do, so that a
             resumed run makes the same batches as an uninterrupted one, and so the same int8 vectors.
@@ -124,8 +126,9 @@ class IndexJob:
     sparse: SparseJob | None = None
     own: tuple[OwnJob, ...] = ()
     shared: bool = False
+    encoding: BlockEncoding | None = None
     cached: bool = True
-    block: int = 512
+    block: int = BLOCK
     bulk_bytes: int = 8 << 20
 
 

@@ -8,14 +8,12 @@ import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
-from itertools import chain
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from corpora.paper import Accepted, Paper, Record, Rejected
+from corpora.paper import Rejected
 from corpora.progress import Progress, Silent
-from encoders.models.formats import Format
-from encoders.sparse import pruned, rounded
-from encoders.text_encoder import scaled, shared
+from indexer.blocks import BlockStream, EncodedBlock, PaperEncoder, VectorPlan, cut_blocks
 from indexer.job import IndexJob, IndexReport
 from indexer.survey import Survey, open_survey, size_of
 from indexer.target import (
@@ -29,17 +27,10 @@ from indexer.target import (
     withdrawn_ids,
 )
 from indexer.work import DeadLetter, Work, guarded
-from search_plugin.contract.engine import Document
-from search_plugin.contract.schema import SEARCHED, SENTENCES
-from search_plugin.words.sentences import sentence_texts
+from search_plugin.contract.engine import Document, Refused
 
 if TYPE_CHECKING:
-    import numpy as np
-
-    from encoders.sparse import SparseEncoder
-    from encoders.text_encoder import EncodingProgress, TextEncoder
     from search_plugin.contract.engine import Engine, Index
-    from search_plugin.contract.schema import IndexSchema
 
 T = TypeVar("T")
 
@@ -169,15 +160,18 @@ def _write(
     if not work.total:
         return
     work.progress.stage("indexing", work.total)
-    papers = prefetch(_blocks(job.records(), survey.work(), job.block))
+    blocks = prefetch(cut_blocks(job.records(), survey.work(), job.block))
     given = {field.name for field in job.fields}
     kept = [field.name for field in index.schema.added if field.name not in given]
-    with closing(prefetch(_encoded(papers, job, index, work), stopped=work.stopped)) as documents:
-        for bulk in _bulks(documents, job.bulk_bytes):
-            refused = index.upsert(_with_values(bulk, before, kept))
+    encoding = job.encoding or partial(_encoded_here, job)
+    encoded = encoding(blocks, VectorPlan.of(index.schema), work)
+    with closing(prefetch(encoded, stopped=work.stopped)) as made:
+        for bulk, unfit in _bulks(made, job.bulk_bytes):
+            refused = index.upsert(_with_values(bulk, before, kept)) if bulk else []
+            work.written += len(bulk) - len(refused)
+            refused = [*refused, *unfit]
             for refusal in refused:
                 dead.add(Rejected(survey.refuse(refusal.id), refusal.reason, refusal.id))
-            work.written += len(bulk) - len(refused)
             work.progress.advance(0, len(refused))
 
 
@@ -190,85 +184,33 @@ def _with_values(documents: Sequence[Document], before: Index | None, names: Seq
     return [replace(document, paper=paper) for document, paper in zip(documents, papers, strict=True)]
 
 
-def _blocks(records: Iterable[Record], work: Iterator[tuple[int, tuple[str, ...]]], size: int) -> Iterator[list[Paper]]:
-    """Yield the papers to write, block by block; `work` gives their ordinals in ascending order, and their origins."""
-    block: list[Paper] = []
-    number, wanted = 0, next(work, None)
-    papers = (record.paper for record in records if isinstance(record, Accepted))
-    for ordinal, paper in enumerate(papers):
-        if wanted is None:
-            break
-        if ordinal // size != number:
-            if block:
-                yield block
-            block, number = [], ordinal // size
-        if ordinal == wanted[0]:
-            block.append(replace(paper, origins=wanted[1]))
-            wanted = next(work, None)
-    if block:
-        yield block
-
-
-def _encoded(
-    read: Generator[list[Paper], None, None], job: IndexJob, index: Index, work: Work
-) -> Iterator[list[Document]]:
-    encoder, sparse, schema = job.encoder(), job.sparse.encoder() if job.sparse else None, index.schema
-    formats = [Format(vector.format) for vector in schema.vectors if vector.unit == "paper"]
-    own = [(one.card, one.encoder(), one.formats) for one in job.own]
-    done = shared(work.done, 1 + bool(sparse) + len(own))
+def _encoded_here(job: IndexJob, read: BlockStream, plan: VectorPlan, work: Work) -> Iterator[EncodedBlock]:
+    """Encode blocks in this process, as `indexer.blocks.BlockEncoding`."""
+    sparse = job.sparse.encoder() if job.sparse else None
+    encode = PaperEncoder(plan, job.encoder(), sparse, {one.card.fingerprint: one.encoder() for one in job.own}).encode
     with closing(read) as blocks:
-        for papers in blocks:
-            work.begin([size_of(paper) for paper in papers])
+        for block in blocks:
+            work.begin([size_of(paper) for paper in block.papers])
             with work.timed():
-                texts = [job.card.text(paper.title, paper.abstract) for paper in papers]
-                parts = [sentence_texts(paper.title, paper.abstract, job.card) for paper in papers]
-                parts = parts if schema.passages == SENTENCES else []
-                whole = sum(map(len, texts)) / sum(map(len, chain(texts, *parts)))
-                vectors = encoder.encode_formats(texts, formats, scaled(done, whole))
-                made: dict[str, Sequence[np.ndarray]] = {name.value: list(rows) for name, rows in vectors.items()}
-                if parts:
-                    made[SENTENCES] = _of_sentences(parts, encoder, scaled(done, 1 - whole))
-                if sparse:
-                    made |= _sparse_vectors(sparse, papers, schema, done)
-                for card, model, its in own:
-                    texts = [card.text(paper.title, paper.abstract) for paper in papers]
-                    made |= {one.value: list(rows) for one, rows in model.encode_formats(texts, its, done).items()}
-            yield [
-                Document(paper, paper.content_hash(), {name: rows[i] for name, rows in made.items()})
-                for i, paper in enumerate(papers)
-            ]
+                vectors = encode(block.papers, work.done)
+            yield EncodedBlock(block.papers, vectors)
 
 
-def _sparse_vectors(
-    encoder: SparseEncoder, papers: Sequence[Paper], schema: IndexSchema, done: EncodingProgress
-) -> dict[str, list[np.ndarray]]:
-    """Return the sparse vectors of papers by their field's format, pruned and rounded as the index holds them."""
-    texts = [encoder.card.text(paper.title, paper.abstract) for paper in papers]
-    vectors = encoder.encode(texts, Format.PRX, done)
-    return {field.format: [rounded(pruned(one, field.most, field.ratio)) for one in vectors] for field in schema.sparse}
-
-
-def _of_sentences(parts: Sequence[Sequence[str]], encoder: TextEncoder, done: EncodingProgress) -> list[np.ndarray]:
-    """Return the vectors of the sentences of each paper, float32 (sentences, dimension); `done` counts papers."""
-    import numpy as np
-
-    counts = [len(texts) for texts in parts]
-    progress = scaled(done, len(parts) / sum(counts))
-    rows = encoder.encode_formats([*chain(*parts)], [Format(SEARCHED)], progress)[Format(SEARCHED)]
-    return np.split(rows, np.cumsum(counts)[:-1])
-
-
-def _bulks(blocks: Iterator[list[Document]], limit: int) -> Iterator[Sequence[Document]]:
+def _bulks(blocks: Iterable[EncodedBlock], limit: int) -> Iterator[tuple[list[Document], list[Refused]]]:
+    """Yield the documents of whole blocks together when they reach a limit of bytes, and what can't be encoded."""
     bulk: list[Document] = []
+    refused: list[Refused] = []
     size = 0
     for block in blocks:
-        bulk += block
-        size += sum(_bytes(document) for document in block)
+        documents = block.documents()
+        bulk += documents
+        refused += block.refused
+        size += sum(map(_bytes, documents))
         if size >= limit:
-            yield bulk
-            bulk, size = [], 0
-    if bulk:
-        yield bulk
+            yield bulk, refused
+            bulk, refused, size = [], [], 0
+    if bulk or refused:
+        yield bulk, refused
 
 
 def _bytes(document: Document) -> int:

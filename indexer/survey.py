@@ -145,6 +145,15 @@ class Survey:
         doing = "SELECT ordinal, origins FROM papers WHERE work IN ('new', 'updated') ORDER BY ordinal"
         return ((ordinal, tuple(json.loads(origins))) for ordinal, origins in self._connection.execute(doing))
 
+    def hashes(self) -> Iterator[tuple[int, str]]:
+        """Yield the ordinal and the content hash of each paper that counts, in order."""
+        return iter(self._connection.execute("SELECT ordinal, hash FROM papers WHERE hash NOT NULL ORDER BY ordinal"))
+
+    def of_hash(self, hash_: str) -> tuple[str, int]:
+        """Return the id and the line of the paper with a content hash."""
+        id_, line = self._connection.execute("SELECT id, line FROM papers WHERE hash = ?", [hash_]).fetchone()
+        return str(id_), int(line)
+
     def updates(self) -> Iterator[dict[str, dict[str, FieldValue | None]]]:
         """Yield in batches the values to write, by id and field, of papers whose content is unchanged."""
         rows = self._connection.execute("SELECT id, origins, extra FROM papers WHERE work = 'touched'")

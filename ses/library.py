@@ -335,6 +335,8 @@ class Library:
         own: Mapping[str, str] | None = None,
         tags: str = "",
         harvest: Harvest | None = None,
+        workers: int | str = 0,
+        shards: str | Path | None = None,
         progress: Progress | None = None,
     ) -> IndexReport:
         """Index papers, or update their index; unchanged papers are skipped, and an interrupted run resumes.
@@ -367,6 +369,10 @@ class Library:
                 model, in a new index. A fresh build keeps those of the version before; `none` is no such model.
             tags: Name of a tagger that tags the papers when they are written; its vectors are stored too.
             harvest: Which records of a server to harvest; all of them, and later what has changed, if None.
+            workers: What encodes: a number of processes on this machine, `ray` for the Ray cluster that this machine is
+                in, or `ray:HOST:PORT`; this process if 0.
+            shards: Folder of the vectors that `ses encode --shards` made. With workers, where they put vectors, and
+                look for them.
             progress: Receives progress reports.
 
         Returns:
@@ -385,6 +391,7 @@ class Library:
         from indexer.pipeline import index_corpus
         from search_plugin.contract.engine import check_index_name
         from search_plugin.contract.schema import custom_fields
+        from ses.elsewhere import encoding_elsewhere
         from ses.papers import of_corpus, of_program
 
         require(limit is None or limit >= 1, f"A limit of {limit} leaves no paper", "give <limit> of 1 or more")
@@ -443,7 +450,9 @@ class Library:
             own=own_jobs,
             **self._encoding(model),
         )
-        report = index_corpus(job, self._engine, progress)
+        with encoding_elsewhere(self._settings, name, workers, shards) as elsewhere:
+            job = replace(job, encoding=elsewhere, cached=job.cached and not elsewhere)
+            report = index_corpus(job, self._engine, progress)
         if source.obtained:
             report = replace(report, harvest=source.obtained.to_dict())
         if tags:

@@ -95,6 +95,7 @@ LANES = {
         "pip install 'ses[serve,client]'",
     ),
     "mcp": Lane(_installed("mcp"), "pip install 'ses[mcp]'"),
+    "ray": Lane(_installed("ray"), "pip install 'ses[scale]'"),
     "tensorboard": Lane(_installed("torch", "tensorboard"), "pip install 'ses[train,tensorboard]'"),
     "openvino": Lane(_installed("openvino"), "pip install 'ses[openvino]'"),
     "optimum": Lane(

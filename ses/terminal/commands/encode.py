@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import rich_click as click
 
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from corpora.registry import CORPORA
 from encoders.files.embeddings import LAYOUTS
 from encoders.models.formats import Format, parse_formats
 from ses.terminal.options import PATH, model_options, parse_columns, settings_of
-from ses.terminal.results import say_json, tell
+from ses.terminal.results import say, say_json, tell
 
 if TYPE_CHECKING:
     from corpora.paper import Rejected
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from encoders.files.encoding import EncodeReport
     from encoders.files.texts import TextRecord
     from encoders.models.model import Model
+    from indexer.shards import ShardReport
     from ses.settings import Settings
 
 _STANDARD_INPUT = Path("/dev/stdin")
@@ -60,8 +61,22 @@ _STANDARD_INPUT = Path("/dev/stdin")
     type=click.Choice(LAYOUTS),
     help="JSON lines of doc_id or of paper_id, or a float32 matrix [default: by FILE's ending, else scirepeval].",
 )
+@click.option(
+    "--shards",
+    type=PATH,
+    metavar="FOLDER",
+    help="Encode a --corpus into a folder of shards instead, for `ses index --shards`.",
+)
+@click.option(
+    "--shard",
+    metavar="I/N",
+    help="The part of the corpus to encode into the folder of shards; I counts from 1 to N [default: that of this task "
+    "of a Slurm array, whose lowest number is part 1; else 1/1].",
+)
 @model_options
-@click.option("--json", "as_json", is_flag=True, help="Print what was done as one JSON document; needs --output.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print what was done as one JSON document; needs --output or --shards."
+)
 @click.pass_context
 def encode(context: click.RichContext, /, as_json: bool, **options: Any) -> None:  # noqa: FBT001 - click passes flags so
     """Encode papers, queries or texts into an embedding file that SciRepEval, SciDocs or numpy reads.
@@ -71,13 +86,21 @@ def encode(context: click.RichContext, /, as_json: bool, **options: Any) -> None
     --format. The output file appears when it is complete. If a run was stopped, run the same command again: it takes
     finished vectors from the cache.
 
+    With --shards, a corpus is encoded in parts that need not run at the same time or on the same machine. A part that
+    is repeated encodes only what is missing, damaged or changed; `ses shards status` lists it.
+
     Records that can't be encoded are listed in a file, with line and reason, and the exit code is 1. If records share
-    an id, the first is encoded.
+    an id, the first is encoded; with --shards the last, as when they are indexed.
     """
     from encoders.registry import find_model
     from ses.settings import load_settings
 
     formats = parse_formats(*options["formats"])
+    if options["shards"]:
+        done = _encode_shard(load_settings(**settings_of(options)), formats, options)
+        say(done.to_dict(), _summary_of_shard(done), as_json=as_json)
+        context.exit(1 if done.rejected else 0)
+    require(not options["shard"], "A part of a corpus needs a folder", "name it with <shards>")
     output = None if options["output"] in (None, Path("-")) else options["output"]
     layout = _layout(output, options["layout"])
     if output is None and (as_json or len(formats) > 1):
@@ -137,6 +160,59 @@ def _encode(
             why = f"; {dead_letter} says why, for all {report.rejected:,} records" if report.rejected else ""
             raise InputError(f"The input has no records that can be encoded{why}.")
     return report
+
+
+def _encode_shard(settings: Settings, formats: tuple[Format, ...], options: Mapping[str, Any]) -> ShardReport:
+    from dataclasses import replace
+
+    from encoders.registry import find_model
+    from indexer.blocks import VectorPlan
+    from indexer.shards import Shard, ShardJob, encode_shard
+    from ses.loaded_model import make_encoder
+    from ses.papers import of_corpus
+    from ses.terminal.progress import progress_on_stderr
+    from ses.workers import running_of
+
+    require(options["corpus"], "Shards are parts of a corpus", "name it with --corpus, and its file with --path")
+    if unused := next((name for name in ("input", "plain", "output", "layout") if options[name]), ""):
+        raise InputError("Shards take a corpus and go into their folder", f"leave <{unused}> out")
+    source = of_corpus(
+        options["corpus"],
+        options["path"],
+        settings.data_dir,
+        columns=parse_columns(options["columns"]),
+        limit=options["limit"],
+    )
+    model = find_model(settings.model_name)
+    for name in formats:
+        model.card.head(name)
+    in_force = replace(settings, embedding_cache=False)  # the folder keeps the vectors
+    job = ShardJob(
+        records=source.records,
+        folder=options["shards"],
+        shard=Shard.parse(options["shard"]) if options["shard"] else Shard.here(),
+        # An index always has the prx vectors.
+        plan=VectorPlan(
+            model.card.name,
+            model.card.fingerprint,
+            tuple(dict.fromkeys(["prx", *(name.value for name in formats)])),
+            running=running_of(settings),
+        ),
+        encoder=lambda: make_encoder(in_force, model),
+        state_dir=settings.data_dir,
+    )
+    with progress_on_stderr() as progress:
+        return encode_shard(job, progress)
+
+
+def _summary_of_shard(report: ShardReport) -> list[str]:
+    parts = [
+        f"Shard {report.shard}: {report.papers:,} papers in {report.blocks:,} blocks, of which {report.encoded:,} were "
+        f"encoded now; rejected records: {report.rejected:,}"
+    ]
+    if report.dead_letter:
+        parts.append(f"The rejected records, with line and reason: {report.dead_letter}")
+    return parts
 
 
 def _layout(output: Path | None, wanted: FileLayout | None) -> FileLayout:

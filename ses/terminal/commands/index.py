@@ -108,6 +108,18 @@ if TYPE_CHECKING:
     help="Model that makes the vectors of clf or rgn in place of the index's model, in a new index, such as "
     "clf=runs/journals/model; none for no such model; repeatable.",
 )
+@click.option(
+    "--workers",
+    metavar="WORKERS",
+    help="What encodes: a number of processes on this machine, or ray or ray:HOST:PORT for a Ray cluster [default: "
+    "this process].",
+)
+@click.option(
+    "--shards",
+    type=PATH,
+    metavar="FOLDER",
+    help="Take the vectors from this folder of `ses encode --shards`; with --workers, put them there too.",
+)
 @click.option("--tags", metavar="NAME", help="Tag the papers by this tagger when they are written; see `ses tags`.")
 @click.option(
     "--rollback", is_flag=True, help="Go back to the version before the last --fresh, and index nothing; only once."
@@ -146,7 +158,7 @@ def index(context: click.RichContext, /, rollback: bool, as_json: bool, **option
     in_new = {"sparse": options["sparse"] or "", "own": own, **{name: options[name] for name in names}}
     if name and options["fresh"] and not corpus:
         of_harvest = ("set", "from_date", "until", "metadata_prefix", "again")
-        of_corpora = ("path", "columns", "fields", "limit", "prune", "origin", "encoding", "tags")
+        of_corpora = ("path", "columns", "fields", "limit", "prune", "origin", "encoding", "tags", "workers", "shards")
         if given := next((option for option in (*of_corpora, *of_harvest) if options[option]), ""):
             raise InputError("Without a corpus, an index is built again from its own papers", f"leave <{given}> out")
         with progress_on_stderr() as progress:
@@ -173,6 +185,8 @@ def index(context: click.RichContext, /, rollback: bool, as_json: bool, **option
             bm25=bm25,
             tags=options["tags"] or "",
             harvest=_harvest_of(options),
+            workers=options["workers"] or 0,
+            shards=options["shards"],
             **in_new,
             progress=progress,
         )

@@ -1,0 +1,88 @@
+"""`ses encode --shards`, `ses shards status` and `ses index --shards`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from tests.commands import ses
+from tests.tiny import make_model, papers, write_jsonl
+
+
+@pytest.fixture
+def given(tmp_path):
+    """Arguments that name a corpus of three blocks, with a record that is none, and the model."""
+    corpus = write_jsonl(tmp_path / "corpus.jsonl", [*papers(1100), replace(papers(1)[0], title="")])
+    return ["--corpus", "jsonl", "--path", corpus, "--model", make_model(tmp_path / "model")]
+
+
+def test_shards_are_encoded_listed_and_indexed(tmp_path, given):
+    folder = tmp_path / "shards"
+    done = ses(tmp_path, "encode", *given, "--shards", folder, "--shard", "1/2")
+    assert done.returncode == 1
+    assert done.stdout.splitlines() == [
+        "Shard 1/2: 588 papers in 2 blocks, of which 2 were encoded now; rejected records: 1",
+        f"The rejected records, with line and reason: {folder}/shard-1-of-2.rejected.jsonl",
+    ]
+    listed = ses(tmp_path, "shards", "status", folder)
+    assert (listed.returncode, listed.stdout.splitlines()) == (
+        1,
+        [
+            f"1,100 papers in 3 blocks and 2 shards: vectors prx by {tmp_path}/model",
+            "Shards that are not finished: 2/2",
+            "To encode again: --shard 2/2",
+        ],
+    )
+    early = ses(tmp_path, "index", *given, "--shards", folder)
+    assert early.returncode == 2
+    assert "There is no block" in early.stderr
+
+    task = {"SLURM_ARRAY_TASK_ID": "8", "SLURM_ARRAY_TASK_COUNT": "2", "SLURM_ARRAY_TASK_MIN": "7"}
+    done = ses(tmp_path, "encode", *given, "--shards", folder, "--json", **task)
+    assert {**json.loads(done.stdout), "manifest": ""} == {
+        "shard": "2/2",
+        "papers": 512,
+        "blocks": 1,
+        "encoded": 1,
+        "rejected": 1,
+        "dead_letter": f"{folder}/shard-2-of-2.rejected.jsonl",
+        "manifest": "",
+    }
+    listed = ses(tmp_path, "shards", "status", folder, "--json")
+    assert listed.returncode == 0
+    assert json.loads(listed.stdout)["again"] == []
+    indexed = ses(tmp_path, "index", *given, "--shards", folder, "--json")
+    assert indexed.returncode == 1
+    assert [json.loads(indexed.stdout)[name] for name in ("papers", "rejected")] == [1100, 1]
+
+    (folder / "0000001.safetensors").write_bytes(b"nothing")
+    (folder / "0000002.safetensors").unlink()
+    listed = ses(tmp_path, "shards", "status", folder)
+    assert listed.stdout.splitlines()[1:] == [
+        "Missing blocks: 2",
+        "Damaged blocks: 1",
+        "To encode again: --shard 1/2, 2/2",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--shard", "1/2"], "A part of a corpus needs a folder; name it with --shards."),
+        (["--shards", "x", "--shard", "3/2"], "There is no shard 3/2; give --shard I/N"),
+        (["--shards", "x", "--output", "y.npy"], "go into their folder; leave --output out."),
+    ],
+)
+def test_what_does_not_fit_together_is_refused(tmp_path, given, arguments, said):
+    done = ses(tmp_path, "encode", *given, *arguments)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert not (tmp_path / "x").exists()
+
+
+def test_shards_need_a_corpus(tmp_path):
+    done = ses(tmp_path, "encode", "--shards", "x")
+    assert done.returncode == 2
+    assert "Shards are parts of a corpus; name it with --corpus" in done.stderr
