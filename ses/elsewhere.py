@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -59,3 +59,5 @@ def encoding_elsewhere(
     yield WorkerEncoding(opening, folder, running_of(settings))
     if not shards:
         shutil.rmtree(folder, ignore_errors=True)
+        with suppress(OSError):  # those of other indexes are in it
+            folder.parent.rmdir()

@@ -111,6 +111,26 @@ def test_a_repeated_shard_makes_only_what_is_missing_or_damaged(tmp_path, corpus
     }
 
 
+def test_a_stopped_repetition_leaves_no_manifest_that_says_all_is_there(tmp_path, corpus):
+    encode_shard(shard_job(tmp_path, corpus, "1/2"))
+    encode_shard(shard_job(tmp_path, corpus, "2/2"))
+    block_file(tmp_path / "shards", 0).unlink()
+
+    def stop():
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        encode_shard(shard_job(tmp_path, corpus, "1/2", encoder=stop))
+    assert status_of(tmp_path / "shards").unfinished == ("1/2",)
+
+
+def test_a_block_that_is_not_what_the_manifest_lists_is_damaged(tmp_path, corpus):
+    encode_shard(shard_job(tmp_path, corpus))
+    block_file(tmp_path / "shards", 1).replace(block_file(tmp_path / "shards", 0))
+    found = status_of(tmp_path / "shards")
+    assert (found.missing, found.damaged) == ((1,), (0,))
+
+
 def test_other_numbers_of_shards_use_the_same_blocks(tmp_path, corpus):
     assert encode_shard(shard_job(tmp_path, corpus, "1/2")).encoded == 4
     found = status_of(tmp_path / "shards")

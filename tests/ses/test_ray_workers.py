@@ -47,8 +47,10 @@ def cluster(failing, tmp_path_factory):
     from ray.cluster_utils import Cluster
 
     kept = dict(os.environ)
-    # The path of its sockets may have 107 bytes.
-    os.environ |= {**make_failing(failing), "RAY_USAGE_STATS_ENABLED": "0", "RAY_TMPDIR": tempfile.gettempdir()}
+    # A busy machine is no failure; and the paths of its sockets may have 107 bytes.
+    patient = {"RAY_agent_register_timeout_ms": "300000", "RAY_worker_register_timeout_seconds": "300"}
+    os.environ |= {**make_failing(failing), **patient, "RAY_TMPDIR": tempfile.gettempdir()}
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     cluster = Cluster()
     try:
         cluster.add_node(num_cpus=0, object_store_memory=STORE, include_dashboard=False)
