@@ -155,6 +155,18 @@ def test_a_corpus_that_has_changed_makes_the_changed_blocks_again(tmp_path, corp
     assert contents(tmp_path, "sharded", IDS) == contents(tmp_path, "whole", IDS)
 
 
+def test_a_manifest_of_an_older_version_does_not_count(tmp_path):
+    written = papers(100)
+    corpus = write_jsonl(tmp_path / "corpus.jsonl", written)
+    for shard in ("1/2", "2/2"):
+        encode_shard(shard_job(tmp_path, corpus, shard))
+    write_jsonl(corpus, [*written[:40], replace(written[40], title="changed"), *written[41:]])
+    assert encode_shard(shard_job(tmp_path, corpus, "1/2")).encoded == 0
+    assert status_of(tmp_path / "shards").unfinished == ("2/2",)
+    assert encode_shard(shard_job(tmp_path, corpus, "2/2")).encoded == 1
+    assert status_of(tmp_path / "shards").again == []
+
+
 def test_shards_of_another_model_or_without_a_format_are_refused(tmp_path, corpus):
     plan = VectorPlan("other", "print", ("prx",))
     encode_shard(shard_job(tmp_path, corpus, plan=plan))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -53,15 +54,24 @@ def cluster(failing, tmp_path_factory):
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     cluster = Cluster()
     try:
-        cluster.add_node(num_cpus=0, object_store_memory=STORE, include_dashboard=False)
+        add_node(cluster, num_cpus=0, include_dashboard=False)
         for _ in range(2):
-            cluster.add_node(num_cpus=1, object_store_memory=STORE)
-        cluster.wait_for_nodes()
+            add_node(cluster, num_cpus=1)
         yield cluster
     finally:
         cluster.shutdown()
         os.environ.clear()
         os.environ |= kept
+
+
+def add_node(cluster, **given):
+    """Start a node; Ray gives up after 30 seconds, and on a busy machine the next trial is quicker."""
+    for _ in range(3):
+        with contextlib.suppress(Exception):
+            node = cluster.add_node(object_store_memory=STORE, **given)
+            cluster.wait_for_nodes()
+            return node
+    pytest.fail("Ray could not start a node in three trials")
 
 
 @pytest.fixture
@@ -157,8 +167,7 @@ def test_a_killed_worker_costs_a_block(tmp_path, library, corpus, cluster, faili
 
 
 def test_a_killed_node_costs_a_block_of_each_of_its_workers(tmp_path, library, corpus, cluster, failing):
-    victim = cluster.add_node(num_cpus=1, object_store_memory=STORE)
-    cluster.wait_for_nodes()
+    victim = add_node(cluster, num_cpus=1)
     killing = once_one_is_encoded(failing, lambda: cluster.remove_node(victim, allow_graceful=False))
     report = index(library, corpus, cluster, tmp_path)
     killing.join()
@@ -181,8 +190,7 @@ def test_a_node_with_a_full_disk_leaves_its_blocks_to_others(tmp_path, library, 
     with mounted(tmp_path / "disk", 4):
         (tmp_path / "disk" / "filled").write_bytes(b"." * 4096)
         full = {"SES_CACHE_DIR": str(tmp_path / "disk"), "TMPDIR": str(tmp_path / "disk")}
-        node = cluster.add_node(num_cpus=1, object_store_memory=STORE, env_vars=full)
-        cluster.wait_for_nodes()
+        node = add_node(cluster, num_cpus=1, env_vars=full)
         try:
             index(library, corpus, cluster, tmp_path)
         finally:
