@@ -50,6 +50,7 @@ def cluster(failing, tmp_path_factory):
     kept = dict(os.environ)
     # A busy machine is no failure; and the paths of its sockets may have 107 bytes.
     patient = {"RAY_agent_register_timeout_ms": "300000", "RAY_worker_register_timeout_seconds": "300"}
+    patient["RAY_worker_niceness"] = "0"  # else workers wait for all else that runs
     os.environ |= {**make_failing(failing), **patient, "RAY_TMPDIR": tempfile.gettempdir()}
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     cluster = Cluster()
