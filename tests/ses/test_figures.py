@@ -73,6 +73,7 @@ def test_makefile_runs_benchmarks_that_exist():
         "distilling",
         "economy",
         "findings",
+        "formats",
         "fusing",
         "lists",
         "million",
