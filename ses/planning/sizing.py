@@ -236,7 +236,7 @@ def _check(given: Mapping[str, Any]) -> None:
             least = _LEAST.get(name, 0)
             require(
                 math.isfinite(value) and least <= value <= _MOST,
-                f"A plan can't have {name.replace('_', ' ')} {value:g}; choose {least} to {_MOST:,}.",
+                f"The {name.replace('_', ' ')} of a plan can't be {value:g}; choose {least} to {_MOST:,}.",
             )
 
 
