@@ -32,7 +32,7 @@ class Encoder:
     def __init__(self, leg=""):
         assert leg in ("", "prx")
 
-    card = type("Card", (), {"name": "tiny", "fingerprint": "f"})
+    card = type("Card", (), {"name": "tiny", "fingerprint": "f", "asks": "f"})
 
     @staticmethod
     def encode(_texts, _format):
