@@ -2,8 +2,8 @@
 
 Papers are PubMed's, repeated if there are not enough, with random vectors. ENGINE is `embedded`, or the URL of a
 cluster, whose index `sizing` is made again and removed. Pages are hybrid, of SciFact's claims, by one client. CPU is
-that of the client and of the cluster's nodes together. Of the times of a claim, the fastest of five is taken, and of
-the CPU of pages that of the best round, because other work disturbs the others. Loading and searching are processes of
+that of the client and of the cluster's nodes together. The fastest of five times of a claim is taken,
+and the CPU of the best round of pages, because other work disturbs the others. Loading and searching are processes of
 their own. It prints a point of `ses/planning/measured.toml`. Needs SES_TEST_DATA.
 Run: python -m benchmarks.sizing ENGINE PAPERS [QUANTIZATION [FORMATS [DIMENSION]]]
 """

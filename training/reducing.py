@@ -34,7 +34,8 @@ def check_reducible(base: Model, dimension: int, folder: Path) -> None:
     )
     require(
         0 < dimension < card.dimension,
-        f"Vectors of {card.dimension} numbers can't be cut to {dimension}; choose a <dimension> below.",
+        f"Vectors of {card.dimension} numbers can't be cut to {dimension}",
+        "choose a smaller <dimension>",
     )
     require(not folder.exists(), f"{folder} exists already; name another folder.")
 

@@ -105,7 +105,7 @@ def test_the_command_writes_the_same_model(tmp_path, base):
 
 def test_what_can_not_be_shorter_is_said_before_papers_are_encoded(tmp_path, base):
     plain = find_model(str(base))
-    with pytest.raises(InputError, match="can't be cut to 64; choose a <dimension> below"):
+    with pytest.raises(InputError, match="can't be cut to 64; choose a smaller dimension"):
         check_reducible(plain, 64, tmp_path / "x")
     with pytest.raises(InputError, match="can't be cut to 0"):
         check_reducible(plain, 0, tmp_path / "x")

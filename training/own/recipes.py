@@ -39,7 +39,7 @@ def field_recipe(index: str, papers: FieldPapers, base: Model, *, limit: int = 0
     plain = ", ".join(f'"{one.value}"' for one in (Format.PRX, Format.QRY))
     lines = [
         f"# The format {papers.format} by the field {papers.field} of the index {index}.",
-        "# Change it, and train again: ses train recipe.toml --output ANOTHER",
+        "# It can be changed and trained again, into another folder.",
         f"base = {json.dumps(base.card.name, ensure_ascii=False)}",
         'trains = "adapters"',
         f"plain = [{plain}]  # as in the index",

@@ -38,7 +38,7 @@ class OwnFormat:
     """A format that was trained by a field of an index.
 
     Attributes:
-        model: Folder of the model, which `ses models` and every option for a model accept.
+        model: Folder of the model.
         format: The format that was trained.
         papers: The papers that it was trained and measured on.
         trained: Result of the run.

@@ -16,7 +16,11 @@ from search_plugin.engines.cluster.frontends.http import Parameter, as_plain, as
 from search_plugin.engines.cluster.frontends.literals import WIDTH, Notation, escaped
 
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False) | st.text(),
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53), 2**53)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
     lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(max_size=40), inner, max_size=5),
     max_leaves=20,
 )
