@@ -41,8 +41,8 @@ def encoding_elsewhere(
     Raises:
         InputError: If the workers can't be understood.
     """
-    kind = str(workers or "")
-    if not kind:
+    kind = str(workers)
+    if kind in ("", "0"):
         yield functools.partial(from_shards, Path(shards).resolve()) if shards else None
         return
     folder = Path(shards).resolve() if shards else settings.data_dir.resolve() / "shards" / index
@@ -51,7 +51,7 @@ def encoding_elsewhere(
         opening = functools.partial(ray_pool, kind.partition(":")[2] or "auto", settings)
     else:
         require(
-            kind.isascii() and kind.isdigit(),
+            kind.isascii() and kind.isdigit() and int(kind) > 0,
             f"The workers can't be {kind!r}",
             "give a number of processes, <workers=ray> or <workers=ray:HOST:PORT>",
         )

@@ -145,7 +145,12 @@ def test_a_full_disk_ends_the_run_with_a_sentence_and_it_resumes(tmp_path, libra
     assert contents(library, "worked") == contents(library, "whole")
 
 
-@pytest.mark.parametrize("workers", ["four", "-1", "ray-x", "2.5"])
+@pytest.mark.parametrize("workers", [0, "0", ""])
+def test_without_workers_this_process_encodes(tmp_path, library, workers):
+    assert library.index("mine", write_corpus(tmp_path), corpus="jsonl", limit=3, workers=workers).new == 3
+
+
+@pytest.mark.parametrize("workers", ["four", "-1", "00", "ray-x", "2.5"])
 def test_workers_that_cannot_be_understood_are_refused(tmp_path, library, workers):
     with pytest.raises(InputError, match=r"The workers can't be .*; give a number of processes, workers=ray or"):
         library.index("worked", write_corpus(tmp_path), corpus="jsonl", workers=workers)
