@@ -51,7 +51,7 @@ class Remembered:
 
     def __init__(self, index: Index, vectors: Mapping[str, np.ndarray]) -> None:
         made_by = index.schema.fingerprint
-        self.card = SimpleNamespace(name=index.schema.model, fingerprint=made_by, asks=made_by)
+        self.card = SimpleNamespace(name=index.schema.model, fingerprint=made_by, papers_by="")
         self._vectors = vectors
 
     def encode(self, texts: Sequence[str], _: Format) -> np.ndarray:

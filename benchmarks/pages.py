@@ -34,7 +34,7 @@ QUERIES = 96  # for all clients together
 ROUNDS = 3
 CLIENTS = (1, 8)
 DIMENSION = 384
-CARD = SimpleNamespace(name="none", fingerprint="none", asks="none")
+CARD = SimpleNamespace(name="none", fingerprint="none", papers_by="")
 PAGES: Mapping[str, Mapping[str, Any]] = {
     "hybrid": {},
     "two facets": {"facets": ("journal", "year")},

@@ -63,7 +63,7 @@ class LibraryModels:
                     f"used ({error.sentence.rstrip('.')})",
                     f"bring it back there, or search without them by <weights={leg}=0>",
                 ) from error
-            check_model(index, model.card.name, model.card.fingerprint, leg, asks=model.card.asks)
+            check_model(index, model.card.name, model.card.fingerprint, leg, papers_by=model.card.papers_by)
             if isinstance(made_by, SparseField):
                 # Queries of a leg are encoded by `encode` alone, which both kinds of encoders have.
                 return cast("TextEncoder", self.sparse_encoder(model))

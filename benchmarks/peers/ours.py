@@ -41,7 +41,7 @@ def _document(row: Row, vector: np.ndarray) -> Document:
 
 def opened(folder: Path) -> Search:
     index = connect(f"embedded:{folder}").open("papers")
-    card = SimpleNamespace(name="given", fingerprint="given", asks="given")
+    card = SimpleNamespace(name="given", fingerprint="given", papers_by="")
 
     def answer(text: str, vector: np.ndarray, fields: Sequence[str]) -> Answer:
         encoder = SimpleNamespace(card=card, encode=lambda *_: vector[None])

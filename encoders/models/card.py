@@ -37,7 +37,8 @@ class ModelCard:
         network: Size and facts of the network.
         weights_sha256: SHA-256 of the weights file, or of all of them.
         settings_sha256: SHA-256 of the tokenizer and of the configuration's facts about the graph.
-        papers_by: Fingerprint of the model that makes the vectors of papers, where another one makes those of queries.
+        papers_by: Fingerprint of the member that makes the vectors of papers, whose indexes it can search too; empty if
+            it has no members for formats.
 
     Example:
         >>> from encoders.registry import find_model
@@ -68,11 +69,6 @@ class ModelCard:
         facts = asdict(self)
         del facts["name"], facts["licence"], facts["papers_by"]
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
-
-    @property
-    def asks(self) -> str:
-        """Fingerprint of the model whose vectors of papers its queries are compared with."""
-        return self.papers_by or self.fingerprint
 
     @property
     def formats(self) -> tuple[Format, ...]:

@@ -81,7 +81,7 @@ def encoder_of(index: Index, leg: str, encoder: EncoderSource | None) -> TextEnc
             "A hybrid or vector search needs the model that made the index; give one, or search lexically."
         )
     loaded = encoder(leg) if callable(encoder) else encoder
-    check_model(index, loaded.card.name, loaded.card.fingerprint, leg, asks=loaded.card.asks)
+    check_model(index, loaded.card.name, loaded.card.fingerprint, leg, papers_by=loaded.card.papers_by)
     return loaded
 
 
@@ -118,14 +118,14 @@ def _as_compared(index: Index, leg: str, vector: np.ndarray) -> np.ndarray:
     return np.asarray(vector / (np.linalg.norm(vector) or 1.0), np.float32)
 
 
-def check_model(index: Index, name: str, fingerprint: str, leg: str = "", *, asks: str = "") -> None:
+def check_model(index: Index, name: str, fingerprint: str, leg: str = "", *, papers_by: str = "") -> None:
     """Raise `InputError`, naming both, where a model is not the one that made the index, or the vectors of a leg.
 
-    `asks` is the fingerprint of another model whose vectors its queries can be compared with (`ModelCard.asks`).
+    `papers_by` is the fingerprint of a member whose indexes it can search too (`ModelCard.papers_by`).
     """
     schema = index.schema
     field = schema.beside(leg)
-    if field and field.fingerprint not in {fingerprint, asks}:
+    if field and field.fingerprint not in {fingerprint, papers_by}:
         raise InputError(
             f"The vectors {leg} of the index {index.name} are of the model {field.model} ({field.fingerprint}), not of "
             f"{name} ({fingerprint})",
@@ -133,7 +133,7 @@ def check_model(index: Index, name: str, fingerprint: str, leg: str = "", *, ask
             if isinstance(field, SparseField)
             else "attach the index again with that model",
         )
-    if not field and schema.fingerprint not in {fingerprint, asks}:
+    if not field and schema.fingerprint not in {fingerprint, papers_by}:
         raise InputError(
             f"The index {index.name} was made by the model {schema.model} ({schema.fingerprint}), not by {name} "
             f"({fingerprint})",

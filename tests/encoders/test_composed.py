@@ -115,8 +115,8 @@ def test_routes_ask_what_their_model_of_papers_has_made(two, tmp_path):
     members = {"prx": "../a", "qry": "../b"}
     routed = find_model(str(compose(tmp_path, architecture="routes", members=members))).card
     papers = two[0].card
-    assert routed.asks == papers.fingerprint == papers.asks
+    assert (routed.papers_by, papers.papers_by) == (papers.fingerprint, "")
     assert routed.fingerprint != papers.fingerprint
     assert replace(routed, papers_by="").fingerprint == routed.fingerprint
     alone = find_model(str(compose(tmp_path, architecture="routes", members={"qry": "../b", "clf": "../b"}))).card
-    assert alone.asks == alone.fingerprint
+    assert alone.papers_by == ""

@@ -29,7 +29,7 @@ ADDED = [field for field in FIELDS if field.origin != "paper"]
 class Encoder:
     """Gives every query the same vector."""
 
-    card = type("Card", (), {"name": "tiny", "fingerprint": SCHEMA.fingerprint, "asks": SCHEMA.fingerprint})
+    card = type("Card", (), {"name": "tiny", "fingerprint": SCHEMA.fingerprint, "papers_by": ""})
 
     @staticmethod
     def encode(texts, _format):

@@ -31,7 +31,7 @@ SCHEMA = IndexSchema("random", "f", (paper_vector("prx", WIDTH, "cosine"),))
 class Encoder:
     """Gives every text a random vector of its own."""
 
-    card = type("Card", (), {"name": "random", "fingerprint": "f", "asks": "f"})
+    card = type("Card", (), {"name": "random", "fingerprint": "f", "papers_by": ""})
 
     @staticmethod
     def encode(texts, _format=None):

@@ -19,7 +19,7 @@ WRITTEN = documents(200)
 PAPERS = {given.paper.id: given.paper for given in WRITTEN}
 MATRIX = np.stack([given.vectors["prx"] for given in WRITTEN])
 QUERY = np.random.default_rng(2).standard_normal(DIMENSION).astype(np.float32)
-CARD = SimpleNamespace(name=SCHEMA.model, fingerprint=SCHEMA.fingerprint, asks=SCHEMA.fingerprint)
+CARD = SimpleNamespace(name=SCHEMA.model, fingerprint=SCHEMA.fingerprint, papers_by="")
 ENCODER = SimpleNamespace(card=CARD, encode=lambda texts, task_format: np.stack([QUERY] * len(texts)))
 
 
@@ -103,7 +103,7 @@ def test_similar_papers_are_the_nearest_others(filled):
 
 @by_http_too
 def test_another_model_and_no_hits_behave(filled):
-    other = SimpleNamespace(card=SimpleNamespace(name="other", fingerprint="f", asks="f"), encode=None)
+    other = SimpleNamespace(card=SimpleNamespace(name="other", fingerprint="f", papers_by=""), encode=None)
     with pytest.raises(InputError, match=r"was made by the model tiny .* not by other"):
         search(filled, SearchRequest("virus"), other)
     nothing = search(filled, SearchRequest("the of xyzzy", mode="lexical", facets=("year",), collapse="year"))

@@ -24,7 +24,7 @@ from tests.search_plugin.filters.test_filters import FIELDS, saying
 SCHEMA = IndexSchema("tiny", "0123", (paper_vector("prx", 2, "cosine"),)).with_fields(
     field for field in FIELDS if field.origin != "paper"
 )
-CARD = SimpleNamespace(name=SCHEMA.model, fingerprint=SCHEMA.fingerprint, asks=SCHEMA.fingerprint)
+CARD = SimpleNamespace(name=SCHEMA.model, fingerprint=SCHEMA.fingerprint, papers_by="")
 NORTH = np.array([0, 1], np.float32)
 
 PAPERS = (

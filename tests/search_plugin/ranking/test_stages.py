@@ -32,7 +32,7 @@ class Encoder:
     def __init__(self, leg=""):
         assert leg in ("", "prx")
 
-    card = type("Card", (), {"name": "tiny", "fingerprint": "f", "asks": "f"})
+    card = type("Card", (), {"name": "tiny", "fingerprint": "f", "papers_by": ""})
 
     @staticmethod
     def encode(_texts, _format):

@@ -25,7 +25,7 @@ NOTHING = "Nothing matches well; the nearest papers follow."
 
 
 class Encoder:
-    card = type("Card", (), {"name": "tiny", "fingerprint": "f", "asks": "f"})
+    card = type("Card", (), {"name": "tiny", "fingerprint": "f", "papers_by": ""})
 
     def __init__(self, leg=""):
         assert leg in ("", "prx")

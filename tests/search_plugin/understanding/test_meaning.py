@@ -34,7 +34,7 @@ KNOWN = [
 class Encoder:
     """Gives every query a vector of its own length."""
 
-    card = type("Card", (), {"name": "tiny", "fingerprint": "f", "asks": "f"})
+    card = type("Card", (), {"name": "tiny", "fingerprint": "f", "papers_by": ""})
 
     def __init__(self, leg=""):
         assert leg in ("", "prx")
