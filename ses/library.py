@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from corpora.errors import InputError, NotFoundError, SesError, StoppedError, UnavailableError, require
 from search_plugin.contract.engine import EVALUATION
+from ses.beside_jobs import own_jobs, sparse_job
 from ses.checked import checked_methods
 from ses.library_models import LibraryModels
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from corpora.progress import Progress
     from encoders.models.card import ModelCard
     from encoders.models.model import Model
-    from indexer.job import IndexJob, IndexReport, OwnJob, SparseJob
+    from indexer.job import IndexJob, IndexReport
     from products.kept import Kept
     from products.topics import Projection, Topics
     from search_plugin.contract.engine import Engine, Index
@@ -40,10 +41,6 @@ if TYPE_CHECKING:
     from ses.screening import Screening
     from ses.settings import Settings
     from ses.tags import Tags
-
-
-_NONE = "none"
-"""What users name where they want no model."""
 
 
 @checked_methods
@@ -427,9 +424,9 @@ class Library:
         )
         model = self._models.to_write(schema)
         schema_before = self._schema_before(name, fresh=fresh)
-        own_jobs = self._own_jobs(schema_before, own)
+        own_models = own_jobs(self._models, schema_before, own)
         if tags:
-            cards = [model.card, *(one.card for one in own_jobs)]
+            cards = [model.card, *(one.card for one in own_models)]
             formats = [*formats, self._checked_tagger(tags, name, cards, schema)]
         job = IndexJob(
             records=source.records,
@@ -446,8 +443,8 @@ class Library:
             fields=custom_fields(custom),
             language=language,
             whole=limit is None and source.whole,
-            sparse=self._sparse_job(schema_before, sparse, sparse_tokens, sparse_ratio),
-            own=own_jobs,
+            sparse=sparse_job(self._models, schema_before, sparse, sparse_tokens, sparse_ratio),
+            own=own_models,
             **self._encoding(model),
         )
         with encoding_elsewhere(self._settings, name, workers, shards) as elsewhere:
@@ -507,8 +504,8 @@ class Library:
             quantization=quantization,
             bm25=bm25 or (self._tuned.bm25 if self._tuned else None),
             language=language,
-            sparse=self._sparse_job(index.schema, sparse, sparse_tokens, sparse_ratio),
-            own=self._own_jobs(index.schema, own),
+            sparse=sparse_job(self._models, index.schema, sparse, sparse_tokens, sparse_ratio),
+            own=own_jobs(self._models, index.schema, own),
             passages=passages,
             **self._encoding(model),
         )
@@ -738,50 +735,6 @@ class Library:
                 raise
             # A fresh build replaces a damaged version; `published_generation` logs that nothing of it is taken over.
             return None
-
-    def _sparse_job(
-        self, schema: IndexSchema | None, sparse: str, most: int | None, ratio: float | None
-    ) -> SparseJob | None:
-        """Return what to write of sparse vectors: what the user says, or else as before; None if nothing.
-
-        The schema is that of the published version, if there is one.
-        """
-        from encoders.registry import find_model
-        from encoders.sparse import check_sparse_model
-        from indexer.job import SparseJob
-
-        held = schema.sparse[0] if schema and schema.sparse else None
-        if sparse == _NONE or not (sparse or held):
-            unused = "sparse_tokens" if most is not None else "sparse_ratio" if ratio is not None else ""
-            require(not unused, "No sparse vectors are made", f"name a model by <sparse>, or leave <{unused}> out")
-            return None
-        model = check_sparse_model(find_model(sparse or (held.model if held else "")))
-        if held:
-            most, ratio = held.most if most is None else most, held.ratio if ratio is None else ratio
-        job = SparseJob(model.card, functools.partial(self._models.sparse_encoder, model), most, ratio)
-        job.field()  # settings out of bounds are reported before any work
-        return job
-
-    def _own_jobs(self, schema: IndexSchema | None, own: Mapping[str, str] | None) -> tuple[OwnJob, ...]:
-        """Return which formats are made by models of their own: those the user names, and those of the schema."""
-        from encoders.models.formats import Format, parse_format
-        from encoders.registry import find_model
-        from indexer.job import OwnJob
-
-        chosen = {Format(field.format): field.model for field in schema.own} if schema else {}
-        chosen |= {parse_format(name): model for name, model in (own or {}).items()}
-        models = {one: find_model(name) for one, name in sorted(chosen.items()) if name != _NONE}
-        for task_format, model in models.items():
-            require(
-                task_format in (Format.CLF, Format.RGN),
-                f"Vectors for {task_format} are those of searches, which are made by the index's model",
-                "give <own> for clf or rgn, or another <model>",
-            )
-            model.card.head(task_format)
-        return tuple(
-            OwnJob(model.card, functools.partial(self._models.encoder, model), (task_format,))
-            for task_format, model in models.items()
-        )
 
     def _checked_tagger(self, tagger: str, name: str, cards: Sequence[ModelCard], schema: IndexSchema | None) -> str:
         """Return the format that a tagger reads, or raise `InputError` before any work if it is of another model."""
