@@ -211,6 +211,20 @@ def parse_columns(texts: Sequence[str]) -> dict[str, str]:
     return columns
 
 
+def parse_models(texts: Sequence[str], what: str, option: str) -> dict[str, str]:
+    """Read models by field or format, each as `FIELD=MODEL`; raise `InputError` if one has another form.
+
+    `what` says what a model is given for, and `option` is the option's name, both for the error.
+    """
+    models: dict[str, str] = {}
+    for text in texts:
+        name, _, model = (part.strip() for part in text.partition("="))
+        if not (name and model) or name in models:
+            raise InputError(f"{text!r} can't be read", f"write each {what} once, as <{option}={what.upper()}=MODEL>")
+        models[name] = model
+    return models
+
+
 def open_library(options: Mapping[str, Any]) -> Library:
     """Open the library that the options of a command name."""
     import ses

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
 from corpora.errors import InputError
 from search_plugin.words.languages import LANGUAGES
-from ses.terminal.options import engine_options, model_options, parse_columns, settings_of
+from ses.terminal.options import engine_options, model_options, parse_columns, parse_models, settings_of
 from ses.terminal.results import say
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def attach(context: click.RichContext, /, *, target: str, as_json: bool, update:
                 formats=[options["formats"]],
                 language=options["language"],
                 beside=options["beside"],
-                vectors=parse_models(options["vectors"]),
+                vectors=parse_models(options["vectors"], "field", "vector"),
                 unchecked=options["unchecked"],
                 progress=progress,
             )
@@ -92,17 +92,6 @@ def attach(context: click.RichContext, /, *, target: str, as_json: bool, update:
     shown = _summary(report, attached)
     say(document, shown, as_json=as_json)
     context.exit(1 if report.rejected else 0)
-
-
-def parse_models(texts: Sequence[str]) -> dict[str, str]:
-    """Read fields with their models, each as `FIELD=MODEL`; raise `InputError` if one has another form."""
-    models: dict[str, str] = {}
-    for text in texts:
-        field, _, model = (part.strip() for part in text.partition("="))
-        if not (field and model) or field in models:
-            raise InputError(f"{text!r} can't be read", "write each field once, as <vector=FIELD=MODEL>")
-        models[field] = model
-    return models
 
 
 def open_target(target: str, options: Mapping[str, Any]) -> tuple[Library, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -12,7 +11,15 @@ from corpora.errors import InputError, require
 from corpora.registry import CORPORA, get_corpus
 from search_plugin.contract.schema import Passages, Quantization
 from search_plugin.words.languages import LANGUAGES
-from ses.terminal.options import PATH, engine_options, model_options, parse_bm25, parse_columns, settings_of
+from ses.terminal.options import (
+    PATH,
+    engine_options,
+    model_options,
+    parse_bm25,
+    parse_columns,
+    parse_models,
+    settings_of,
+)
 from ses.terminal.results import say
 
 if TYPE_CHECKING:
@@ -154,7 +161,7 @@ def index(context: click.RichContext, /, rollback: bool, as_json: bool, **option
         return
     bm25 = parse_bm25(options["bm25"]) if options["bm25"] else None
     names = ("quantization", "language", "passages", "sparse_tokens", "sparse_ratio")
-    own = _models_of(options["own"])
+    own = parse_models(options["own"], "format", "own")
     in_new = {"sparse": options["sparse"] or "", "own": own, **{name: options[name] for name in names}}
     if name and options["fresh"] and not corpus:
         of_harvest = ("set", "from_date", "until", "metadata_prefix", "again")
@@ -192,16 +199,6 @@ def index(context: click.RichContext, /, rollback: bool, as_json: bool, **option
         )
     say(report.to_dict(), _summary(report), as_json=as_json)
     context.exit(1 if report.rejected else 0)
-
-
-def _models_of(texts: Sequence[str]) -> dict[str, str]:
-    """Read formats with their models, each as `FORMAT=MODEL`; raise `InputError` if one has another form."""
-    pairs = [tuple(part.strip() for part in text.split("=", 1)) for text in texts]
-    found = {pair[0]: pair[-1] for pair in pairs if len(pair) == 2 and all(pair)}
-    require(
-        len(found) == len(pairs), f"{' '.join(texts)!r} can't be read", "write each format once, as <own=FORMAT=MODEL>"
-    )
-    return found
 
 
 def _harvest_of(options: dict[str, Any]) -> Harvest | None:

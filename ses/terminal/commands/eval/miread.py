@@ -7,18 +7,12 @@ from typing import Any
 
 import rich_click as click
 
-from ses.terminal.commands.eval.sources import data_option, show, vector_options, vector_source
+from ses.terminal.commands.eval.sources import data_option, label_option, show, vector_options, vector_source
 
 
 @click.command()
 @data_option("JSON lines of papers with labels, plain or packed.")
-@click.option(
-    "--label",
-    default="label",
-    show_default=True,
-    metavar="FIELD",
-    help="Field with the label or the labels of a paper.",
-)
+@label_option
 @click.option(
     "--split",
     "split_field",

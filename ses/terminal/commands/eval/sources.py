@@ -20,6 +20,13 @@ def data_option(text: str) -> Callable[[F], F]:
     return click.option("--data", required=True, type=PATH, help=text)
 
 
+label_option = click.option(
+    "--label",
+    default="label",
+    show_default=True,
+    metavar="FIELD",
+    help="Field with the label or the labels of a paper.",
+)
 output_options = together(
     model_options,
     click.option("--report", "report_file", type=PATH, help="Write a report: .md, .html, .tex or .json."),
