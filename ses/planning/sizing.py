@@ -17,13 +17,15 @@ from ses.checked import checked
 from ses.planning.costs import FittedCost, fitted, graph_memory, growing
 from ses.planning.encoding import core_seconds, gpu_seconds
 from ses.planning.fan_out import LegTimes, page_times
-from ses.planning.measured import EngineKind, IndexShape, MeasuredIndex, measured_encoders, measured_indexes
-
-LETTERS = 1331
-"""Letters of title and abstract of the papers that were measured, PubMed's, the mean."""
-
-SENTENCES = 7.9
-"""Sentences of one of them, the mean."""
+from ses.planning.measured import (
+    LETTERS,
+    SENTENCES,
+    EngineKind,
+    IndexShape,
+    MeasuredIndex,
+    measured_encoders,
+    measured_indexes,
+)
 
 SHARD_BYTES = 50 * 10**9
 """The largest shard: "10GB to 50GB" (Elastic, "Size your shards"; OpenSearch gives the same figures)."""
@@ -197,9 +199,9 @@ def plan(
     decided_by = max(needed, key=lambda name: needed[name])
     nodes = math.ceil(needed[decided_by])
     vectors = shape.papers * (formats + sentences)
-    tokens = letters * shape.papers * (1 + (passages == "sentences"))
-    core_hours = core_seconds(measured_encoders(), tokens, layers, width, precision) / _HOUR
-    gpu_hours = gpu_seconds(tokens, layers, width) / _HOUR
+    read = letters * shape.papers * (1 + (passages == "sentences"))
+    core_hours = core_seconds(measured_encoders(), read, layers, width, precision) / _HOUR
+    gpu_hours = gpu_seconds(read, layers, width) / _HOUR
     load_hours = fitted(points, product, "load").of(shape) / _HOUR
     prices = {
         "encoding on CPUs": core_price * core_hours,

@@ -7,7 +7,7 @@ from typing import Any, get_args
 import rich_click as click
 
 from search_plugin.contract.schema import Passages, Quantization
-from ses.planning.measured import EngineKind
+from ses.planning.measured import LETTERS, EngineKind
 from ses.terminal.options import json_option
 from ses.terminal.results import say
 
@@ -48,7 +48,12 @@ from ses.terminal.results import say
     help="Numeric precision of encoding on CPUs.",
 )
 @click.option(
-    "--letters", type=float, default=1331, show_default=True, metavar="N", help="Letters of title and abstract, mean."
+    "--letters",
+    type=float,
+    default=LETTERS,
+    show_default=True,
+    metavar="N",
+    help="Letters of title and abstract, mean.",
 )
 @click.option("--replicas", type=int, default=1, show_default=True, metavar="N", help="Further copies of each shard.")
 @click.option("--queries", type=float, default=10.0, show_default=True, metavar="N", help="Pages a second.")

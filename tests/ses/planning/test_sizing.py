@@ -7,8 +7,8 @@ import pytest
 import ses
 from ses.planning.costs import fitted, graph_memory, growing
 from ses.planning.fan_out import LegTimes, page_times
-from ses.planning.measured import IndexShape, measured_indexes
-from ses.planning.sizing import SENTENCES, FanOut
+from ses.planning.measured import SENTENCES, IndexShape, measured_indexes
+from ses.planning.sizing import FanOut
 from tests.commands import ses as run
 
 
