@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from corpora.errors import InputError, require
+from encoders.models.formats import Format, parse_formats
 from search_plugin.contract.diagnosis import human_bytes
 from search_plugin.contract.schema import Passages, Quantization
 from ses.checked import checked
@@ -134,7 +135,7 @@ def plan(
     product: EngineKind = "opensearch",
     model: str = "ses-minilm",
     dimension: int | None = None,
-    formats: int = 1,
+    formats: Sequence[str] = ("prx",),
     passages: Passages = "none",
     quantization: Quantization = "none",
     precision: Literal["int8", "fp32"] = "int8",
@@ -155,7 +156,7 @@ def plan(
         product: What keeps the index.
         model: Known name of the model, whose size decides how long encoding takes.
         dimension: Numbers of a vector; those of the model if left out.
-        formats: Vectors of a paper as a whole.
+        formats: Task formats to store vectors for; `prx` always is.
         passages: The passages that have vectors too.
         quantization: How the engine keeps vectors in memory.
         precision: Numeric precision of encoding on CPUs.
@@ -183,7 +184,8 @@ def plan(
     _check(locals())
     layers, width, given = _network(model)
     sentences = SENTENCES * letters / LETTERS if passages == "sentences" else 0.0
-    shape = IndexShape(int(papers), letters, formats, sentences, dimension or given, quantization)
+    of_paper = len({Format.PRX, *parse_formats(*formats)})
+    shape = IndexShape(int(papers), letters, of_paper, sentences, dimension or given, quantization)
     points = measured_indexes()
     copies = 1 + replicas
     disk = fitted(points, product, "disk").of(shape)
@@ -198,7 +200,7 @@ def plan(
     }
     decided_by = max(needed, key=lambda name: needed[name])
     nodes = math.ceil(needed[decided_by])
-    vectors = shape.papers * (formats + sentences)
+    vectors = shape.papers * (of_paper + sentences)
     read = letters * shape.papers * (1 + (passages == "sentences"))
     core_hours = core_seconds(measured_encoders(), read, layers, width, precision) / _HOUR
     gpu_hours = gpu_seconds(read, layers, width) / _HOUR
@@ -228,7 +230,7 @@ def plan(
     )
 
 
-_LEAST = {"papers": 1, "formats": 1, "dimension": 1, "letters": 1, "node_cores": 1, "node_memory": 1, "node_disk": 1}
+_LEAST = {"papers": 1, "dimension": 1, "letters": 1, "node_cores": 1, "node_memory": 1, "node_disk": 1}
 """The least of arguments; others begin at 0."""
 
 

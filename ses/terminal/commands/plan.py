@@ -25,7 +25,13 @@ from ses.terminal.results import say
     "--model", metavar="NAME", default="ses-minilm", show_default=True, help="Known name of a model of that size."
 )
 @click.option("--dimension", type=int, metavar="N", help="Numbers of a vector [default: those of the model].")
-@click.option("--formats", type=int, default=1, show_default=True, metavar="N", help="Vectors of a paper as a whole.")
+@click.option(
+    "--formats",
+    default="prx",
+    show_default=True,
+    metavar="LIST",
+    help="Task formats to store vectors for, such as prx,clf.",
+)
 @click.option(
     "--passages",
     type=click.Choice(get_args(Passages)),
@@ -64,7 +70,7 @@ from ses.terminal.results import say
 @click.option("--gpu-price", type=float, default=0, metavar="PRICE", help="Price of a GPU for an hour.")
 @click.option("--node-price", type=float, default=0, metavar="PRICE", help="Price of a node for a month.")
 @json_option
-def plan(papers: float, *, as_json: bool, **options: Any) -> None:
+def plan(papers: float, *, formats: str, as_json: bool, **options: Any) -> None:
     """Estimate what an index of PAPERS needs: disk, memory, shards, nodes, hours, and how long a page takes.
 
     The estimate comes from measured points; nothing is measured here, and no engine is asked. PAPERS may be written as
@@ -72,5 +78,5 @@ def plan(papers: float, *, as_json: bool, **options: Any) -> None:
     """
     import ses
 
-    found = ses.plan(papers, **options)
+    found = ses.plan(papers, formats=[formats], **options)
     say(found.to_dict(), str(found), as_json=as_json)

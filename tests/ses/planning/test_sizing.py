@@ -58,7 +58,7 @@ def test_quantization_and_dimension_save_memory():
 
 
 def test_more_vectors_and_longer_papers():
-    one, several = ses.plan(1e6), ses.plan(1e6, formats=3, passages="sentences")
+    one, several = ses.plan(1e6), ses.plan(1e6, formats=("prx", "clf", "rgn"), passages="sentences")
     assert several.vectors == round(1e6 * (3 + SENTENCES))
     assert several.encoding_core_hours == pytest.approx(2 * one.encoding_core_hours)
     assert several.disk_bytes > 3 * one.disk_bytes
@@ -147,7 +147,7 @@ cost      12.35 for encoding on CPUs of a million papers
         ({"papers": 0}, "papers of a plan can't be 0"),
         ({"papers": math.nan}, "papers can't be nan"),
         ({"papers": 1e12}, "papers of a plan can't be 1e[+]12"),
-        ({"papers": 10, "formats": 0}, "formats of a plan can't be 0"),
+        ({"papers": 10, "formats": ("none",)}, "formats 'none' can't be read; give some of"),
         ({"papers": 10, "replicas": -1}, "replicas of a plan can't be -1; choose 0 to"),
         ({"papers": 10, "dimension": 0}, "dimension of a plan can't be 0"),
         ({"papers": 10, "node_memory": 0.5}, "node memory of a plan can't be 0.5"),
@@ -176,7 +176,6 @@ def test_every_option_of_the_command_is_that_of_python(tmp_path):
         "product": "embedded",
         "model": "specter2",
         "dimension": 256,
-        "formats": 2,
         "passages": "sentences",
         "quantization": "int8",
         "precision": "fp32",
@@ -191,7 +190,8 @@ def test_every_option_of_the_command_is_that_of_python(tmp_path):
         "node_price": 100,
     }
     flags = [word for name, value in given.items() for word in (f"--{name.replace('_', '-')}", value)]
-    assert run(tmp_path, "plan", "1e6", *flags).stdout == f"{ses.plan(1e6, **given)}\n"
+    done = run(tmp_path, "plan", "1e6", "--formats", "prx,clf", *flags)
+    assert done.stdout == f"{ses.plan(1e6, formats=('prx', 'clf'), **given)}\n"
     assert run(tmp_path, "plan", "1e6", "--dimension", "0").returncode == 2
 
 
