@@ -41,7 +41,7 @@ def normal(vectors: np.ndarray, similarity: Similarity) -> np.ndarray:
     return unit
 
 
-INDEXED_FROM = 5_000
+INDEXED_FROM = 10_000
 """Number of vectors; fewer are scanned."""
 
 LISTS = 4
@@ -116,7 +116,7 @@ def extend(
 
     count = len(mapped())
     covered = newest(folder, _name(name), count, lambda derived: derived.covered) or 0
-    if count < INDEXED_FROM or count - covered <= max(INDEXED_FROM // 2, covered // _GROWTH):
+    if count < INDEXED_FROM or count - covered <= max(INDEXED_FROM // 4, covered // _GROWTH):
         return
     kept = load(folder, name, count, to_extend=True) if covered else None
     if kept is None or _lists(count) >= 2 * kept.index.nlist:

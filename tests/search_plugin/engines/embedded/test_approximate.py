@@ -47,7 +47,7 @@ def test_nearly_all_of_the_nearest_are_found_also_with_a_filter(held, share, mon
 
 @pytest.mark.parametrize("similarity", ["cosine", "dot", "l2"])
 def test_lists_of_one_bit_find_nearly_all_in_less_space(tmp_path, similarity):
-    count, width = 6_000, 384
+    count, width = 12_000, 384
     draw = np.random.default_rng(3)
     axes = draw.standard_normal((8, width))
     matrix = (draw.standard_normal((count, 8)) @ axes + 0.1 * draw.standard_normal((count, width))).astype(np.float32)
@@ -67,36 +67,36 @@ def test_lists_of_one_bit_find_nearly_all_in_less_space(tmp_path, similarity):
 
 @pytest.mark.parametrize("similarity", ["cosine", "dot", "l2"])
 def test_lists_are_extended_and_made_anew_when_there_are_four_times_as_many_vectors(tmp_path, similarity):
-    matrix = clustered(26_000)
+    matrix = clustered(51_000)
     made = []
-    for count in (4_999, 6_000, 8_000, 9_500, 25_000, 26_000):
+    for count in (9_999, 12_000, 14_000, 15_500, 50_000, 51_000):
         extend(tmp_path, "v", lambda count=count: matrix[:count], similarity)
         index = load(tmp_path, "v", count)
         made.append((index.covered, index.index.nlist) if index else None)
-    lists = [round(4 * count**0.5) for count in (6_000, 25_000)]
-    assert made == [None, *[(6_000, lists[0])] * 2, (9_500, lists[0]), *[(25_000, lists[1])] * 2]
+    lists = [round(4 * count**0.5) for count in (12_000, 50_000)]
+    assert made == [None, *[(12_000, lists[0])] * 2, (15_500, lists[0]), *[(50_000, lists[1])] * 2]
     # Behind the lists, the first and the last one included.
-    for later in (25_000, 25_500, 25_999):
+    for later in (50_000, 50_500, 50_999):
         rows, _ = nearest(matrix, matrix[later], similarity, 5, None, index)
         exact, _ = nearest(matrix, matrix[later], similarity, 5, None, None)
         assert (rows == exact).all()
 
 
 def test_lists_of_rows_that_do_not_exist_are_not_used(tmp_path, caplog):
-    matrix = clustered(6_000)
+    matrix = clustered(12_000)
     extend(tmp_path, "v", lambda: matrix, "cosine")
-    index = load(tmp_path, "v", 6_000, to_extend=True).index
+    index = load(tmp_path, "v", 12_000, to_extend=True).index
     assert caplog.messages == []
-    for wrong in (-1, 6_000):
+    for wrong in (-1, 12_000):
         faiss.rev_swig_ptr(index.invlists.get_ids(3), index.invlists.list_size(3))[0] = wrong
         written(tmp_path, index)
-        assert load(tmp_path, "v", 6_000) is None
+        assert load(tmp_path, "v", 12_000) is None
     written(tmp_path, faiss.IndexFlatIP(DIMENSION))
-    assert load(tmp_path, "v", 6_000) is None
+    assert load(tmp_path, "v", 12_000) is None
     reasons = [told.partition("(")[2].partition(")")[0] for told in caplog.messages]
     assert reasons == ["a vector index does not hold what its name says"] * 2 + ["a vector index is of another kind"]
 
 
 def written(folder, index):
-    with deriving(folder, "v.lists", 6_000) as part:
+    with deriving(folder, "v.lists", 12_000) as part:
         faiss.write_index(index, str(part / "lists"))
