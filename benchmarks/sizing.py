@@ -81,7 +81,7 @@ def loading(url: str, count: int, quantization: Quantization, formats: int, dime
             written += seconds(lambda batch=batch: index.upsert(batch))
             spent += spent_by(engine) - begun
         begun = spent_by(engine)
-        finished = seconds(lambda: _finish(index))
+        finished = seconds(lambda: finish_merging(index))
         spent += spent_by(engine) - begun
         engine.publish(index)
     cluster = getattr(engine, "cluster", None)
@@ -91,21 +91,29 @@ def loading(url: str, count: int, quantization: Quantization, formats: int, dime
         "letters": letters // count,
         "disk": index.disk_bytes(),
         "load": round(spent, 2),
-        "notes": {"written": round(written, 2), "finished": round(finished, 2), **(_files(index) if cluster else {})},
+        "notes": {
+            "written": round(written, 2),
+            "finished": round(finished, 2),
+            **(vector_files(index) if cluster else {}),
+        },
     }
 
 
-def _finish(index: Index) -> None:
+def finish_merging(index: Index) -> None:
     """Finish an index, and wait until a cluster has merged it."""
     index.finish()
     if cluster := getattr(index, "cluster", None):
-        while cluster.call("GET", f"/{index.physical}/_stats/merge")["_all"]["total"]["merges"]["current"]:
+        # The task of a merge is there before its first part begins, and between two of its parts.
+        while (
+            cluster.call("GET", "/_tasks", params={"actions": "*forcemerge*"})["nodes"]
+            or cluster.call("GET", f"/{index.physical}/_stats/merge")["_all"]["total"]["merges"]["current"]
+        ):
             time.sleep(0.2)
         index.finish()
         cluster.call("POST", f"/{index.physical}/_flush")
 
 
-def _files(index: Any) -> dict[str, Any]:
+def vector_files(index: Any) -> dict[str, Any]:
     """Return the bytes of a cluster's files of vectors, and of graphs and smaller vectors, and the segments."""
     path = f"/{index.physical}/_stats/segments?include_segment_file_sizes=true"
     segments = index.cluster.call("GET", path)["_all"]["total"]["segments"]
@@ -119,7 +127,7 @@ def searching(url: str, count: int, quantization: Quantization, formats: int, di
     index = engine.open("sizing")
     draw = np.random.default_rng(1).standard_normal((QUERIES, dimension)).astype(np.float32)
     queries = list(zip(claims(QUERIES), draw, strict=True))
-    heaps: list[int] = []
+    used: list[int] = []
     encoder = Remembered(index, dict(queries))
     pages = np.empty((ROUNDS, len(queries)))
     legs = np.empty((ROUNDS, len(queries)))
@@ -134,18 +142,18 @@ def searching(url: str, count: int, quantization: Quantization, formats: int, di
         for number, (text, vector) in enumerate(queries):
             plan = Plan(text, (VectorClause("prx", vector),), None, 100)
             legs[turn, number] = seconds(lambda plan=plan: index.search(plan))
-        heaps += _heap(engine)
+        used += heaps(engine)
     found = {
         "page": round(1000 * min(spent) / len(queries), 2),
         "legs": [_quantile(legs.min(0), 0.5), _quantile(legs.min(0), 0.99)],
         "rest": round(_quantile(pages.min(0), 0.5) - _quantile(legs.min(0), 0.5), 2),
         "searched": {
-            "heap": min(heaps, default=0),
+            "heap": min(used, default=0),
             "page p50, p99": [_quantile(pages.min(0), 0.5), _quantile(pages.min(0), 0.99)],
             "all": [_quantile(pages, 0.5), _quantile(pages, 0.99)],
         },
     }
-    if heaps:
+    if used:
         engine.drop("sizing")
     return found
 
@@ -156,7 +164,7 @@ def spent_by(engine: Any) -> float:
     return time.process_time() + sum(node["process"]["cpu"]["total_in_millis"] for node in nodes) / 1000
 
 
-def _heap(engine: Any) -> list[int]:
+def heaps(engine: Any) -> list[int]:
     """Return the bytes that a cluster's heaps hold."""
     nodes = engine.cluster.call("GET", "/_nodes/stats/jvm")["nodes"].values() if hasattr(engine, "cluster") else ()
     return [node["jvm"]["mem"]["heap_used_in_bytes"] for node in nodes]

@@ -6,14 +6,21 @@ import os
 import signal
 import socket
 import subprocess
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from encoders.models.formats import Format
 from search_plugin.contract.plan import Plan, VectorClause
 from search_plugin.engines.registry import connect
+from search_plugin.request import SearchRequest
+from search_plugin.search import search
 from tests.engines.conftest import DIMENSION, SCHEMA, documents
+from tests.search_plugin.filters.filtered import exact_filter
 
 pytestmark = pytest.mark.engines_cli
 PLAN = Plan("virus lung", (VectorClause("prx", np.ones(DIMENSION, np.float32)),), None, 20)
@@ -94,3 +101,58 @@ def test_searching_goes_on_without_the_node_that_led(engine_of):
     kill_node(engine, master=True)
     assert [index.search(PLAN) for _ in range(5)] == [before] * 5
     assert len(index.papers([hit.id for hit in before["prx"]])) == 20
+
+
+REQUESTS = [
+    SearchRequest("virus lung", facets=("venue", "year")),
+    SearchRequest("protein", exact=True),
+    SearchRequest("virus", filter=exact_filter("year>=2000")),
+    SearchRequest("lung protein", mode="lexical"),
+    SearchRequest("virus protein", mode="vector", facets=("venue",)),
+]
+CLIENTS, AFTERWARDS = 3, 20
+
+
+class Ones:
+    """An encoder to which every text is the same."""
+
+    card = SimpleNamespace(name=SCHEMA.model, fingerprint=SCHEMA.fingerprint, papers_by="")
+
+    def encode(self, texts, format_):
+        assert format_ is Format.QRY
+        return np.ones((len(texts), DIMENSION), np.float32)
+
+
+def shown(index, request):
+    """What users see of a page."""
+    page = search(index, request, Ones())
+    return [(hit.paper, round(hit.score, 5)) for hit in page.hits], page.facets
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["elasticsearch", "elasticsearch9"])
+@pytest.mark.parametrize("master", [True, False])
+def test_pages_stay_the_same_while_one_of_two_nodes_dies(engine_of, kind, master):
+    engine = engine_of(kind)
+    filled(engine)
+    begun, killed = threading.Barrier(CLIENTS + 1), threading.Event()
+
+    def ask(_):
+        index = connect(engine.url).open("papers")
+        before = [shown(index, request) for request in REQUESTS]
+        assert all(hits for hits, _ in before)
+        begun.wait(60)
+        left = AFTERWARDS
+        while left:
+            left -= killed.is_set()
+            assert [shown(index, request) for request in REQUESTS] == before
+        return before
+
+    with ThreadPoolExecutor(CLIENTS) as pool:
+        clients = [pool.submit(ask, number) for number in range(CLIENTS)]
+        begun.wait(60)
+        kill_node(engine, master=master)
+        killed.set()
+        first, *others = [client.result() for client in clients]
+    assert others == [first] * (CLIENTS - 1)
+    assert [shown(connect(engine.url).open("papers"), request) for request in REQUESTS] == first
