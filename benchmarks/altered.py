@@ -42,7 +42,8 @@ def encode(folder: Path) -> None:
 
 def known_queries(folder: Path) -> list[tuple[str, np.ndarray]]:
     """The queries, each with its vector, (384,)."""
-    return list(zip(claims(QUERIES), np.load(folder / "queries.npy"), strict=True))
+    vectors = np.load(folder / "queries.npy")
+    return list(zip(claims(len(vectors)), vectors, strict=True))
 
 
 def documents(folder: Path, count: int, seed: int = 0) -> Iterator[Document]:

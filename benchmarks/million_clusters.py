@@ -69,7 +69,7 @@ class Run:
 
     @property
     def answers(self) -> Path:
-        """The file of the nearest papers, (shares, queries, depth), with -1 where there are fewer."""
+        """The file of the nearest papers, as `nearest` returns them."""
         return self.folder / f"nearest-{self.count}.npy"
 
 
@@ -94,25 +94,31 @@ def encoding(run: Run) -> None:
 
 
 def answering(run: Run) -> None:
-    """Find the nearest papers of each query: of all papers, and of those that each filter lets pass."""
     if run.answers.exists():
         return
     asked = np.stack([vector for _, vector in known_queries(run.folder)])
+    with replacing(run.answers) as path, path.open("wb") as file:
+        np.save(file, nearest(documents(run.folder, run.count), asked))
+
+
+def nearest(source: Iterator[Document], asked: np.ndarray) -> np.ndarray:
+    """Find the nearest papers of queries, (queries, dimension), among all papers and those that each filter passes.
+
+    Returns their numbers in the source in any order, (shares, queries, depth), with -1 where there are fewer.
+    """
     best = np.full((len(SHARES), len(asked), DEPTH), -np.inf, np.float32)
-    ids = np.full(best.shape, -1)
-    source, start = documents(run.folder, run.count), 0
+    numbers, start = np.full(best.shape, -1), 0
     while batch := list(islice(source, BATCH)):
         scores = asked @ np.stack([document.vectors["prx"] for document in batch]).T
         draws = np.array([document.paper.extra["draw"] for document in batch])
         rows = np.broadcast_to(np.arange(start, start + len(batch)), scores.shape)
         for at, share in enumerate(SHARES):
             there = np.concatenate([best[at], np.where(draws < share, scores, -np.inf)], axis=1)
-            first = np.argpartition(-there, DEPTH, axis=1)[:, :DEPTH]  # in any order
+            first = np.argpartition(-there, DEPTH, axis=1)[:, :DEPTH]
             best[at] = np.take_along_axis(there, first, 1)
-            ids[at] = np.take_along_axis(np.concatenate([ids[at], rows], axis=1), first, 1)
+            numbers[at] = np.take_along_axis(np.concatenate([numbers[at], rows], axis=1), first, 1)
         start += len(batch)
-    with replacing(run.answers) as path, path.open("wb") as file:
-        np.save(file, np.where(np.isfinite(best), ids, -1))
+    return np.where(np.isfinite(best), numbers, -1)
 
 
 def loading(run: Run) -> None:
@@ -142,20 +148,21 @@ def measuring(run: Run) -> None:
 
     def timed(name: str, taken: Sequence[float]) -> None:
         pages[name] = _quantiles(taken)
+        print(name, *pages[name], flush=True)
         used.append(sum(heaps(engine)))
 
     timed("page", page_times(index, queries))
-    timed("with two facets", page_times(index, queries, facets=("journal", "year")))
-    timed("by words", page_times(index, queries, mode="lexical"))
-    timed("by vectors", page_times(index, queries, mode="vector"))
+    timed("page with two facets", page_times(index, queries, facets=("journal", "year")))
+    timed("page by words", page_times(index, queries, mode="lexical"))
+    timed("page by vectors", page_times(index, queries, mode="vector"))
     plans = [Plan("", (VectorClause("prx", vector),), None, WINDOW) for _, vector in queries]
-    timed("the vector leg alone", times([lambda plan=plan: index.search(plan) for plan in plans]))
-    for share, nearest in zip(SHARES, answers, strict=True):
+    timed("vector leg", times([lambda plan=plan: index.search(plan) for plan in plans]))
+    for share, right in zip(SHARES, answers, strict=True):
         where = parse_filter(f"draw<{share}", index.schema.fields) if share < 1 else None
         if where:
-            timed(f"of {100 * share:g} % of the papers", page_times(index, queries, where))
+            timed(f"page of {100 * share:g} % of the papers", page_times(index, queries, where))
         found = [index.search(replace(plan, filter=where))["prx"][:DEPTH] for plan in plans]
-        recalls[f"of {100 * share:g} %"] = recall(nearest, [[int(hit.id) for hit in hits] for hits in found])
+        recalls[f"{100 * share:g} % of the papers"] = recall(right, [[int(hit.id) for hit in hits] for hits in found])
     keep(run, engine, pages=pages, recalls=recalls, heap=min(used), outside=reported_memory(index))
 
 
@@ -241,10 +248,10 @@ def _write(index: Index, batch: Sequence[Document]) -> None:
         sys.exit(f"The cluster refuses {len(refused):,} papers: {refused[0].reason}")
 
 
-def recall(nearest: np.ndarray, found: Sequence[Sequence[int]]) -> float:
-    """Return which share of the nearest papers, (queries, depth) with -1 where there are fewer, was found."""
-    there = sum(len({*row} & {*ids}) for row, ids in zip(nearest.tolist(), found, strict=True))
-    return there / max(int((nearest >= 0).sum()), 1)
+def recall(right: np.ndarray, found: Sequence[Sequence[int]]) -> float:
+    """Return which share of the right papers, (queries, depth) with -1 where there are fewer, was found."""
+    there = sum(len({*row} & {*numbers}) for row, numbers in zip(right.tolist(), found, strict=True))
+    return there / max(int((right >= 0).sum()), 1)
 
 
 def reported_memory(index: ClusterIndex) -> dict[str, int]:
@@ -305,7 +312,7 @@ def _rows(figures: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     outside = (f"{name.removesuffix('_size_bytes')} {_mebibytes(size)}" for name, size in figures["outside"].items())
     yield "outside the heap as reported, MiB", ", ".join(outside)
     for what, share in figures["recalls"].items():
-        yield f"recall@{DEPTH} {what}", f"{share:.3f}"
+        yield f"recall@{DEPTH} of {what}", f"{share:.3f}"
     for what, (middle, slow) in figures["pages"].items():
         yield f"{what}: p50, p99, ms", f"{middle}, {slow}"
     yield "page while one paper in a hundred is updated: p50, p99, ms", ", ".join(map(str, figures["meanwhile"]))
