@@ -30,6 +30,7 @@ from benchmarks.common import Remembered, percentile, seconds
 from benchmarks.sizing import finish_merging, heaps, vector_files
 from corpora.errors import SesError
 from corpora.writing import replacing
+from search_plugin.contract.connection import Connection
 from search_plugin.contract.engine import Document, Index
 from search_plugin.contract.plan import Plan, VectorClause
 from search_plugin.contract.schema import Quantization
@@ -46,6 +47,7 @@ SHARES = (1, 0.5, 0.05, 0.005, 0.0005)
 ONE_IN = 100
 """One paper in so many is updated."""
 SMALL, SWAPS, CLIENTS = 1_000, 6, 2
+TIMEOUT = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,10 @@ class Run:
     def name(self) -> str:
         """The name of the index."""
         return f"papers-{self.count}-{self.quantization}"
+
+    def connect(self) -> ClusterEngine:
+        """Connect to the cluster; other work of its machine does not end a run of hours."""
+        return ClusterEngine(self.url, Connection(timeout=TIMEOUT))
 
     @property
     def small(self) -> str:
@@ -122,7 +128,7 @@ def nearest(source: Iterator[Document], asked: np.ndarray) -> np.ndarray:
 
 
 def loading(run: Run) -> None:
-    engine = ClusterEngine(run.url)
+    engine = run.connect()
     if run.name in engine.names():
         return
     with engine.lock(run.name):
@@ -139,7 +145,7 @@ def loading(run: Run) -> None:
 
 
 def measuring(run: Run) -> None:
-    engine = ClusterEngine(run.url)
+    engine = run.connect()
     index, queries, answers = engine.open(run.name), known_queries(run.folder), np.load(run.answers)
     keep(run, engine, disk=index.disk_bytes(), files=vector_files(index))
     pages: dict[str, list[float]] = {}
@@ -168,7 +174,7 @@ def measuring(run: Run) -> None:
 
 def updating(run: Run) -> None:
     """Write one paper in a hundred again and again, until every query was asked meanwhile."""
-    engine, writer = ClusterEngine(run.url), ClusterEngine(run.url)
+    engine, writer = run.connect(), run.connect()
     changed = list(islice(documents(run.folder, run.count), run.count // ONE_IN))
     rates: list[float] = []
     with ThreadPoolExecutor(1) as pool, writer.lock(run.name):
@@ -189,7 +195,7 @@ class Swaps(NamedTuple):
 
 def swapping(run: Run) -> None:
     """Publish new versions of a small index while clients search, and compare each page with what it has to be."""
-    engine, queries = ClusterEngine(run.url), known_queries(run.folder)
+    engine, queries = run.connect(), known_queries(run.folder)
     versions = [list(documents(run.folder, SMALL, seed)) for seed in (0, 1)]
     expected: list[list[Any]] = []
     swaps, ended = Swaps([], []), threading.Event()
@@ -198,7 +204,7 @@ def swapping(run: Run) -> None:
         expected.append([_shown(engine, run, *query) for query in queries])
 
     def client() -> Counter[str]:
-        own, seen = ClusterEngine(run.url), Counter[str]()
+        own, seen = run.connect(), Counter[str]()
         asked = cycle(enumerate(queries))
         while not ended.is_set():
             at, query = next(asked)
@@ -226,7 +232,7 @@ def swapping(run: Run) -> None:
 
 def _publish(run: Run, version: Sequence[Document], number: int, swaps: Swaps) -> None:
     """Write and publish a new version of the small index, as `ses index --fresh` does."""
-    engine = ClusterEngine(run.url)
+    engine = run.connect()
     with engine.lock(run.small):
         index = engine.build(run.small, replace(SCHEMA, quantization=run.quantization), "benchmark")
         _write(index, version)
