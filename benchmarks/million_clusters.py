@@ -135,12 +135,14 @@ def loading(run: Run) -> None:
         index = engine.build(run.name, replace(SCHEMA, quantization=run.quantization), "benchmark")
         # All batches before the last one are whole, since each is durable before the next one is written.
         start = index.count() // BATCH * BATCH
-        spent = kept(run, engine).get("written", 0.0) if start else 0.0
+        before = kept(run, engine) if start else {}
+        timed, spent = before.get("timed", 0), before.get("writing", 0.0)
         source = islice(documents(run.folder, run.count), start, None)
         while batch := list(islice(source, BATCH)):
             spent += seconds(lambda batch=batch: _write(index, batch))
-            keep(run, engine, written=spent)
-        keep(run, engine, merged=seconds(lambda: finish_merging(index)))
+            timed += len(batch)
+            keep(run, engine, timed=timed, writing=spent)
+        keep(run, engine, merging=seconds(lambda: finish_merging(index)))
         engine.publish(index)
 
 
@@ -261,7 +263,7 @@ def recall(right: np.ndarray, found: Sequence[Sequence[int]]) -> float:
 
 
 def reported_memory(index: ClusterIndex) -> dict[str, int]:
-    """Return the bytes that the vectors take outside the heap as the cluster reports them, by file or library.
+    """Return the bytes that the vectors take outside the heap as the cluster reports them, by library or kind of file.
 
     OpenSearch reports those of faiss only: what Lucene maps are the files themselves.
     """
@@ -307,16 +309,23 @@ def table(clusters: Sequence[Mapping[str, Any]]) -> str:
 def _rows(figures: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the label and the text of each figure."""
     count = figures["papers"]
-    yield "papers written in a second", f"{count / figures['written']:,.0f}"
-    yield "papers a second, until they are merged", f"{count / (figures['written'] + figures['merged']):,.0f}"
-    yield "seconds of merging", f"{figures['merged']:,.0f}"
+    # A batch that a run was stopped in has no time.
+    written = figures["timed"] / figures["writing"]
+    yield "papers written in a second", f"{written:,.0f}"
+    yield "papers a second, until they are merged", f"{count / (count / written + figures['merging']):,.0f}"
+    yield "seconds of merging", f"{figures['merging']:,.0f}"
     yield "segments", f"{figures['files']['segments']}"
     yield "disk, MiB", _mebibytes(figures["disk"])
+    # Small segments of Elasticsearch are files of all kinds in one, which are 0 here.
     yield "of that whole vectors, MiB", _mebibytes(figures["files"]["whole_vectors"])
     yield "graphs and quantized vectors, MiB", _mebibytes(figures["files"]["graphs"])
     yield "heap in use, MiB", _mebibytes(figures["heap"])
-    outside = (f"{name.removesuffix('_size_bytes')} {_mebibytes(size)}" for name, size in figures["outside"].items())
-    yield "outside the heap as reported, MiB", ", ".join(outside)
+    outside = {
+        name.removesuffix("_size_bytes").removeprefix("total_"): _mebibytes(size)
+        for name, size in figures["outside"].items()
+        if size
+    }
+    yield "outside the heap as reported, MiB", ", ".join(f"{name} {size}" for name, size in outside.items()) or "0"
     for what, share in figures["recalls"].items():
         yield f"recall@{DEPTH} of {what}", f"{share:.3f}"
     for what, (middle, slow) in figures["pages"].items():

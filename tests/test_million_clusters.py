@@ -34,8 +34,9 @@ def test_recall_counts_the_papers_that_exist():
 def test_the_table_has_a_column_for_each_cluster():
     figures = {
         "papers": 5000,
-        "written": 2.0,
-        "merged": 3.0,
+        "timed": 4000,
+        "writing": 1.6,
+        "merging": 3.0,
         "files": {"segments": 1, "whole_vectors": 5 << 20, "graphs": 3 << 20},
         "disk": 20 << 20,
         "heap": 100 << 20,
@@ -46,7 +47,8 @@ def test_the_table_has_a_column_for_each_cluster():
         "meanwhile": [11.1, 33.3],
         "swapped": {"pages": 70, "errors": 0, "wrong": 1},
     }
-    other = {**figures, "outside": {"total_veq_size_bytes": 1 << 20}, "pages": {"vector leg": [1.0, 2.0]}}
+    outside = {"total_size_bytes": 3 << 20, "total_veq_size_bytes": 1 << 20, "total_vex_size_bytes": 0}
+    other = {**figures, "outside": outside, "pages": {"vector leg": [1.0, 2.0]}}
     lines = million_clusters.table([{"cluster": "A, int8", **figures}, {"cluster": "B, 1bit", **other}]).splitlines()
     assert lines[:4] == [
         "| | A, int8 | B, 1bit |",
@@ -55,7 +57,7 @@ def test_the_table_has_a_column_for_each_cluster():
         "| papers a second, until they are merged | 1,000 | 1,000 |",
     ]
     assert "| recall@10 of 100 % of the papers | 0.988 | 0.988 |" in lines
-    assert "| outside the heap as reported, MiB | faiss 0 | total_veq 1 |" in lines
+    assert "| outside the heap as reported, MiB | 0 | total 3, veq 1 |" in lines
     assert "| page: p50, p99, ms | 10.1, 20.2 | |" in lines
     assert "| pages during 6 swaps: all, errors, wrong | 70, 0, 1 | 70, 0, 1 |" in lines
     assert "| vector leg: p50, p99, ms | | 1.0, 2.0 |" in lines
