@@ -3,8 +3,8 @@
 Papers and queries are those of `benchmarks.altered`. The vector leg is compared with all vectors, by numpy. Pages are
 hybrid unless it says otherwise, by one client, whose queries have vectors already. FOLDER keeps the figures, and what
 does not depend on the cluster. Each step is a process. A stopped run goes on where it was, and an index that is there
-is only measured; its name is `papers-PAPERS-QUANTIZATION`. The table has all clusters that were measured at that size.
-A STEP alone is repeated. The cluster should hold nothing else. Needs SES_TEST_DATA.
+is only measured; its name is `papers-PAPERS-QUANTIZATION`. The table has all clusters that were measured to the end
+at that size. A STEP alone is repeated. The cluster should hold nothing else. Needs SES_TEST_DATA.
 Run: python -m benchmarks.million_clusters [STEP] FOLDER PAPERS URL [QUANTIZATION]
 """
 
@@ -90,8 +90,8 @@ def main() -> None:
     for name in STEPS:
         command = [sys.executable, "-m", "benchmarks.million_clusters", name, str(run.folder), count, url, quantization]
         subprocess.run(command, check=True)
-    kept = sorted(run.folder.glob(f"figures-{run.count}-*.json"))
-    print(table([orjson.loads(path.read_bytes()) for path in kept]))
+    measured = [orjson.loads(path.read_bytes()) for path in sorted(run.folder.glob(f"figures-{run.count}-*.json"))]
+    print(table([figures for figures in measured if "swapped" in figures]))
 
 
 def encoding(run: Run) -> None:
