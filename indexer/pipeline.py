@@ -6,7 +6,7 @@ import queue
 import threading
 import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar, cast
@@ -44,8 +44,8 @@ _LEAVE = 1.5
 def prefetch(items: Iterator[T], depth: int = 2, stopped: threading.Event | None = None) -> Generator[T, None, None]:
     """Run an iterator in its own thread, at most `depth` items ahead of the consumer, and yield its items in order.
 
-    Errors of the iterator are raised here. If the consumer stops early, the thread stops too: `stopped` is set then,
-    and the iterator may look at it within an item that takes long.
+    Errors of the iterator are raised here. If the consumer stops early, the thread stops too, and closes a generator:
+    `stopped` is set then, and the iterator may look at it within an item that takes long.
     """
     handed: queue.Queue[object] = queue.Queue(maxsize=depth)
     stopped = stopped or threading.Event()
@@ -60,10 +60,11 @@ def prefetch(items: Iterator[T], depth: int = 2, stopped: threading.Event | None
 
     def run() -> None:
         try:
-            for item in items:
-                put(item)
-                if stopped.is_set():
-                    return
+            with closing(items) if isinstance(items, Generator) else nullcontext():
+                for item in items:
+                    put(item)
+                    if stopped.is_set():
+                        return
             put(_END)
         except BaseException as error:  # noqa: BLE001 - it is raised again in the taker's thread
             put(error)

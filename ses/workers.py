@@ -92,7 +92,7 @@ class LocalPool:
         self.workers = workers
         threads = settings.threads or max(1, _cores() // workers)
         self._settings = (*settings_of_worker(settings, threads), ("cache_dir", settings.cache_dir.resolve()))
-        self._free: queue.SimpleQueue[_Process] = queue.SimpleQueue()
+        self._free: queue.SimpleQueue[_Process | None] = queue.SimpleQueue()
         self._all: list[_Process] = []
         self._lock, self._closed = threading.Lock(), False
         for _ in range(workers):
@@ -108,6 +108,9 @@ class LocalPool:
     def run(self, task: BlockTask, without: Collection[str]) -> BlockResult:  # noqa: ARG002 - there is one machine
         """Run a task in a process that is free; `WorkerEndedError` if it ended, and another one is started."""
         process = self._free.get()
+        if process is None:
+            self._free.put(None)  # for the next thread that waits
+            raise WorkerEndedError("the processes were ended")
         try:
             result = process.run(task)
         except (EOFError, OSError):
@@ -123,6 +126,7 @@ class LocalPool:
             self._closed = True
         for process in self._all:
             process.end()
+        self._free.put(None)
 
 
 class _Process:

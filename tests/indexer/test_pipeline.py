@@ -173,12 +173,15 @@ def test_prefetch_keeps_order_passes_errors_on_and_stops_when_left():
     with pytest.raises(ValueError, match="broken"):
         next(taken)
 
-    produced = []
+    produced, closed = [], []
 
     def endless():
-        while True:
-            produced.append(1)
-            yield 1
+        try:
+            while True:
+                produced.append(1)
+                yield 1
+        finally:
+            closed.append(threading.current_thread())
 
     taken = prefetch(endless(), depth=2)
     next(taken)
@@ -186,3 +189,5 @@ def test_prefetch_keeps_order_passes_errors_on_and_stops_when_left():
     assert len(produced) <= 5, "the reader runs ahead without bound"
     taken.close()
     assert not [thread for thread in threading.enumerate() if "run" in thread.name]
+    assert closed != [threading.current_thread()]
+    assert len(closed) == 1
