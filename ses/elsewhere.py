@@ -1,4 +1,4 @@
-"""What encodes the papers of `Library.index` elsewhere: workers, or shards that were encoded before."""
+"""What encodes the papers of a library's jobs elsewhere: workers, or shards that were encoded before."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ import functools
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corpora.errors import require
-from indexer.blocks import BlockEncoding
 from indexer.shards import from_shards
 from indexer.workers import WorkerEncoding, WorkerPool
 from ses.ray_workers import ray_pool
 from ses.workers import local_pool, running_of
 
 if TYPE_CHECKING:
+    from indexer.job import IndexJob
     from ses.settings import Settings
 
 RAY = "ray"
@@ -24,28 +25,29 @@ RAY = "ray"
 
 
 @contextmanager
-def encoding_elsewhere(
-    settings: Settings, index: str, workers: int | str, shards: str | Path | None
-) -> Iterator[BlockEncoding | None]:
-    """Provide what encodes blocks by workers, or takes them from a folder of shards; None for this process.
+def encoded_elsewhere(
+    settings: Settings, job: IndexJob, workers: int | str, shards: str | Path | None
+) -> Iterator[IndexJob]:
+    """Provide a job whose blocks are encoded by workers, or taken from a folder of shards; as it is without both.
 
     Args:
         settings: Settings of the library.
-        index: Name of the index.
+        job: The job.
         workers: A number of processes, `ray` or `ray:ADDRESS`; empty or 0 for none.
         shards: The folder of block files; with workers, one in the data folder if None, removed when all is done.
 
     Yields:
-        What encodes them.
+        The job.
 
     Raises:
         InputError: If the workers can't be understood.
     """
     kind = str(workers)
     if kind in ("", "0"):
-        yield functools.partial(from_shards, Path(shards).resolve()) if shards else None
+        ready = functools.partial(from_shards, Path(shards).resolve()) if shards else None
+        yield replace(job, encoding=ready, cached=job.cached and not shards)
         return
-    folder = Path(shards).resolve() if shards else settings.data_dir.resolve() / "shards" / index
+    folder = Path(shards).resolve() if shards else settings.data_dir.resolve() / "shards" / job.index
     opening: Callable[[], AbstractContextManager[WorkerPool]]
     if kind == RAY or kind.startswith(f"{RAY}:"):
         opening = functools.partial(ray_pool, kind.partition(":")[2] or "auto", settings)
@@ -56,8 +58,17 @@ def encoding_elsewhere(
             "give a number of processes, <workers=ray> or <workers=ray:HOST:PORT>",
         )
         opening = functools.partial(local_pool, int(kind), settings)
-    yield WorkerEncoding(opening, folder, running_of(settings))
+    yield replace(job, encoding=WorkerEncoding(opening, folder, running_of(settings)), cached=False)
     if not shards:
         shutil.rmtree(folder, ignore_errors=True)
         with suppress(OSError):  # those of other indexes are in it
             folder.parent.rmdir()
+
+
+def check_own_papers(workers: int | str, shards: str | Path | None) -> None:
+    """Raise `InputError` if vectors of shards are to be used where no corpus is read."""
+    require(
+        not shards or str(workers) not in ("", "0"),
+        "Shards are parts of a corpus, and here the papers of an index are encoded",
+        "give <workers> too, or leave <shards> out",
+    )

@@ -388,7 +388,7 @@ class Library:
         from indexer.pipeline import index_corpus
         from search_plugin.contract.engine import check_index_name
         from search_plugin.contract.schema import custom_fields
-        from ses.elsewhere import encoding_elsewhere
+        from ses.elsewhere import encoded_elsewhere
         from ses.papers import of_corpus, of_program
 
         require(limit is None or limit >= 1, f"A limit of {limit} leaves no paper", "give <limit> of 1 or more")
@@ -447,8 +447,7 @@ class Library:
             own=own_models,
             **self._encoding(model),
         )
-        with encoding_elsewhere(self._settings, name, workers, shards) as elsewhere:
-            job = replace(job, encoding=elsewhere, cached=job.cached and not elsewhere)
+        with encoded_elsewhere(self._settings, job, workers, shards) as job:
             report = index_corpus(job, self._engine, progress)
         if source.obtained:
             report = replace(report, harvest=source.obtained.to_dict())
@@ -468,6 +467,8 @@ class Library:
         sparse_ratio: float | None = None,
         own: Mapping[str, str] | None = None,
         passages: Passages | None = None,
+        workers: int | str = 0,
+        shards: str | Path | None = None,
         progress: Progress | None = None,
     ) -> IndexReport:
         """Build an index again from its own papers: for the model of the settings, another language, or a new form.
@@ -483,6 +484,8 @@ class Library:
             own: Models by format that make its vectors in place of the index's model, beside those of before; `none` is
                 no such model. What the cache of embeddings holds is not encoded again.
             passages: Passages to store vectors of, `sentences` or `none`; as before if None.
+            workers: What encodes, as of `index`; this process if 0.
+            shards: Where workers put vectors, and look for them; in the data folder if None.
             progress: Receives progress reports.
 
         Returns:
@@ -495,7 +498,9 @@ class Library:
         from encoders.registry import find_model
         from indexer.moving import readable, rebuilding
         from indexer.pipeline import index_corpus
+        from ses.elsewhere import check_own_papers, encoded_elsewhere
 
+        check_own_papers(workers, shards)
         with readable(name):
             index = self._engine.open(name)
         model = find_model(self._settings.model or index.schema.model)
@@ -509,7 +514,8 @@ class Library:
             passages=passages,
             **self._encoding(model),
         )
-        return index_corpus(job, self._engine, progress)
+        with encoded_elsewhere(self._settings, job, workers, shards) as job:
+            return index_corpus(job, self._engine, progress)
 
     def attach(
         self,
@@ -524,6 +530,8 @@ class Library:
         beside: bool = False,
         vectors: Mapping[str, str] | None = None,
         unchecked: bool = False,
+        workers: int | str = 0,
+        shards: str | Path | None = None,
         progress: Progress | None = None,
     ) -> IndexReport:
         """Make an index of others searchable by meaning, where it is; an interrupted run resumes.
@@ -545,6 +553,8 @@ class Library:
             vectors: Models by the field of vectors that they made, such as `{"embedding": "all-MiniLM-L6-v2"}`.
                 Each is one more leg of a search, named as the field.
             unchecked: Take these models as they are named, also if they give other vectors for the documents.
+            workers: What encodes, as of `index`; this process if 0.
+            shards: Where workers put vectors, and look for them; in the data folder if None.
             progress: Receives progress reports.
 
         Returns:
@@ -562,7 +572,9 @@ class Library:
         from search_plugin.engines.cluster.attached.engine import Wanted
         from search_plugin.engines.cluster.attached.vectors import NamedVectors
         from search_plugin.engines.cluster.scan import check_plain_name
+        from ses.elsewhere import check_own_papers, encoded_elsewhere
 
+        check_own_papers(workers, shards)
         engine = self._attaching()
         fields = dict(fields or {})
         for attribute, own in (("title", title), ("abstract", abstract)):
@@ -591,14 +603,24 @@ class Library:
             return replace(only_searched(engine, attachment, self._settings.data_dir), vectors=compared)
         chosen = tuple(dict.fromkeys([Format.PRX, *parse_formats(*formats)]))
         job = self._vectors_job(wanted.name, formats=chosen, language=language)
-        engine.attach(wanted, schema_for(job))
-        return replace(follow(job, engine, progress), vectors=compared)
+        with encoded_elsewhere(self._settings, job, workers, shards) as job:
+            engine.attach(wanted, schema_for(job))
+            return replace(follow(job, engine, progress), vectors=compared)
 
-    def follow(self, name: str, *, progress: Progress | None = None) -> IndexReport:
+    def follow(
+        self,
+        name: str,
+        *,
+        workers: int | str = 0,
+        shards: str | Path | None = None,
+        progress: Progress | None = None,
+    ) -> IndexReport:
         """Bring the vectors of an attached index up to date with its documents.
 
         Args:
             name: Name of the index.
+            workers: What encodes, as of `index`; this process if 0.
+            shards: Where workers put vectors, and look for them; in the data folder if None.
             progress: Receives progress reports.
 
         Returns:
@@ -610,14 +632,18 @@ class Library:
         """
         from encoders.models.formats import Format
         from indexer.attaching import follow, only_searched
+        from ses.elsewhere import check_own_papers, encoded_elsewhere
 
+        check_own_papers(workers, shards)
         engine = self._attaching()
         attachment = engine.attached(name)
         if not attachment.schema.vectors:
             engine.renew(attachment)
             return only_searched(engine, attachment, self._settings.data_dir)
         formats = tuple(Format(field.format) for field in attachment.schema.vectors)
-        return follow(self._vectors_job(name, formats=formats), engine, progress)
+        job = self._vectors_job(name, formats=formats)
+        with encoded_elsewhere(self._settings, job, workers, shards) as job:
+            return follow(job, engine, progress)
 
     def detach(self, name: str, *, progress: Progress | None = None) -> Detached:
         """Remove all that ses has written into an attached index or beside it.

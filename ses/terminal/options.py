@@ -72,6 +72,13 @@ model_options = together(
     runtime_options,
 )
 
+workers_option = click.option(
+    "--workers",
+    metavar="WORKERS",
+    help="What encodes: a number of processes on this machine, or ray or ray:HOST:PORT for a Ray cluster [default: "
+    "this process].",
+)
+
 index_option = click.option(
     "--index", metavar="NAME", help="The index to search [default: that of `ses indexes use`, or the only one]."
 )

@@ -13,7 +13,7 @@ from dataclasses import replace
 import pytest
 
 import ses
-from corpora.errors import InputError, UnavailableError
+from corpora.errors import InputError, StoppedError, UnavailableError
 from tests.disks import mounted
 from tests.failing import counted, make_failing
 from tests.tiny import make_model, papers, write_jsonl
@@ -143,6 +143,42 @@ def test_a_full_disk_ends_the_run_with_a_sentence_and_it_resumes(tmp_path, libra
         remount("size=8m")
         library.index("worked", corpus, corpus="jsonl", workers=2, shards=tmp_path / "disk" / "shards")
     assert contents(library, "worked") == contents(library, "whole")
+
+
+class Stopping:
+    """A progress that presses Ctrl-C when the first block is begun."""
+
+    def stage(self, name, total):
+        self.now = name
+
+    def advance(self, papers, rejected=0, **_):
+        if self.now == "indexing":
+            raise KeyboardInterrupt
+
+
+def test_a_stopped_run_leaves_no_thread_that_waits_for_a_worker(tmp_path, library):
+    corpus = write_corpus(tmp_path)
+    with pytest.raises(StoppedError, match="index the same papers again to resume"):
+        library.index("worked", corpus, corpus="jsonl", workers=1, progress=Stopping())
+    assert multiprocessing.active_children() == []
+    for thread in threading.enumerate():
+        if thread.name.startswith("ThreadPoolExecutor"):
+            thread.join(60)
+            assert not thread.is_alive()
+
+
+def test_a_rebuild_is_encoded_by_workers_too(tmp_path, library, monkeypatch):
+    library.index("papers", write_corpus(tmp_path), corpus="jsonl")
+    before = contents(library, "papers")
+    for name, value in make_failing(tmp_path / "failing").items():
+        monkeypatch.setenv(name, value)
+    report = library.rebuild("papers", workers=1)
+    assert (report.generation, report.papers) == (2, BLOCK * BLOCKS - 100)
+    assert contents(library, "papers") == before
+    assert counted(tmp_path / "failing").total() == BLOCKS
+    assert not (tmp_path / "data" / "shards").exists()
+    with pytest.raises(InputError, match="here the papers of an index are encoded; give workers too, or leave shards"):
+        library.rebuild("papers", shards=tmp_path / "shards")
 
 
 @pytest.mark.parametrize("workers", [0, "0", ""])

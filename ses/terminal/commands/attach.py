@@ -9,7 +9,15 @@ import rich_click as click
 
 from corpora.errors import InputError
 from search_plugin.words.languages import LANGUAGES
-from ses.terminal.options import engine_options, model_options, parse_columns, parse_models, settings_of
+from ses.terminal.options import (
+    PATH,
+    engine_options,
+    model_options,
+    parse_columns,
+    parse_models,
+    settings_of,
+    workers_option,
+)
 from ses.terminal.results import say
 
 if TYPE_CHECKING:
@@ -49,6 +57,13 @@ if TYPE_CHECKING:
     help="Task formats to make vectors for, such as prx,clf; none makes no vectors, and needs --vector.",
 )
 @click.option("--language", type=click.Choice(list(LANGUAGES)), help="Of its texts, for highlights [default: english].")
+@workers_option
+@click.option(
+    "--shards",
+    type=PATH,
+    metavar="FOLDER",
+    help="Where --workers put vectors, a folder that their machines share [default: in the data folder].",
+)
 @model_options
 @engine_options
 @click.pass_context
@@ -67,12 +82,13 @@ def attach(context: click.RichContext, /, *, target: str, as_json: bool, update:
 
     library, index = open_target(target, options)
     name = options["name"] or index
+    elsewhere = {"workers": options["workers"] or 0, "shards": options["shards"]}
     described = {option: options[option] for option in ("title", "abstract") if options[option]}
     with progress_on_stderr() as progress:
         if update:
             if described or options["facets"] or options["vectors"] or options["beside"]:
                 raise InputError("An update keeps the fields", "leave them or <update> out")
-            report = library.follow(name, progress=progress)
+            report = library.follow(name, **elsewhere, progress=progress)
         else:
             report = library.attach(
                 index,
@@ -84,6 +100,7 @@ def attach(context: click.RichContext, /, *, target: str, as_json: bool, update:
                 beside=options["beside"],
                 vectors=parse_models(options["vectors"], "field", "vector"),
                 unchecked=options["unchecked"],
+                **elsewhere,
                 progress=progress,
             )
     # Not all facts of it: who may attach an index may not see its size.

@@ -19,6 +19,7 @@ from ses.terminal.options import (
     parse_columns,
     parse_models,
     settings_of,
+    workers_option,
 )
 from ses.terminal.results import say
 
@@ -115,12 +116,7 @@ if TYPE_CHECKING:
     help="Model that makes the vectors of clf or rgn in place of the index's model, in a new index, such as "
     "clf=runs/journals/model; none for no such model; repeatable.",
 )
-@click.option(
-    "--workers",
-    metavar="WORKERS",
-    help="What encodes: a number of processes on this machine, or ray or ray:HOST:PORT for a Ray cluster [default: "
-    "this process].",
-)
+@workers_option
 @click.option(
     "--shards",
     type=PATH,
@@ -163,13 +159,14 @@ def index(context: click.RichContext, /, rollback: bool, as_json: bool, **option
     names = ("quantization", "language", "passages", "sparse_tokens", "sparse_ratio")
     own = parse_models(options["own"], "format", "own")
     in_new = {"sparse": options["sparse"] or "", "own": own, **{name: options[name] for name in names}}
+    elsewhere = {"workers": options["workers"] or 0, "shards": options["shards"]}
     if name and options["fresh"] and not corpus:
         of_harvest = ("set", "from_date", "until", "metadata_prefix", "again")
-        of_corpora = ("path", "columns", "fields", "limit", "prune", "origin", "encoding", "tags", "workers", "shards")
+        of_corpora = ("path", "columns", "fields", "limit", "prune", "origin", "encoding", "tags")
         if given := next((option for option in (*of_corpora, *of_harvest) if options[option]), ""):
             raise InputError("Without a corpus, an index is built again from its own papers", f"leave <{given}> out")
         with progress_on_stderr() as progress:
-            report = library.rebuild(name, bm25=bm25, **in_new, progress=progress)
+            report = library.rebuild(name, bm25=bm25, **in_new, **elsewhere, progress=progress)
         say(report.to_dict(), _summary(report), as_json=as_json)
         return
     if not corpus:
@@ -192,9 +189,8 @@ def index(context: click.RichContext, /, rollback: bool, as_json: bool, **option
             bm25=bm25,
             tags=options["tags"] or "",
             harvest=_harvest_of(options),
-            workers=options["workers"] or 0,
-            shards=options["shards"],
             **in_new,
+            **elsewhere,
             progress=progress,
         )
     say(report.to_dict(), _summary(report), as_json=as_json)

@@ -137,6 +137,23 @@ def test_attaching_resumes_and_may_change_the_fields(library, attached):
     assert library.attach(ALIAS, title="title_t").updated == 60 - sum(not document(n)["summary_t"] for n in range(60))
 
 
+def test_workers_make_the_vectors_of_documents_too(server, library, tmp_path):
+    library.attach(ALIAS, **ATTACHED, workers=1)
+    ids = [f"id-{n}" for n in range(60)]
+    worked = library[ALIAS].index.vectors(ids, "prx")
+    write(server.cluster, INDEXES[1], {"id-100": document(100)})
+    assert library.follow(ALIAS, workers=1, shards=tmp_path / "shards").new == 1
+    assert [path.name for path in (tmp_path / "shards").iterdir()] == ["0000000.safetensors"]
+    library.detach(ALIAS)
+    library.attach(ALIAS, **ATTACHED)
+    alone = library[ALIAS].index.vectors(ids, "prx")
+    assert worked.keys() == alone.keys() == set(ids)
+    assert all(np.allclose(worked[id_], alone[id_], atol=1e-2) for id_ in ids)
+    for call in (library.follow, library.attach):
+        with pytest.raises(InputError, match="here the papers of an index are encoded; give workers too"):
+            call(ALIAS, shards=tmp_path / "shards")
+
+
 class Stopping:
     """A progress that presses Ctrl-C after the first batch of a stage."""
 
