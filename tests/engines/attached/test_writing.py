@@ -7,6 +7,8 @@ import orjson
 import pytest
 
 from corpora.errors import InputError, StoppedError, UnavailableError
+from indexer.block_files import read_block
+from tests.commands import ses
 from tests.engines.attached.conftest import matching
 from tests.engines.conftest import every_version, newest_version
 from tests.engines.foreign import ALIAS, ATTACHED, INDEXES, MAPPING, document, drop, make, sources, write
@@ -138,12 +140,14 @@ def test_attaching_resumes_and_may_change_the_fields(library, attached):
 
 
 def test_workers_make_the_vectors_of_documents_too(server, library, tmp_path):
-    library.attach(ALIAS, **ATTACHED, workers=1)
+    block = tmp_path / "shards" / "0000000.safetensors"
+    library.attach(ALIAS, **ATTACHED, workers=1, shards=tmp_path / "shards")
+    assert len(read_block(block).hashes) == 60
     ids = [f"id-{n}" for n in range(60)]
     worked = library[ALIAS].index.vectors(ids, "prx")
     write(server.cluster, INDEXES[1], {"id-100": document(100)})
     assert library.follow(ALIAS, workers=1, shards=tmp_path / "shards").new == 1
-    assert [path.name for path in (tmp_path / "shards").iterdir()] == ["0000000.safetensors"]
+    assert len(read_block(block).hashes) == 1
     library.detach(ALIAS)
     library.attach(ALIAS, **ATTACHED)
     alone = library[ALIAS].index.vectors(ids, "prx")
@@ -152,6 +156,10 @@ def test_workers_make_the_vectors_of_documents_too(server, library, tmp_path):
     for call in (library.follow, library.attach):
         with pytest.raises(InputError, match="here the papers of an index are encoded; give workers too"):
             call(ALIAS, shards=tmp_path / "shards")
+    for option in ([], ["--update"]):
+        done = ses(tmp_path, "attach", f"{server.url}/{ALIAS}", *option, "--shards", "x")
+        assert done.returncode == 2
+        assert "here the papers of an index are encoded; give --workers too" in done.stderr
 
 
 class Stopping:

@@ -7,7 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from search_plugin.engines.registry import connect
 from tests.commands import ses
+from tests.disks import mounted
 from tests.tiny import make_model, papers, write_jsonl
 
 
@@ -68,6 +70,40 @@ def test_shards_are_encoded_listed_and_indexed(tmp_path, given):
 
 
 @pytest.mark.parametrize(
+    ("command", "kilobytes", "said"),
+    [
+        (["encode", "--shard", "1/1"], 250, "Error: The block "),
+        # Workers have the texts there too.
+        pytest.param(["index", "--workers", "1"], 420, "Error: The workers could not encode", marks=pytest.mark.slow),
+    ],
+)
+def test_a_full_folder_of_shards_is_told_and_resumed_once_there_is_room(tmp_path, given, command, kilobytes, said):
+    ses(tmp_path, "index", *given, "--index", "whole")
+    with mounted(tmp_path / "disk", kilobytes) as remount:
+        arguments = [*command, *given, "--shards", tmp_path / "disk" / "shards"]
+        full = ses(tmp_path, *arguments)
+        assert (full.returncode, full.stdout) == (3, "")
+        (error,) = [line for line in full.stderr.splitlines() if "Error" in line]
+        assert error.startswith(said)
+        assert "No space left on device" in error
+        kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "disk" / "shards").glob("*.safetensors")}
+        assert 0 < len(kept) < 3
+        remount("size=8m")
+        assert ses(tmp_path, *arguments).returncode == 1  # for the record that is no paper
+        assert {path: path.stat().st_mtime_ns for path in kept} == kept
+        ses(tmp_path, "index", *given, "--index", "sharded", "--shards", tmp_path / "disk" / "shards")
+    whole, sharded = (exported(tmp_path, name) for name in ("whole", "sharded"))
+    assert len(whole) == 1100
+    assert sharded == whole
+
+
+def exported(folder, name):
+    """Vector of each paper of an index."""
+    index = connect(f"embedded:{folder / 'data' / 'indexes'}").open(name)
+    return {id_: row.tobytes() for id_, row in index.vectors(sorted(index.ids()), "prx").items()}
+
+
+@pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (["--shard", "1/2"], "A part of a corpus needs a folder; name it with --shards."),
@@ -80,6 +116,12 @@ def test_what_does_not_fit_together_is_refused(tmp_path, given, arguments, said)
     assert done.returncode == 2
     assert said in done.stderr
     assert not (tmp_path / "x").exists()
+
+
+def test_shards_without_a_corpus_need_workers(tmp_path):
+    done = ses(tmp_path, "index", "--index", "papers", "--fresh", "--shards", "x")
+    assert done.returncode == 2
+    assert "Shards are parts of a corpus, and here the papers of an index are encoded; give --workers" in done.stderr
 
 
 def test_shards_need_a_corpus(tmp_path):
