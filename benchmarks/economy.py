@@ -19,11 +19,11 @@ from corpora.paper import Accepted
 from corpora.registry import get_corpus
 from encoders.encoder import load_encoder
 from encoders.models.formats import Format
+from encoders.projection import rotation
 from encoders.registry import DEFAULT_MODEL
 from eval.measures.metrics import evaluate
 from eval.retrieval.beir import BeirFolder
 from eval.trec.runs import Run
-from training.reducing import rotation
 
 SETS = ("scifact", "cranfield", "nfcorpus-preprocessed")
 DIMENSIONS = (384, 256, 192, 128, 64)

@@ -1,4 +1,7 @@
-"""Blocks of papers, the unit of encoding: cut by position in the corpus, and encoded here or elsewhere."""
+"""Blocks of papers, the unit of encoding: cut by position in the corpus, and encoded here or elsewhere.
+
+Vectors of blocks are those of the model, whole: an index whose vectors are shorter projects them when it writes them.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,7 @@ from search_plugin.words.sentences import sentence_texts
 if TYPE_CHECKING:
     import numpy as np
 
+    from encoders.projection import Projection
     from encoders.sparse import SparseEncoder
 
 BLOCK = 512
@@ -95,7 +99,7 @@ class VectorPlan:
         formats = tuple(vector.format for vector in schema.vectors if vector.unit == "paper")
         sparse = tuple(map(SparsePlan.of, schema.sparse))
         own = tuple(OwnPlan(one.format, one.model, one.fingerprint) for one in schema.own)
-        return cls(schema.model, schema.fingerprint, formats, schema.passages == SENTENCES, sparse, own)
+        return cls(schema.model, schema.model_fingerprint, formats, schema.passages == SENTENCES, sparse, own)
 
     @classmethod
     def from_dict(cls, held: Mapping[str, Any]) -> VectorPlan:
@@ -139,6 +143,15 @@ class EncodedBlock:
     papers: Sequence[Paper]
     vectors: Mapping[str, Sequence[np.ndarray]]
     refused: Sequence[Refused] = ()
+
+    def projected(self, projection: Projection) -> EncodedBlock:
+        """Return the block with shorter vectors of papers and sentences."""
+        shorter = {
+            name: [projection.shortened(row) for row in rows]
+            for name, rows in self.vectors.items()
+            if name in (SEARCHED, SENTENCES)
+        }
+        return replace(self, vectors={**self.vectors, **shorter})
 
     def documents(self) -> list[Document]:
         """Return the papers, ready to write."""

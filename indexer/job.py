@@ -99,6 +99,8 @@ class IndexJob:
         whole: Whether the records are all that the corpus holds; if so, papers that it lacks are counted.
         sparse: The sparse vectors to write too; None for an index without them.
         own: The formats with models of their own to write too; the index's model makes no vectors of these formats.
+        dimension: Numbers of a vector in a new index, fewer than the model's or as many; an existing index keeps its
+            own. If None, a fresh build keeps those of the version before, and a first one has the model's.
         shared: Whether others write the index too, so that papers can come and go during the run.
         encoding: Encodes the blocks elsewhere, by other processes or beforehand; None for this process.
         cached: Whether the encoder keeps vectors in a cache, which a stopped run tells the user.
@@ -125,6 +127,7 @@ class IndexJob:
     whole: bool = True
     sparse: SparseJob | None = None
     own: tuple[OwnJob, ...] = ()
+    dimension: int | None = None
     shared: bool = False
     encoding: BlockEncoding | None = None
     cached: bool = True

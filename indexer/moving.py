@@ -67,11 +67,12 @@ def rebuilding(
     cached: bool = True,
     sparse: SparseJob | None = None,
     own: tuple[OwnJob, ...] = (),
+    dimension: int | None = None,
 ) -> IndexJob:
     """Return the job that rebuilds an index from its own papers, with the same formats and custom fields.
 
-    Quantization, BM25's constants, language and passages stay as before if they are None. The other arguments are those
-    of `IndexJob`.
+    Quantization, BM25's constants, language, passages and dimension stay as before if they are None. The other
+    arguments are those of `IndexJob`.
     """
     schema = index.schema
     identity = f"{index.name} {index.generation} {schema.fingerprint}"
@@ -93,4 +94,5 @@ def rebuilding(
         cached=cached,
         sparse=sparse,
         own=own,
+        dimension=dimension,
     )

@@ -15,6 +15,7 @@ from corpora.paper import Rejected
 from corpora.progress import Progress, Silent
 from indexer.blocks import BlockStream, EncodedBlock, PaperEncoder, VectorPlan, cut_blocks
 from indexer.job import IndexJob, IndexReport
+from indexer.projecting import projection_of
 from indexer.survey import Survey, open_survey, size_of
 from indexer.target import (
     check_papers,
@@ -104,7 +105,7 @@ def index_corpus(job: IndexJob, engine: Engine, progress: Progress | None = None
         closing(DeadLetter(list_of_rejected)) as dead,
     ):
         before = published_generation(job, engine)
-        index, published = generation_to_write(job, engine, before)
+        index, published = generation_to_write(job, engine, before, projection_of(job, before, work))
         with guarded(engine, index, work, published=published):
             progress.stage("reading", None)
             survey.read(job.records(), dead.add, progress)
@@ -167,7 +168,7 @@ def _write(
     encoding = job.encoding or partial(_encoded_here, job)
     encoded = encoding(blocks, VectorPlan.of(index.schema), work)
     with closing(prefetch(encoded, stopped=work.stopped)) as made:
-        for bulk, unfit in _bulks(made, job.bulk_bytes):
+        for bulk, unfit in _bulks(_projected(made, index), job.bulk_bytes):
             refused = index.upsert(_with_values(bulk, before, kept)) if bulk else []
             work.written += len(bulk) - len(refused)
             refused = [*refused, *unfit]
@@ -195,6 +196,12 @@ def _encoded_here(job: IndexJob, read: BlockStream, plan: VectorPlan, work: Work
             with work.timed():
                 vectors = encode(block.papers, work.done)
             yield EncodedBlock(block.papers, vectors)
+
+
+def _projected(blocks: Iterable[EncodedBlock], index: Index) -> Iterator[EncodedBlock]:
+    """Yield blocks with the vectors that the index holds."""
+    for block in blocks:
+        yield block.projected(index.schema.projection[0]) if index.schema.projection else block
 
 
 def _bulks(blocks: Iterable[EncodedBlock], limit: int) -> Iterator[tuple[list[Document], list[Refused]]]:

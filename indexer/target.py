@@ -12,12 +12,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from corpora.errors import InputError, UnavailableError
+from encoders.projection import projected_card
 from search_plugin.contract.schema import (
     SENTENCES,
     Bm25,
     IndexSchema,
     OwnField,
-    VectorField,
     paper_vector,
     sentence_vectors,
 )
@@ -26,6 +26,8 @@ from search_plugin.ranking.planning import check_model
 from search_plugin.words.languages import DEFAULT_LANGUAGE
 
 if TYPE_CHECKING:
+    from encoders.models.formats import Format
+    from encoders.projection import Projection
     from indexer.job import IndexJob, SparseJob
     from indexer.survey import Survey
     from indexer.work import DeadLetter
@@ -43,21 +45,28 @@ def published_generation(job: IndexJob, engine: Engine) -> Index | None:
         return None
 
 
-def generation_to_write(job: IndexJob, engine: Engine, before: Index | None) -> tuple[Index, bool]:
-    """Return the generation to write to, and whether it is the published one, which is `before`."""
+def generation_to_write(
+    job: IndexJob, engine: Engine, before: Index | None, projection: Sequence[Projection] = ()
+) -> tuple[Index, bool]:
+    """Return the generation to write to, and whether it is the published one, which is `before`.
+
+    The projection is what its vectors have.
+    """
     own = tuple(field for one in job.own for field in one.fields())
-    vectors = _vectors_of_model(job)
+    card = projected_card(job.card, projection)
+    vectors = tuple(paper_vector(one.value, card.dimension, card.similarity) for one in formats_of_model(job))
     if job.fresh or before is None:
         if (job.passages or (before.schema.passages if before else "none")) == SENTENCES:
-            vectors = (*vectors, sentence_vectors(job.card.dimension, job.card.similarity))
+            vectors = (*vectors, sentence_vectors(card.dimension, card.similarity))
         schema = IndexSchema(
-            job.card.name,
-            job.card.fingerprint,
+            card.name,
+            card.fingerprint,
             vectors,
             job.quantization or "none",
             job.bm25 or Bm25(),
             sparse=(job.sparse.field(),) if job.sparse else (),
             own=own,
+            projection=tuple(projection),
         ).with_fields(job.fields)
         if before:
             given = {field.name for field in job.fields}
@@ -65,7 +74,7 @@ def generation_to_write(job: IndexJob, engine: Engine, before: Index | None) -> 
         language = job.language or (before.schema.language if before else DEFAULT_LANGUAGE)
         return engine.build(job.index, replace(schema, language=language), job.source), False
     index = before
-    check_model(index, job.card.name, job.card.fingerprint)
+    check_model(index, card.name, card.fingerprint)
     for task_format in job.formats:
         index.schema.vector(task_format.value)
     _check_sparse(index, job.sparse)
@@ -81,6 +90,11 @@ def generation_to_write(job: IndexJob, engine: Engine, before: Index | None) -> 
             f"The index {job.index} has {held}",
             f"leave <passages> out, or index again with <fresh> and <passages={job.passages}>",
         )
+    if job.dimension not in (None, vectors[0].dimension):
+        raise InputError(
+            f"The vectors of the index {job.index} have {vectors[0].dimension} numbers",
+            f"leave <dimension> out, or index again with <fresh> and <dimension={job.dimension}>",
+        )
     if job.bm25 not in (None, index.schema.bm25):
         raise InputError(
             f"The index {job.index} scores words by BM25 with {index.schema.bm25}",
@@ -95,12 +109,12 @@ def generation_to_write(job: IndexJob, engine: Engine, before: Index | None) -> 
     return index, True
 
 
-def _vectors_of_model(job: IndexJob) -> tuple[VectorField, ...]:
-    """Return the fields of vectors of papers that the job's model makes; `InputError` if it can't make one."""
+def formats_of_model(job: IndexJob) -> list[Format]:
+    """Return the formats that the job's model makes; `InputError` if it can't make one."""
     made = [name for name in job.formats if not any(name in one.formats for one in job.own)]
     for task_format in made:
         job.card.head(task_format)
-    return tuple(paper_vector(name.value, job.card.dimension, job.card.similarity) for name in made)
+    return made
 
 
 def _check_own(index: Index, own: Sequence[OwnField]) -> None:

@@ -44,7 +44,10 @@ class IndexFacts:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON."""
-        return asdict(self)
+        facts = asdict(self)
+        for one in facts["schema"]["projection"]:
+            del one["directions"]  # as long as a novel
+        return facts
 
 
 def facts_of(index: Index, moment: float, *, default: bool) -> IndexFacts:

@@ -330,6 +330,7 @@ class Library:
         sparse_tokens: int | None = None,
         sparse_ratio: float | None = None,
         own: Mapping[str, str] | None = None,
+        dimension: int | None = None,
         tags: str = "",
         harvest: Harvest | None = None,
         workers: int | str = 0,
@@ -364,6 +365,9 @@ class Library:
             sparse_ratio: Least weight of a kept token, as a share of the paper's heaviest; 0 if None.
             own: Models by format, such as `{"clf": "journals/model"}`, that make its vectors in place of the index's
                 model, in a new index. A fresh build keeps those of the version before; `none` is no such model.
+            dimension: Numbers of a vector in a new index, fewer than the model's: vectors are turned by principal
+                components of the corpus, and cut. If None, a fresh build keeps those of the version before. The model's
+                own number is for whole vectors.
             tags: Name of a tagger that tags the papers when they are written; its vectors are stored too.
             harvest: Which records of a server to harvest; all of them, and later what has changed, if None.
             workers: What encodes: a number of processes on this machine, `ray` for the Ray cluster that this machine is
@@ -384,8 +388,10 @@ class Library:
         from corpora.custom import declared
         from corpora.registry import CORPORA
         from encoders.models.formats import Format, parse_formats
+        from encoders.projection import projected_card
         from indexer.job import IndexJob
         from indexer.pipeline import index_corpus
+        from indexer.projecting import kept_projection
         from search_plugin.contract.engine import check_index_name
         from search_plugin.contract.schema import custom_fields
         from ses.elsewhere import encoded_elsewhere
@@ -426,7 +432,8 @@ class Library:
         schema_before = self._schema_before(name, fresh=fresh)
         own_models = own_jobs(self._models, schema_before, own)
         if tags:
-            cards = [model.card, *(one.card for one in own_models)]
+            kept = schema.projection if schema else kept_projection(model.card, schema_before, dimension)
+            cards = [projected_card(model.card, kept), *(one.card for one in own_models)]
             formats = [*formats, self._checked_tagger(tags, name, cards, schema)]
         job = IndexJob(
             records=source.records,
@@ -445,6 +452,7 @@ class Library:
             whole=limit is None and source.whole,
             sparse=sparse_job(self._models, schema_before, sparse, sparse_tokens, sparse_ratio),
             own=own_models,
+            dimension=dimension,
             **self._encoding(model),
         )
         with encoded_elsewhere(self._settings, job, workers, shards) as job:
@@ -469,6 +477,7 @@ class Library:
         passages: Passages | None = None,
         workers: int | str = 0,
         shards: str | Path | None = None,
+        dimension: int | None = None,
         progress: Progress | None = None,
     ) -> IndexReport:
         """Build an index again from its own papers: for the model of the settings, another language, or a new form.
@@ -486,6 +495,7 @@ class Library:
             passages: Passages to store vectors of, `sentences` or `none`; as before if None.
             workers: What encodes, as of `index`; this process if 0.
             shards: Where workers put vectors, and look for them; in the data folder if None.
+            dimension: Numbers of a vector, as of `index`; as before if None.
             progress: Receives progress reports.
 
         Returns:
@@ -512,6 +522,7 @@ class Library:
             sparse=sparse_job(self._models, index.schema, sparse, sparse_tokens, sparse_ratio),
             own=own_jobs(self._models, index.schema, own),
             passages=passages,
+            dimension=dimension,
             **self._encoding(model),
         )
         with encoded_elsewhere(self._settings, job, workers, shards) as job:

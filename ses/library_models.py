@@ -43,6 +43,7 @@ class LibraryModels:
 
         Raises `UnavailableError` if a model of sparse vectors can't be used: a search can do without that leg.
         """
+        from encoders.projection import projected, projected_card
         from encoders.registry import find_model
         from search_plugin.contract.schema import SparseField
         from search_plugin.ranking.planning import check_model
@@ -63,11 +64,13 @@ class LibraryModels:
                     f"used ({error.sentence.rstrip('.')})",
                     f"bring it back there, or search without them by <weights={leg}=0>",
                 ) from error
-            check_model(index, model.card.name, model.card.fingerprint, leg, papers_by=model.card.papers_by)
+            projection = index.schema.projection if made_by is index.schema else ()
+            card = projected_card(model.card, projection)
+            check_model(index, card.name, card.fingerprint, leg, papers_by=card.papers_by)
             if isinstance(made_by, SparseField):
                 # Queries of a leg are encoded by `encode` alone, which both kinds of encoders have.
                 return cast("TextEncoder", self.sparse_encoder(model))
-            return self.encoder(model)
+            return projected(self.encoder(model), projection)
 
         # To find a model reads and hashes its files, which takes longer than a search.
         return self._once(("leg", made_by.model, made_by.fingerprint), load)

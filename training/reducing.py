@@ -1,9 +1,4 @@
-"""A model with shorter vectors: a linear layer after another one's, fitted on papers.
-
-The layer is the rotation of principal component analysis without centring (Jolliffe, "Principal Component Analysis",
-2002, section 14.2.3), cut after the first directions, so that of all layers of that length it keeps most of the papers'
-dot products. Vectors are scaled to length 1 after it.
-"""
+"""A model with shorter vectors: a linear layer after another one's, fitted on papers; then the length is 1 again."""
 
 from __future__ import annotations
 
@@ -13,6 +8,7 @@ from typing import TYPE_CHECKING
 from corpora.errors import require
 from encoders.architectures.bert import dense_name
 from encoders.models.model import Model
+from encoders.projection import rotation
 from training.trainables.network import ALL
 
 if TYPE_CHECKING:
@@ -41,31 +37,6 @@ def check_reducible(base: Model, dimension: int, folder: Path) -> None:
 
 
 _PLAIN = ("plain", "mpnet", "modernbert")
-
-
-def rotation(vectors: np.ndarray, dimension: int) -> np.ndarray:
-    """Return the directions in which vectors have most of their length.
-
-    Args:
-        vectors: float32 (vectors, numbers), at least as many as numbers that are kept.
-        dimension: How many directions.
-
-    Returns:
-        float32 (dimension, numbers): unit vectors at right angles, those of the most length first.
-
-    Raises:
-        InputError: If there are too few vectors.
-    """
-    import numpy as np
-
-    require(
-        len(vectors) >= dimension,
-        f"A rotation to {dimension} numbers needs as many papers, and there are {len(vectors)}; give more.",
-    )
-    given = vectors.astype(np.float64)
-    _, directions = np.linalg.eigh(given.T @ given)
-    kept: np.ndarray = directions.T[::-1][:dimension].astype(np.float32)
-    return kept
 
 
 def reduce_model(base: Model, vectors: np.ndarray, dimension: int, folder: Path) -> None:

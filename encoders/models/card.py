@@ -39,6 +39,7 @@ class ModelCard:
         settings_sha256: SHA-256 of the tokenizer and of the configuration's facts about the graph.
         papers_by: Fingerprint of the member that makes the vectors of papers, whose indexes it can search too; empty if
             it has no members for formats.
+        projected: Fingerprint in place of the model's own, if a projection follows it (`encoders/projection.py`).
 
     Example:
         >>> from encoders.registry import find_model
@@ -62,12 +63,15 @@ class ModelCard:
     weights_sha256: str
     settings_sha256: str
     papers_by: str = ""
+    projected: str = ""
 
     @property
     def fingerprint(self) -> str:
         """Hash of everything that changes a vector or a comparison, in 16 hex digits; without name and licence."""
+        if self.projected:
+            return self.projected
         facts = asdict(self)
-        del facts["name"], facts["licence"], facts["papers_by"]
+        del facts["name"], facts["licence"], facts["papers_by"], facts["projected"]
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
 
     @property

@@ -84,7 +84,7 @@ class IndexDiagnosis:
             papers=papers,
             vectors=(*own, *foreign),
             model=schema.model,
-            fingerprint=schema.fingerprint,
+            fingerprint=schema.model_fingerprint,
             quantization=schema.quantization,
         )
 

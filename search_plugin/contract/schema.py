@@ -12,6 +12,7 @@ from corpora.custom import CustomField, FieldKind, check_field_name
 from corpora.errors import InputError, UnavailableError
 from corpora.typed import typed
 from encoders.models.formats import Format, Similarity
+from encoders.projection import Projection
 from search_plugin.words.languages import DEFAULT_LANGUAGE, get_language
 
 FieldOrigin = Literal["paper", "custom", "tag", "forecast"]
@@ -287,6 +288,7 @@ class IndexSchema:
         version: Version of the index's form in its engine.
         sparse: The field of sparse vectors, if there is one.
         own: Fields of formats that have models of their own. Queries do not search them.
+        projection: What makes the model's vectors shorter, if they are; the fingerprint is that of the shorter ones.
         foreign: Vectors of an attached index that are its owner's. They are no part of what is stored with an index:
             the attachment keeps them. If there are no other vectors, the model is that of the first of them.
 
@@ -304,6 +306,7 @@ class IndexSchema:
     version: int = VERSION
     sparse: tuple[SparseField, ...] = ()
     own: tuple[OwnField, ...] = ()
+    projection: tuple[Projection, ...] = ()
     foreign: tuple[ForeignField, ...] = ()
 
     def __post_init__(self) -> None:
@@ -356,6 +359,11 @@ class IndexSchema:
         own = (SEARCHED,) if self.vectors or not self.foreign else ()
         sentences = (SENTENCES,) if self.passages == SENTENCES else ()
         return (*own, *sentences, *(field.format for field in self.own_models))
+
+    @property
+    def model_fingerprint(self) -> str:
+        """Fingerprint of the model itself, without a projection."""
+        return self.projection[0].fingerprint if self.projection else self.fingerprint
 
     @property
     def written(self) -> tuple[VectorField, ...]:
@@ -423,7 +431,7 @@ class IndexSchema:
         return replace(self, fields=(*self.fields, *new)) if new else self
 
 
-_LATER = ("sparse", "own")
+_LATER = ("sparse", "own", "projection")
 """What the schemas of older indexes lack."""
 
 

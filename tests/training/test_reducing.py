@@ -9,12 +9,13 @@ import pytest
 
 import ses
 from corpora.errors import InputError
+from encoders.projection import rotation
 from encoders.registry import find_model
 from tests.commands import ses as run
 from tests.encoders.checkpoints import make_sentence_transformers
 from tests.encoders.every import MAKERS
 from tests.tiny import papers, write_jsonl
-from training.reducing import check_reducible, rotation
+from training.reducing import check_reducible
 
 PAPERS = papers(80)
 

@@ -150,6 +150,11 @@ def train_queries(
 
 def _base_of_queries(index: Index) -> Model:
     """Return the plain network that encodes queries of an index; `InputError` if something is on it already."""
+    require(
+        not index.schema.projection,
+        f"The vectors of the index {index.name} are projected, and queries can be trained for whole ones only",
+        "index again with <fresh> and the <dimension> of the model",
+    )
     base, model = plain_base(index), find_model(index.schema.model)
     if model.card.architecture != "plain" and model.card.heads.get(Format.QRY) != "base":
         raise InputError(

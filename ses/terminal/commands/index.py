@@ -83,6 +83,13 @@ if TYPE_CHECKING:
     help="How a cluster stores vectors in memory, in a new index [default: none].",
 )
 @click.option(
+    "--dimension",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Numbers of a vector in a new index, fewer than the model's; vectors are turned by principal components of "
+    "the corpus, and cut [default: the model's].",
+)
+@click.option(
     "--bm25", metavar="K1,B", help="BM25's constants in a new index of a cluster, such as 0.9,0.4 [default: 1.2,0.75]."
 )
 @click.option("--tuned", type=PATH, metavar="FILE", help="BM25's constants fitted by `ses eval tune`.")
@@ -156,7 +163,7 @@ def index(context: click.RichContext, /, rollback: bool, as_json: bool, **option
         say(document, shown, as_json=as_json)
         return
     bm25 = parse_bm25(options["bm25"]) if options["bm25"] else None
-    names = ("quantization", "language", "passages", "sparse_tokens", "sparse_ratio")
+    names = ("quantization", "dimension", "language", "passages", "sparse_tokens", "sparse_ratio")
     own = parse_models(options["own"], "format", "own")
     in_new = {"sparse": options["sparse"] or "", "own": own, **{name: options[name] for name in names}}
     elsewhere = {"workers": options["workers"] or 0, "shards": options["shards"]}

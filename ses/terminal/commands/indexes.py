@@ -120,10 +120,11 @@ def _lines(facts: IndexFacts) -> Iterator[str]:
     yield f"  {facts.papers:,} papers, {human_bytes(facts.disk_bytes)} on disk"
     if facts.attached:
         yield f"  attached: {facts.attached}"
-    yield f"  model: {schema.model} ({schema.fingerprint})"
+    yield f"  model: {schema.model} ({schema.model_fingerprint})"
     for field in schema.vectors:
         of = f"of the {field.format} of {facts.vectors[field.format]:,} papers" if field.unit == "passage" else ""
         kept = "" if field.quantization == "none" else f", {field.quantization}"
+        kept += f", projected from {schema.projection[0].numbers}" if schema.projection else ""
         held = of or f"{facts.vectors[field.format]:,} for {field.format}"
         yield f"  vectors: {held}, {field.dimension} numbers each{kept}"
     for made in schema.own:

@@ -280,7 +280,7 @@ def check_attached(questions: Questions, dialect: Dialect, attachment: Attachmen
         details={"attached_to": attachment.target, "beside": attachment.beside},
         lines=(f"attached to {attachment.target}, {attachment.vectors_place}",),
         model=schema.model,
-        fingerprint=schema.fingerprint,
+        fingerprint=schema.model_fingerprint,
         quantization=schema.quantization,
     )
     try:

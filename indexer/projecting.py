@@ -1,0 +1,112 @@
+"""Shorter vectors of an index: which projection it has, and how that is fitted on papers drawn from the corpus."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+from corpora.errors import require
+from corpora.paper import Accepted
+from encoders.models.formats import Format
+from encoders.projection import Projection, check_projectable
+from indexer.blocks import BLOCK
+from indexer.target import formats_of_model
+from search_plugin.contract.schema import SEARCHED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import numpy as np
+
+    from corpora.paper import Paper
+    from encoders.models.card import ModelCard
+    from indexer.job import IndexJob
+    from indexer.work import Work
+    from search_plugin.contract.engine import Index
+    from search_plugin.contract.schema import IndexSchema
+
+SAMPLE = 20_000
+"""Papers that a projection is fitted on, if there are so many."""
+
+
+def kept_projection(card: ModelCard, before: IndexSchema | None, dimension: int | None) -> tuple[Projection, ...]:
+    """Return the projection that a fresh build keeps: that of the same model, unless a dimension is asked for."""
+    held = before.projection if before and dimension is None else ()
+    return tuple(one for one in held if one.fingerprint == card.fingerprint)
+
+
+def projection_of(job: IndexJob, before: Index | None, work: Work) -> tuple[Projection, ...]:
+    """Return the projection of the generation that a job writes; none if its vectors are whole.
+
+    Args:
+        job: The job.
+        before: The published generation, if there is one.
+        work: Receives the progress, if a projection is fitted.
+
+    Returns:
+        That of an existing index, or what a fresh build keeps, or one that is fitted on papers of the corpus.
+
+    Raises:
+        InputError: If the vectors can't be so short, or there are fewer papers than numbers to keep.
+        StoppedError: If the user stopped it.
+    """
+    schema = before.schema if before else None
+    if schema and not job.fresh:
+        return schema.projection
+    wanted = job.dimension
+    if wanted is None and schema and schema.projection:
+        wanted = schema.projection[0].dimension
+    if wanted in (None, job.card.dimension):
+        return ()
+    check_projectable(job.card, wanted)
+    others = ", ".join(one for one in formats_of_model(job) if one.value != SEARCHED)
+    require(
+        not others,
+        f"Only the vectors that are searched can be shorter, not those for {others}",
+        "leave these <formats> out, or have them whole by <own>, such as clf=MODEL with the same model",
+    )
+    return kept_projection(job.card, schema, job.dimension) or (_fitted(job, wanted, work),)
+
+
+def _fitted(job: IndexJob, dimension: int, work: Work) -> Projection:
+    try:
+        work.progress.stage("drawing papers", None)
+        papers = _drawn(job)
+        work.progress.stage("fitting shorter vectors", len(papers))
+        with work.timed():
+            vectors = _vectors(job, papers, work)
+    except KeyboardInterrupt:
+        raise work.stop(job.index, published=False) from None
+    work.encoded = 0.0  # they are still to be written
+    return Projection.fitted(vectors, dimension, job.card.fingerprint)
+
+
+def _vectors(job: IndexJob, papers: Sequence[Paper], work: Work) -> np.ndarray:
+    """Return the vectors of papers by a job's model, float32 (papers, numbers)."""
+    import numpy as np
+
+    encoder, searched = job.encoder(), Format(SEARCHED)
+    made = [np.empty((0, job.card.dimension), np.float32)]
+    for start in range(0, len(papers), BLOCK):
+        texts = [encoder.card.text(paper.title, paper.abstract) for paper in papers[start : start + BLOCK]]
+        made.append(encoder.encode_formats(texts, [searched], work.done)[searched])
+    return np.concatenate(made)
+
+
+def _drawn(job: IndexJob) -> list[Paper]:
+    """Return papers of the corpus, each with the same chance (Vitter, "Random sampling with a reservoir", 1985).
+
+    They are the same in every run, so that a run that was stopped finds its unfinished index again.
+    """
+    draw = random.Random(0)  # noqa: S311 - nobody has to be unable to guess it
+    kept: list[tuple[int, Paper]] = []
+    for number, paper in enumerate(_papers(job)):
+        if number < SAMPLE:
+            kept.append((number, paper))
+        elif (place := draw.randrange(number + 1)) < SAMPLE:
+            kept[place] = number, paper
+    return [paper for _, paper in kept]
+
+
+def _papers(job: IndexJob) -> Iterator[Paper]:
+    return (record.paper for record in job.records() if isinstance(record, Accepted))
