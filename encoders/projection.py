@@ -48,7 +48,7 @@ def rotation(vectors: np.ndarray, dimension: int) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Projection:
+class VectorProjection:
     """Makes the vectors of a model shorter; an index keeps it, so that its queries are projected like its papers.
 
     Attributes:
@@ -71,7 +71,7 @@ class Projection:
             raise ValueError("A projection is damaged.")
 
     @classmethod
-    def fitted(cls, vectors: np.ndarray, dimension: int, fingerprint: str) -> Projection:
+    def fitted(cls, vectors: np.ndarray, dimension: int, fingerprint: str) -> VectorProjection:
         """Return the projection that suits some vectors of a model.
 
         Args:
@@ -127,7 +127,7 @@ def check_projectable(card: ModelCard, dimension: int) -> None:
     )
 
 
-def projected_card(card: ModelCard, projection: Sequence[Projection]) -> ModelCard:
+def projected_card(card: ModelCard, projection: Sequence[VectorProjection]) -> ModelCard:
     """Return the card of a model followed by a projection; the card itself if there is none."""
     for one in projection:
         papers_by = one.fingerprint_after(card.papers_by) if card.papers_by else ""
@@ -148,7 +148,7 @@ class ProjectedEncoder:
 
     card: ModelCard
     encoder: TextEncoder
-    projection: Projection
+    projection: VectorProjection
 
     def encode(self, texts: Sequence[str], task_format: Format = Format.PRX) -> np.ndarray:
         """Encode texts for one task format: float32 (texts, dimension), as `Encoder.encode`."""
@@ -166,7 +166,7 @@ class ProjectedEncoder:
         return {task_format: self.projection.shortened(vectors) for task_format, vectors in made.items()}
 
 
-def projected(encoder: TextEncoder, projection: Sequence[Projection]) -> TextEncoder:
+def projected(encoder: TextEncoder, projection: Sequence[VectorProjection]) -> TextEncoder:
     """Return an encoder followed by a projection; the encoder itself if there is none."""
     for one in projection:
         return ProjectedEncoder(projected_card(encoder.card, projection), encoder, one)

@@ -22,7 +22,7 @@ from search_plugin.words.sentences import sentence_texts
 if TYPE_CHECKING:
     import numpy as np
 
-    from encoders.projection import Projection
+    from encoders.projection import VectorProjection
     from encoders.sparse import SparseEncoder
 
 BLOCK = 512
@@ -144,7 +144,7 @@ class EncodedBlock:
     vectors: Mapping[str, Sequence[np.ndarray]]
     refused: Sequence[Refused] = ()
 
-    def projected(self, projection: Projection) -> EncodedBlock:
+    def projected(self, projection: VectorProjection) -> EncodedBlock:
         """Return the block with shorter vectors of papers and sentences."""
         shorter = {
             name: [projection.shortened(row) for row in rows]

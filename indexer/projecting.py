@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from corpora.errors import require
 from corpora.paper import Accepted
 from encoders.models.formats import Format
-from encoders.projection import Projection, check_projectable
+from encoders.projection import VectorProjection, check_projectable
 from indexer.blocks import BLOCK
 from indexer.target import formats_of_model
 from search_plugin.contract.schema import SEARCHED
@@ -29,13 +29,13 @@ SAMPLE = 20_000
 """Papers that a projection is fitted on, if there are so many."""
 
 
-def kept_projection(card: ModelCard, before: IndexSchema | None, dimension: int | None) -> tuple[Projection, ...]:
+def kept_projection(card: ModelCard, before: IndexSchema | None, dimension: int | None) -> tuple[VectorProjection, ...]:
     """Return the projection that a fresh build keeps: that of the same model, unless a dimension is asked for."""
     held = before.projection if before and dimension is None else ()
     return tuple(one for one in held if one.fingerprint == card.fingerprint)
 
 
-def projection_of(job: IndexJob, before: Index | None, work: Work) -> tuple[Projection, ...]:
+def projection_of(job: IndexJob, before: Index | None, work: Work) -> tuple[VectorProjection, ...]:
     """Return the projection of the generation that a job writes; none if its vectors are whole.
 
     Args:
@@ -68,7 +68,7 @@ def projection_of(job: IndexJob, before: Index | None, work: Work) -> tuple[Proj
     return kept_projection(job.card, schema, job.dimension) or (_fitted(job, wanted, work),)
 
 
-def _fitted(job: IndexJob, dimension: int, work: Work) -> Projection:
+def _fitted(job: IndexJob, dimension: int, work: Work) -> VectorProjection:
     try:
         work.progress.stage("drawing papers", None)
         papers = _drawn(job)
@@ -78,7 +78,7 @@ def _fitted(job: IndexJob, dimension: int, work: Work) -> Projection:
     except KeyboardInterrupt:
         raise work.stop(job.index, published=False) from None
     work.encoded = 0.0  # they are still to be written
-    return Projection.fitted(vectors, dimension, job.card.fingerprint)
+    return VectorProjection.fitted(vectors, dimension, job.card.fingerprint)
 
 
 def _vectors(job: IndexJob, papers: Sequence[Paper], work: Work) -> np.ndarray:

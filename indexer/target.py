@@ -27,7 +27,7 @@ from search_plugin.words.languages import DEFAULT_LANGUAGE
 
 if TYPE_CHECKING:
     from encoders.models.formats import Format
-    from encoders.projection import Projection
+    from encoders.projection import VectorProjection
     from indexer.job import IndexJob, SparseJob
     from indexer.survey import Survey
     from indexer.work import DeadLetter
@@ -46,7 +46,7 @@ def published_generation(job: IndexJob, engine: Engine) -> Index | None:
 
 
 def generation_to_write(
-    job: IndexJob, engine: Engine, before: Index | None, projection: Sequence[Projection] = ()
+    job: IndexJob, engine: Engine, before: Index | None, projection: Sequence[VectorProjection] = ()
 ) -> tuple[Index, bool]:
     """Return the generation to write to, and whether it is the published one, which is `before`.
 

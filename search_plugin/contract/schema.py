@@ -12,7 +12,7 @@ from corpora.custom import CustomField, FieldKind, check_field_name
 from corpora.errors import InputError, UnavailableError
 from corpora.typed import typed
 from encoders.models.formats import Format, Similarity
-from encoders.projection import Projection
+from encoders.projection import VectorProjection
 from search_plugin.words.languages import DEFAULT_LANGUAGE, get_language
 
 FieldOrigin = Literal["paper", "custom", "tag", "forecast"]
@@ -306,7 +306,7 @@ class IndexSchema:
     version: int = VERSION
     sparse: tuple[SparseField, ...] = ()
     own: tuple[OwnField, ...] = ()
-    projection: tuple[Projection, ...] = ()
+    projection: tuple[VectorProjection, ...] = ()
     foreign: tuple[ForeignField, ...] = ()
 
     def __post_init__(self) -> None:

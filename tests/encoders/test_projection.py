@@ -10,7 +10,7 @@ import pytest
 from corpora.errors import InputError
 from encoders.encoder import load_encoder
 from encoders.models.formats import Format
-from encoders.projection import Projection, check_projectable, projected, projected_card, rotation
+from encoders.projection import VectorProjection, check_projectable, projected, projected_card, rotation
 from encoders.registry import find_model
 from tests.encoders.checkpoints import make_sentence_transformers
 from tests.tiny import make_model
@@ -37,7 +37,7 @@ def encoder(tmp_path_factory):
 
 def test_shorter_vectors_are_those_of_the_first_singular_vectors_with_length_one():
     vectors, others = uneven(), uneven(9, seed=1)
-    made = Projection.fitted(vectors, 5, "f")
+    made = VectorProjection.fitted(vectors, 5, "f")
     _, _, right = np.linalg.svd(vectors, full_matrices=False)
     wanted, found = unit(others @ right[:5].T), made.shortened(others)
     assert (found.shape, found.dtype) == ((9, 5), np.float32)
@@ -50,24 +50,24 @@ def test_shorter_vectors_are_those_of_the_first_singular_vectors_with_length_one
 
 
 def test_a_projection_that_is_damaged_is_none():
-    made = Projection.fitted(uneven(), 5, "f")
+    made = VectorProjection.fitted(uneven(), 5, "f")
     for wrong in ({"directions": made.directions[:-4]}, {"dimension": 6}, {"numbers": 13}):
         with pytest.raises(ValueError, match="A projection is damaged"):
             replace(made, **wrong)
     for dimension in (1, 2, 3, 4):  # with and without padding of base64
-        assert Projection.fitted(uneven(), dimension, "f").shortened(uneven(2)).shape == (2, dimension)
+        assert VectorProjection.fitted(uneven(), dimension, "f").shortened(uneven(2)).shape == (2, dimension)
 
 
 def test_too_few_vectors_have_no_rotation():
     assert rotation(uneven(5), 5).shape == (5, 12)
     with pytest.raises(InputError, match="to 6 numbers needs as many papers, and there are 5"):
-        Projection.fitted(uneven(5), 6, "f")
+        VectorProjection.fitted(uneven(5), 6, "f")
 
 
 def test_a_card_says_which_vectors_compare(encoder):
     card = encoder.card
-    ways = [Projection.fitted(uneven(seed=seed, numbers=64), 8, card.fingerprint) for seed in (0, 1)]
-    ways.append(Projection.fitted(uneven(numbers=64), 9, card.fingerprint))
+    ways = [VectorProjection.fitted(uneven(seed=seed, numbers=64), 8, card.fingerprint) for seed in (0, 1)]
+    ways.append(VectorProjection.fitted(uneven(numbers=64), 9, card.fingerprint))
     cards = [projected_card(card, (way,)) for way in ways]
     assert projected_card(card, ()) is card
     assert [one.dimension for one in cards] == [8, 8, 9]
@@ -82,7 +82,7 @@ def test_a_card_says_which_vectors_compare(encoder):
 
 
 def test_an_encoder_is_the_model_and_then_the_projection(encoder):
-    way = Projection.fitted(uneven(numbers=64), 8, encoder.card.fingerprint)
+    way = VectorProjection.fitted(uneven(numbers=64), 8, encoder.card.fingerprint)
     both = projected(encoder, (way,))
     assert projected(encoder, ()) is encoder
     assert both.card == projected_card(encoder.card, (way,))

@@ -256,7 +256,7 @@ def test_shards_hold_whole_vectors_and_serve_every_dimension(tmp_path, models):
 
 
 def test_the_schema_is_stored_with_it_and_as_before_without(models):
-    made = projecting.Projection.fitted(np.eye(8, dtype=np.float32), 3, "0123")
+    made = projecting.VectorProjection.fitted(np.eye(8, dtype=np.float32), 3, "0123")
     plain = IndexSchema("tiny", "4567", (paper_vector("prx", 3, "cosine"),))
     schema = replace(plain, projection=(made,))
     assert from_stored(json.loads(json.dumps(to_stored(schema)))) == schema

@@ -80,6 +80,7 @@ def test_makefile_runs_benchmarks_that_exist():
         "model_rerankers",
         "one_search",
         "peers",
+        "projecting",
     }
     assert set(line.split()) == BENCHMARKS - wanting_a_server - wanting_a_folder
 
