@@ -46,7 +46,7 @@ class IndexFacts:
         """Return plain values, ready for JSON."""
         facts = asdict(self)
         for one in facts["schema"]["projection"]:
-            del one["directions"]  # as long as a novel
+            del one["directions"]  # too long to show
         return facts
 
 
