@@ -81,6 +81,7 @@ def test_makefile_runs_benchmarks_that_exist():
         "one_search",
         "peers",
         "projecting",
+        "whole",
     }
     assert set(line.split()) == BENCHMARKS - wanting_a_server - wanting_a_folder
 
