@@ -37,22 +37,13 @@ class TrainedVectors:
         return f"{self.format} vectors of {self.model} ({self.fingerprint})"
 
 
-def vectors_for(index: Index, wanted: Format) -> tuple[TrainedVectors, str]:
-    """Choose the vectors of an index to train on: those of the wanted format, or PRX vectors where it holds none.
-
-    The second value is a sentence that says so, or empty.
-    """
+def vectors_for(index: Index, wanted: Format) -> TrainedVectors:
+    """Choose the vectors of an index to train on: those of the wanted format, or PRX vectors where it holds none."""
     schema = index.schema
     held = {vector.format for vector in schema.written if vector.unit == "paper"}
     chosen = wanted if wanted.value in held else Format.PRX
     made_by = schema.maker(chosen.value)
-    source = TrainedVectors(made_by.model, made_by.fingerprint, chosen)
-    if chosen is wanted:
-        return source, ""
-    return source, (
-        f"The index {index.name} holds no {wanted} vectors, so its {chosen} vectors are used; {wanted} vectors may be "
-        "better for this where the model has its own."
-    )
+    return TrainedVectors(made_by.model, made_by.fingerprint, chosen)
 
 
 def check_vectors(what: str, source: TrainedVectors, index: Index) -> None:
@@ -71,7 +62,7 @@ def check_vectors(what: str, source: TrainedVectors, index: Index) -> None:
     if source.format.value not in {vector.format for vector in schema.written}:
         raise InputError(
             f"{what} reads {source.format} vectors, and the index {index.name} holds none",
-            f"index again with <fresh> and <formats=prx,{source.format}>",
+            f"train another on this index, or index again with <fresh> and <formats=prx,{source.format}>",
         )
 
 

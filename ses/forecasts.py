@@ -79,7 +79,7 @@ class Forecasts:
         check_field_name(name)
         chosen = checked(ForecastOptions)(**options)
         opened = self.open(index)
-        source, note = vectors_for(opened, Format.RGN)
+        source = vectors_for(opened, Format.RGN)
         papers = cited_papers(opened, citations, within)
         ranked = ranked_papers(papers, chosen.fewest)
         years = {paper.id: paper.group[1] for paper in papers}
@@ -98,10 +98,9 @@ class Forecasts:
             made_from=made_from,
         )
         write_forecaster(self.folder / name, forecaster)
-        notes = [note] if note else []
-        if ranked.left_out:
-            notes.append(f"Papers of years with fewer than {chosen.fewest} papers, left out: {ranked.left_out:,}")
-        return forecaster, tuple(notes)
+        if not ranked.left_out:
+            return forecaster, ()
+        return forecaster, (f"Papers of years with fewer than {chosen.fewest} papers, left out: {ranked.left_out:,}",)
 
     def apply(
         self,

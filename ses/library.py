@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from corpora.obtaining import Harvest, Order
     from corpora.progress import Progress
     from encoders.models.card import ModelCard
+    from encoders.models.formats import Format
     from encoders.models.model import Model
     from indexer.job import IndexJob, IndexReport
     from products.kept import Kept
@@ -348,7 +349,8 @@ class Library:
             columns: Columns or keys by attribute of a paper, for CSV, JSON and the papers of a program, or by custom
                 field.
             fields: Custom fields to keep, kinds by name, such as `{"collection": "keyword"}`.
-            formats: Task formats to store vectors for; `prx` always is.
+            formats: Task formats to store vectors for; `prx` always is. A vector that is the same for several is stored
+                once.
             passages: Passages to store vectors of in a new index, which searches use too: `sentences` or `none`. If
                 None, as before, and none in a first build.
             limit: Index the first papers only.
@@ -387,7 +389,7 @@ class Library:
         """
         from corpora.custom import declared
         from corpora.registry import CORPORA
-        from encoders.models.formats import Format, parse_formats
+        from encoders.models.formats import parse_formats
         from encoders.projection import projected_card
         from indexer.job import IndexJob
         from indexer.pipeline import index_corpus
@@ -431,16 +433,17 @@ class Library:
         model = self._models.to_write(schema)
         schema_before = self._schema_before(name, fresh=fresh)
         own_models = own_jobs(self._models, schema_before, own)
+        kept = {*_held_formats(schema, model.card), *(one for job in own_models for one in job.formats)}
         if tags:
-            kept = schema.projection if schema else kept_projection(model.card, schema_before, dimension)
-            cards = [projected_card(model.card, kept), *(one.card for one in own_models)]
-            formats = [*formats, self._checked_tagger(tags, name, cards, schema)]
+            projection = schema.projection if schema else kept_projection(model.card, schema_before, dimension)
+            cards = [projected_card(model.card, projection), *(one.card for one in own_models)]
+            read = self._checked_tagger(tags, name, cards, schema)
+            formats, kept = [*formats, read], kept | {read}
         job = IndexJob(
             records=source.records,
             source=source.mark,
             index=name,
-            # Searches use the prx vectors, so they are always stored.
-            formats=tuple(dict.fromkeys([Format.PRX, *parse_formats(*formats)])),
+            formats=_to_store(model.card, parse_formats(*formats), kept),
             passages=passages,
             fresh=fresh,
             prune=prune,
@@ -525,6 +528,8 @@ class Library:
             dimension=dimension,
             **self._encoding(model),
         )
+        kept = {*_held_formats(index.schema, model.card), *(one for made in job.own for one in made.formats)}
+        job = replace(job, formats=_to_store(model.card, job.formats, kept))
         with encoded_elsewhere(self._settings, job, workers, shards) as job:
             return index_corpus(job, self._engine, progress)
 
@@ -576,7 +581,7 @@ class Library:
             InputError: If the engine is no cluster, a field can't serve, or a model did not make the vectors.
             StoppedError: If the user stopped it; the message says what is kept.
         """
-        from encoders.models.formats import Format, parse_formats
+        from encoders.models.formats import parse_formats
         from encoders.registry import find_model
         from indexer.attaching import follow, only_searched, schema_for
         from indexer.comparing import compare
@@ -612,8 +617,9 @@ class Library:
             schema = replace(found.schema, language=language) if language else found.schema
             attachment = engine.attach(wanted, schema)
             return replace(only_searched(engine, attachment, self._settings.data_dir), vectors=compared)
-        chosen = tuple(dict.fromkeys([Format.PRX, *parse_formats(*formats)]))
-        job = self._vectors_job(wanted.name, formats=chosen, language=language)
+        job = self._vectors_job(wanted.name, language=language)
+        kept = _held_formats(self._engine.schema(wanted.name), job.card)
+        job = replace(job, formats=_to_store(job.card, parse_formats(*formats), kept))
         with encoded_elsewhere(self._settings, job, workers, shards) as job:
             engine.attach(wanted, schema_for(job))
             return replace(follow(job, engine, progress), vectors=compared)
@@ -773,7 +779,7 @@ class Library:
             # A fresh build replaces a damaged version; `published_generation` logs that nothing of it is taken over.
             return None
 
-    def _checked_tagger(self, tagger: str, name: str, cards: Sequence[ModelCard], schema: IndexSchema | None) -> str:
+    def _checked_tagger(self, tagger: str, name: str, cards: Sequence[ModelCard], schema: IndexSchema | None) -> Format:
         """Return the format that a tagger reads, or raise `InputError` before any work if it is of another model."""
         source = self.tags[tagger].source
         if source.fingerprint not in {card.fingerprint for card in cards}:
@@ -785,7 +791,7 @@ class Library:
             )
         if schema:
             self.tags.check(tagger, name)
-        return source.format.value
+        return source.format
 
     def _order(self, place: str, harvest: Harvest | None, limit: int | None, progress: Progress | None) -> Order:
         """Return what to obtain for an index."""
@@ -818,6 +824,33 @@ class Library:
         from ses.default_index import shown_url
 
         return Kept(self._settings.data_dir / folder, kind, noun), shown_url(self._settings)
+
+
+def _held_formats(schema: IndexSchema | None, card: ModelCard) -> set[Format]:
+    """Return the formats whose vectors of papers an index holds by a model; none if there is no index."""
+    from encoders.models.formats import Format
+
+    if schema is None or schema.fingerprint != card.fingerprint:
+        return set()
+    return {Format(field.format) for field in schema.vectors if field.unit == "paper"}
+
+
+def _to_store(card: ModelCard, asked: Sequence[Format], kept: Collection[Format]) -> tuple[Format, ...]:
+    """Return the formats to store vectors for: prx, which searches use, and those that are asked for.
+
+    A format whose vector the model makes for an earlier one too is left out, and told, unless it is one of `kept`.
+    """
+    from encoders.models.formats import Format
+
+    wanted = tuple(dict.fromkeys([Format.PRX, *asked]))
+    # What the model lacks is refused later, or another model makes it.
+    twins = [one for one in wanted if one in card.heads and one not in {*card.distinct(wanted), *kept}]
+    if twins:
+        logging.getLogger("ses").warning(
+            "The model %s has no %s vectors of its own, so only its %s vectors are stored.",
+            *(card.name, " and ".join(twins), " and ".join(one for one in wanted if one not in twins)),
+        )
+    return tuple(one for one in wanted if one not in twins)
 
 
 def _no_evaluation(name: str) -> str:

@@ -66,7 +66,7 @@ class Tags:
         labels: str | Path | Mapping[str, Mapping[str, bool]],
         *,
         hierarchy: Path | Hierarchy | None = None,
-        format: str = "clf",  # noqa: A002 - the option's name
+        format: str = "",  # noqa: A002 - the option's name
         progress: Progress | None = None,
         **options: Any,
     ) -> tuple[Tagger, tuple[str, ...]]:
@@ -78,7 +78,8 @@ class Tags:
             labels: A field of the index whose values are the labels; a path of a table of labels that a person gave; or
                 such labels, by paper and label.
             hierarchy: Hierarchy of the labels, or its file.
-            format: Task format of the vectors; those for search are used where the index holds no such vectors.
+            format: Task format of the vectors, `clf` if empty; those for search are used where the index holds no such
+                vectors.
             progress: Receives progress reports; it counts labels.
             **options: Attributes of `products.tags.training.TaggerOptions`.
 
@@ -101,9 +102,12 @@ class Tags:
         chosen = checked(TaggerOptions)(**options)
         opened, known = self.open(index), hierarchy_from(hierarchy)
         judgments, made_from = judgments_from(opened, labels)
-        source, note = vectors_for(opened, parse_format(format))
+        wanted = parse_format(format or "clf")
+        source = vectors_for(opened, wanted)
         papers, rows = labelled_vectors(opened, source, judgments, known, chosen.fewest)
-        notes = [note] if note else []
+        notes = []
+        if format and source.format is not wanted:
+            notes.append(f"The index {index} holds no {wanted} vectors, so its {source.format} vectors are used.")
         if papers.unknown_ids:
             notes.append(f"Labelled papers that the index does not hold, left out: {len(papers.unknown_ids):,}")
         if papers.rare:
@@ -151,7 +155,7 @@ class Tags:
         )
         opened, known = self.open(index), hierarchy_from(hierarchy)
         origin = hierarchy.name if isinstance(hierarchy, Path) else "a program"
-        source, _ = vectors_for(opened, Format.PRX)
+        source = vectors_for(opened, Format.PRX)
         _, vectors = all_vectors(opened, source, list(islice(opened.ids(), _SAMPLE)))
         tagger = tagger_of_names(
             name,

@@ -99,6 +99,21 @@ class ModelCard:
             )
         return self.heads[task_format]
 
+    def origin(self, task_format: Format) -> tuple[str, str]:
+        """Return the head of a format and the prompt it reads; formats with the same two have the same vector.
+
+        Raises `InputError` as `head` does.
+        """
+        return self.head(task_format), self.prompts.get(task_format, "")
+
+    def distinct(self, formats: Iterable[Format]) -> tuple[Format, ...]:
+        """Return those of some formats that it has, without those that have the same vector as an earlier one."""
+        first: dict[tuple[str, str], Format] = {}
+        for task_format in formats:
+            if task_format in self.heads:
+                first.setdefault(self.origin(task_format), task_format)
+        return tuple(first.values())
+
     def passes(self, formats: Iterable[Format]) -> list[tuple[Format, ...]]:
         """Return the formats of each pass; other prompts need another pass, and so do heads that share no layer."""
         groups: dict[tuple[str, str], list[Format]] = {}

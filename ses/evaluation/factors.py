@@ -125,11 +125,7 @@ def _require_different(factors: Mapping[str, Factor]) -> None:
     seen: dict[object, str] = {}
     for name, factor in factors.items():
         card, task_format = factor.source.card, factor.task_format
-        same: object = (
-            factor.facts["file"]
-            if card is None
-            else (card.fingerprint, card.head(task_format), card.prompts.get(task_format, ""))
-        )
+        same: object = factor.facts["file"] if card is None else (card.fingerprint, card.origin(task_format))
         if same in seen:
             raise InputError(
                 f"The factors {seen[same]} and {name} would have the same vectors ({factor.source.name}): leave one of "

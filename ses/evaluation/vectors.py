@@ -106,11 +106,11 @@ def model_source(model: Model, settings: Settings) -> VectorSource:
 
 def own_formats(source: VectorSource) -> tuple[Format, ...]:
     """Return PRX, and the formats whose vectors differ from it; raise `InputError` if there are none."""
-    heads = source.card.heads if source.card else {}
+    card = source.card
     others = [
         one
         for one in (Format.CLF, Format.RGN)
-        if one.value in source.files or (one in heads and heads[one] != heads.get(Format.PRX))
+        if one.value in source.files or (card and one in card.distinct([Format.PRX, one]))
     ]
     if not others:
         raise InputError(

@@ -173,13 +173,13 @@ def test_a_library_has_a_default_that_is_not_the_last_one(library):
 
 
 def test_a_library_describes_an_index(library):
-    library.index("a", papers(12), formats=["prx", "clf"], origin="one")
+    library.index("a", papers(12), origin="one")
     library.index(
         "a", [*papers(3), {"id": "x", "title": "A virus", "shelf": "B"}], origin="two", fields={"shelf": "keyword"}
     )
     facts = library.describe("a")
     assert (facts.name, facts.generation, facts.papers, facts.default) == ("a", 1, 13, True)
-    assert facts.vectors == {"prx": 13, "clf": 13}
+    assert facts.vectors == {"prx": 13}
     assert dict(facts.origins) == {"one": 12, "two": 4}
     assert ("shelf", "keyword") in [(field.name, field.kind) for field in facts.schema.fields]
     assert facts.published is not None

@@ -118,10 +118,9 @@ def test_an_index_without_clf_vectors_gives_those_for_search(engine, tmp_path, m
     library = planted.make_library(engine, tmp_path, matrix, formats=("prx",))
     tagger, notes = library.tags.train("subject", "papers", "topics")
     assert tagger.source.format == "prx"
-    assert notes == (
-        "The index papers holds no clf vectors, so its prx vectors are used; clf vectors may be better for this where "
-        "the model has its own.",
-    )
+    assert notes == ()
+    _, notes = library.tags.train("subject", "papers", "topics", format="clf")
+    assert notes == ("The index papers holds no clf vectors, so its prx vectors are used.",)
     assert library.tags.apply("subject", "papers").tagged > 0
 
 

@@ -193,3 +193,6 @@ def test_the_command(tmp_path):
     done = ses(tmp_path, *given, "--embeddings", f"clf={vectors}")
     assert done.stdout.splitlines()[-1].startswith("clf is worse than prx beyond doubt: F1 -")
     fails(ses(tmp_path, *given), 2, "the same vectors for all formats", "--embeddings FORMAT=FILE")
+    (tmp_path / "model" / "ses_card.json").write_text('{"prompts": {"clf": "brain: "}}')
+    told = json.loads(ses(tmp_path, *given, "--json").stdout)
+    assert [row["vectors"] for row in told["rows"]] == ["prx", "clf", "clf less prx"]

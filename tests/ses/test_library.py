@@ -1,10 +1,13 @@
 """The Python API on the embedded engine."""
 
+from dataclasses import replace
+
 import pytest
 
 import ses
 from corpora.paper import Paper
 from search_plugin.contract.legs import Facets
+from search_plugin.contract.schema import paper_vector
 from search_plugin.pages.highlights import Snippet
 from search_plugin.pages.hit import Hit
 from search_plugin.pages.page import Page
@@ -59,6 +62,52 @@ def test_a_query_is_read_with_the_fields_and_the_language_of_the_index(library):
     # An id is no query, whatever signs it has.
     assert [hit.id for hit in index.similar("-a")] == ["author:b"]
     assert [hit.id for hit in index.similar("author:b", mode="hybrid")] == ["-a"]
+
+
+def formats_of(library, name):
+    return [vector.format for vector in library[name].index.schema.vectors]
+
+
+def test_a_vector_that_is_the_same_for_several_formats_is_stored_once(library, settings, caplog):
+    for _ in range(2):  # a new index, and one that is there
+        library.index("once", papers(5), formats=["prx,clf", "rgn"])
+        assert caplog.messages == [
+            f"The model {settings['model']} has no clf and rgn vectors of its own, so only its prx vectors are stored."
+        ]
+        assert formats_of(library, "once") == ["prx"]
+        caplog.clear()
+    library.rebuild("once")
+    assert not caplog.messages
+
+
+def test_vectors_of_formats_are_stored_where_they_differ(library, settings, tmp_path, caplog):
+    codes = ses.open(library._engine.url, **settings | {"model": str(make_model(tmp_path / "codes", codes=True))})
+    codes.index("differ", papers(5), formats=["prx,clf"])
+    codes.rebuild("differ")
+    assert formats_of(codes, "differ") == ["prx", "clf"]
+    assert not caplog.messages
+    library.rebuild("differ")
+    assert formats_of(library, "differ") == ["prx"]
+    assert "has no clf vectors of its own, so only its prx vectors are stored" in caplog.text
+
+
+def test_an_index_that_holds_a_vector_twice_keeps_both(library, settings, tmp_path, caplog):
+    own = make_model(tmp_path / "own", seed=1)
+    library.index("twice", papers(5), own={"clf": str(own)})
+    # As versions before made it: clf of the index's model itself.
+    field = paper_vector("clf", 64, library["twice"].index.schema.vectors[0].similarity)
+    schema = replace(library["twice"].index.schema, own=(), vectors=(*library["twice"].index.schema.vectors, field))
+    ids = [paper.id for paper in papers(5)]
+    documents = library["twice"].index.documents(ids, ["prx", "clf"])
+    index = library._engine.build("twice", schema, "test")
+    index.upsert([*documents.values()])
+    index.finish()
+    library._engine.publish(index)
+    library.index("twice", papers(6), formats=["prx", "clf"])
+    library.rebuild("twice")
+    assert formats_of(library, "twice") == ["prx", "clf"]
+    assert library.describe("twice").vectors == {"prx": 6, "clf": 6}
+    assert not caplog.messages
 
 
 def test_iterators_and_mappings_are_papers_too(library):

@@ -98,7 +98,7 @@ def test_what_cannot_be_done_is_one_sentence(planted_folder, tmp_path):
 def library(tmp_path_factory):
     """A library with a model, some papers of which are about viruses."""
     folder = tmp_path_factory.mktemp("modelled")
-    model = make_model(folder / "model")
+    model = make_model(folder / "model", codes=True)
     opened = api.open(f"embedded:{folder / 'data' / 'indexes'}", model=str(model), **_folders(folder))
     opened.index("papers", papers(250), formats=["prx,clf"])
     return opened

@@ -126,7 +126,7 @@ def _worth(
     assert task.build is not None  # noqa: S101 - the recipe is that of `field_recipe`
     share = task.build.validation
     labels = [] if papers.task == "number" else common_labels([one[LABEL] for one in records[PAPERS]], FEWEST)
-    source, _ = vectors_for(index, papers.format)
+    source = vectors_for(index, papers.format)
     search = TrainedVectors(source.model, source.fingerprint, Format.PRX)
     # As many as were trained on, in the same drawn order, and those of the validation.
     encoded = {PAPERS: round(limit / (1 - share)), TEST: len(records[TEST])}

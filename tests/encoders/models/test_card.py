@@ -55,6 +55,19 @@ def test_a_plain_folder_is_read_as_specter_is(folder):
     assert card.prompt("T", Format.CLF) == "T"
 
 
+def test_formats_that_have_the_same_vector_count_once(folder):
+    plain = card_of(folder)
+    assert plain.distinct(Format) == (Format.CLF,)
+    assert plain.distinct([Format.PRX, Format.CLF]) == (Format.PRX,)
+    prompted = replace(plain, prompts={Format.CLF: "Label: "})
+    assert prompted.distinct([Format.PRX, Format.CLF, Format.RGN, Format.QRY]) == (Format.PRX, Format.CLF)
+    headed = replace(plain, heads={Format.PRX: "base", Format.RGN: "numbers"})
+    assert headed.distinct([Format.CLF, Format.PRX, Format.RGN]) == (Format.PRX, Format.RGN)
+    assert headed.origin(Format.RGN) == ("numbers", "")
+    with pytest.raises(InputError, match="has no clf vectors, only prx, rgn"):
+        headed.origin(Format.CLF)
+
+
 def test_a_roberta_folder_has_fewer_positions_and_another_separator(tmp_path):
     card = card_of(make_model(tmp_path / "m", architecture="roberta"))
     assert (card.family, card.max_tokens, card.text("T", "A")) == ("roberta", 126, "T </s> A")

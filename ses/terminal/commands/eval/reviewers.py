@@ -114,7 +114,7 @@ def gold_standard(data: Path, aggregate: str, *, factors: bool, **options: Any) 
             raise InputError(f"With --factors, --aggregate is one of {', '.join(AGGREGATES)}.")
         read, source = read_gold_standard(data), vector_source(options)
         wanted = {"semantic": Format.PRX}
-        if source.card is not None and source.card.heads.get(Format.CLF) != source.card.heads.get(Format.PRX):
+        if source.card and Format.CLF in source.card.distinct([Format.PRX, Format.CLF]):
             wanted["topic"] = Format.CLF
         vectors = {name: source.embed(list(read.papers.values()), kind) for name, kind in wanted.items()}
         about = {"data": data, "aggregate": aggregate}
