@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corpora.errors import InputError, NotFoundError
+from corpora.errors import InputError, NotFoundError, require
 from ses.checked import checked, checked_methods
 
 if TYPE_CHECKING:
@@ -304,11 +304,20 @@ def _by_format(
     reviewers: Reviewers, venue: Venue, task_format: str, progress: Progress
 ) -> Callable[[Path], FactorBuilder]:
     from encoders.models.formats import Format
+    from encoders.registry import find_model
     from products.reviewers.factors import VectorsBuilder, stored
 
-    venue.index.schema.vector(task_format)
-    encoder = reviewers.load(venue.index)
-    own = _encoded(encoder, Format(task_format), venue.submissions, progress)
+    schema, wanted = venue.index.schema, Format(task_format)
+    made_by = schema.maker(task_format)
+    encoder = reviewers.load(venue.index) if made_by is schema else reviewers.encoder(find_model(made_by.model))
+    require(
+        made_by is not schema or wanted in encoder.card.distinct([Format.PRX, wanted]),
+        f"The model {encoder.card.name} has no {task_format} vectors of its own, so the factor topic would be the same "
+        "as semantic",
+        "leave topic out, or index again with <fresh> and a <model> that has them",
+    )
+    schema.vector(task_format)
+    own = _encoded(encoder, wanted, venue.submissions, progress)
     return lambda folder: VectorsBuilder(own, stored(task_format), folder / f"{task_format}.vectors")
 
 

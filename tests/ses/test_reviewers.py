@@ -88,7 +88,7 @@ def test_declared_conflicts_and_factors_and_csv(home):
 def test_what_can_not_be_matched_is_one_sentence(home, tmp_path):
     base = ("reviewers", "match", "--submissions", home / "submissions.csv")
     fails(ses(home, *base, "--capacity", 1, "--per-paper", 2), 2, "room for 3 reviews and 4 are needed", "--capacity")
-    fails(ses(home, *base, "--factor", "topic"), 2, "holds no clf vectors")
+    fails(ses(home, *base, "--factor", "topic"), 2, "has no clf vectors of its own", "leave topic out")
     fails(ses(home, *base, "--factor", "citation"), 2, "no references", "no instruction for citation")
     (tmp_path / "c.csv").write_text("paper,reviewer\ns1,nobody\n")
     fails(ses(home, *base, "--conflicts", tmp_path / "c.csv"), 2, "no reviewer 'nobody'")
@@ -99,6 +99,25 @@ def test_what_can_not_be_matched_is_one_sentence(home, tmp_path):
     explained = ("reviewers", "explain", "--submissions", home / "submissions.csv")
     fails(ses(home, *explained, "--paper", "x", "--reviewer", "ada"), 2, "no submission 'x'", "such as s1")
     fails(ses(home, *explained, "--paper", "s1", "--reviewer", "x"), 2, "no reviewer 'x' among the 3")
+
+
+def test_topics_are_compared_where_the_model_has_vectors_for_them(tmp_path):
+    codes = make_model(tmp_path / "codes", codes=True)
+    (tmp_path / "profiles.csv").write_text(PROFILES)
+    (tmp_path / "submissions.csv").write_text(SUBMISSIONS)
+    read = ("reviewers", "index", "--path", tmp_path / "profiles.csv", "--model", codes)
+    asked = ("reviewers", "match", "--submissions", tmp_path / "submissions.csv", "--factor", "topic", "--ranked")
+    assert ses(tmp_path, *read).returncode == 0
+    fails(ses(tmp_path, *asked), 2, "holds no clf vectors, only: prx")
+    assert ses(tmp_path, *read, "--index", "both", "--formats", "prx,clf").returncode == 0
+    best = ("--aggregate", "max")
+    told = matched(tmp_path, *asked[4:], "--index", "both", *best)
+    assert told["matches"][0]["topic"] == pytest.approx(1, abs=0.02)
+    # Submissions are read by the model that made the vectors of the papers.
+    own = make_model(tmp_path / "own", seed=1, width=32)
+    assert ses(tmp_path, "index", "--index", "both", "--fresh", "--own", f"clf={own}").returncode == 0
+    told = matched(tmp_path, *asked[4:], "--index", "both", *best)
+    assert told["matches"][0]["topic"] == pytest.approx(1, abs=0.02)
 
 
 def test_an_explanation_names_the_nearest_papers(home):
