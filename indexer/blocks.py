@@ -124,9 +124,8 @@ class VectorPlan:
 
     def covers(self, other: VectorPlan) -> bool:
         """Return whether the vectors of this plan hold those of another, however the models were run."""
-        same = (self.model, self.fingerprint) == (other.model, other.fingerprint)
         formats = {*self.formats, *self._beside} >= {*other.formats, *other._beside}
-        return same and formats and self.sentences >= other.sentences
+        return self.fingerprint == other.fingerprint and formats and self.sentences >= other.sentences
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -134,6 +134,12 @@ def check_model(index: Index, name: str, fingerprint: str, leg: str = "", *, pap
             else "attach the index again with that model",
         )
     if not field and schema.fingerprint not in {fingerprint, papers_by}:
+        if schema.model == name:
+            raise InputError(
+                f"The index {index.name} was made by another {name} ({schema.fingerprint}) than the one here "
+                f"({fingerprint})",
+                "restore that model, or index again with <fresh>",
+            )
         raise InputError(
             f"The index {index.name} was made by the model {schema.model} ({schema.fingerprint}), not by {name} "
             f"({fingerprint})",

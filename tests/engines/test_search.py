@@ -106,6 +106,9 @@ def test_another_model_and_no_hits_behave(filled):
     other = SimpleNamespace(card=SimpleNamespace(name="other", fingerprint="f", papers_by=""), encode=None)
     with pytest.raises(InputError, match=r"was made by the model tiny .* not by other"):
         search(filled, SearchRequest("virus"), other)
+    other.card.name = "tiny"
+    with pytest.raises(InputError, match=r"by another tiny \(0123456789abcdef\) than the one here \(f\); restore that"):
+        search(filled, SearchRequest("virus"), other)
     nothing = search(filled, SearchRequest("the of xyzzy", mode="lexical", facets=("year",), collapse="year"))
     assert (nothing.hits, nothing.facets.matches, nothing.found) == ((), 0, {"lexical": 0})
     none_pass = search(filled, SearchRequest("virus", filter=parse_filter("year>3000"), facets=("year",)), ENCODER)

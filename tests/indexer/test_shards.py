@@ -179,7 +179,8 @@ def test_shards_of_another_model_or_without_a_format_are_refused(tmp_path, corpu
         index_shards(tmp_path, corpus, "sharded", passages="sentences")
     with pytest.raises(InputError, match=r"index needs those of prx, clf by"):
         index_shards(tmp_path, corpus, "sharded", formats=(Format.PRX, Format.CLF))
-    running = replace(shard_job(tmp_path, corpus).plan, running=(("precision", "int8"),))
+    plan = shard_job(tmp_path, corpus).plan
+    running = replace(plan, model="another name of it", running=(("precision", "int8"),))
     assert encode_shard(shard_job(tmp_path, corpus, plan=running)).encoded == 7
     assert index_shards(tmp_path, corpus, "sharded").papers == 200
 
