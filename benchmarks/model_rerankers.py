@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from benchmarks.common import data_dir
 from corpora.registry import get_corpus
 from encoders.encoder import load_encoder
+from encoders.registry import DEFAULT_MODEL
 from encoders.rerankers.registry import load_reranker
 from eval.measures.metrics import evaluate
 from eval.retrieval.beir import BeirFolder
@@ -64,7 +65,7 @@ def main() -> None:
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         cache, engine = Path(folder), connect(f"embedded:{asked.indexes or folder}")
-        encoder = load_encoder("ses-minilm", cache_dir=cache, threads=THREADS)
+        encoder = load_encoder(DEFAULT_MODEL, cache_dir=cache, threads=THREADS)
         scorer = load_reranker(asked.model, cache_dir=cache, precision=asked.precision, threads=THREADS)
         for name, _, split in (one.partition(":") for one in asked.sets):
             beir = BeirFolder(data_dir() / "eval" / name)

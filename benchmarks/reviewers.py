@@ -5,9 +5,11 @@ Submissions and reviewers have topics, and vectors near them, as only the size m
 and reading an index are not part of it. Each size runs in a process of its own.
 
 `weights` chooses the weight of each factor beside `semantic` on the gold standard (SES_TEST_DATA), leaving out one
-reviewer after the other: the loss of each reviewer is by the weight that is best for all others.
+reviewer after the other: the loss of each reviewer is by the weight that is best for all others. `topic` is measured
+for a MODEL with CLF vectors of its own, which the default model has not.
 
 Run: python -m benchmarks.reviewers [SIZE ...], such as 1000 2000 5000, or python -m benchmarks.reviewers weights
+[MODEL]
 """
 
 from __future__ import annotations
@@ -24,6 +26,8 @@ import numpy as np
 
 from benchmarks.common import data_dir, seconds
 from corpora.paper import Paper
+from encoders.models.formats import Format
+from encoders.registry import DEFAULT_MODEL
 from eval.reviewers.gold_standard import GoldStandard, pair_sums, read_gold_standard
 from eval.statistics.interval import bootstrap_statistic
 from products.reviewers.assignment import assign, assign_fairly, sums_of
@@ -46,7 +50,7 @@ def main() -> None:
         measure(int(sys.argv[2]))
         return
     if sys.argv[1:2] == ["weights"]:
-        choose_weights()
+        choose_weights(*sys.argv[2:])
         return
     print("submissions = reviewers  factors  scores  assignment  fair assignment  peak memory")
     for size in sys.argv[1:] or ["1000", "2000", "5000"]:
@@ -93,14 +97,15 @@ def made(
     return builder
 
 
-def choose_weights() -> None:
+def choose_weights(model: str = DEFAULT_MODEL) -> None:
     data = read_gold_standard(data_dir() / "eval" / "goldstandard-reviewers.tar.xz")
-    rows = vectors_of(data)
+    rows = vectors_of(data, model)
     draws = [standard_scores(data, rows, profiles) for profiles in data.draws]
     alone = losses(data, draws, {"semantic": 1.0})
     whole = alone[:, 1]
     print(f"semantic alone: loss {alone[:, 0].sum() / whole.sum():.4f}")
-    for beside in (("topic",), ("words",), ("topic", "words")):
+    others = ("topic", "words") if "clf" in rows else ("words",)
+    for beside in dict.fromkeys([*((one,) for one in others), others]):
         tried = np.array(
             [losses(data, draws, {"semantic": 1.0, **dict.fromkeys(beside, weight)})[:, 0] for weight in GRID]
         )
@@ -137,14 +142,15 @@ def submissions_of(data: GoldStandard) -> list[str]:
     return sorted({paper for reported in data.expertise.values() for paper in reported})
 
 
-def vectors_of(data: GoldStandard) -> dict[str, dict[str, np.ndarray]]:
-    """Return the vectors of all papers, by format and id."""
+def vectors_of(data: GoldStandard, name: str) -> dict[str, dict[str, np.ndarray]]:
+    """Return the vectors of all papers, by format and id: those for PRX, and for CLF if they are others."""
     import ses
 
-    model = ses.load_model("ses-minilm")
+    model = ses.load_model(name)
     names = sorted(data.papers)
     texts = [model.card.text(data.papers[name].title, data.papers[name].abstract) for name in names]
-    return {task: dict(zip(names, model.encode(texts, task), strict=True)) for task in ("prx", "clf")}
+    formats = [one.value for one in model.card.distinct([Format.PRX, Format.CLF])]
+    return {task: dict(zip(names, model.encode(texts, task), strict=True)) for task in formats}
 
 
 def standard_scores(
@@ -160,7 +166,7 @@ def standard_scores(
             factor: VectorsBuilder(
                 np.stack([rows[task][name] for name in submissions]), stored(task), Path(folder) / factor
             )
-            for factor, task in (("semantic", "prx"), ("topic", "clf"))
+            for factor, task in zip(("semantic", "topic"), rows, strict=False)
         }
         builders["words"] = WordsBuilder([papers[name] for name in submissions])
         for builder in builders.values():

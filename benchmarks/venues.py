@@ -16,6 +16,7 @@ import numpy as np
 
 from benchmarks.tags.papers import PAPERS, drawn, rows_of, vectors
 from corpora.paper import Paper
+from encoders.registry import DEFAULT_MODEL
 from eval.frozen import read_frozen, title_key
 from products.suggestions import NEAREST, TEMPERATURE, Neighbour, fit_temperature, weights_of
 from products.tags.measures import calibration_error, reliability
@@ -43,7 +44,7 @@ def main() -> None:
     print("| --- | ---: | ---: | --- | ---: | ---: | ---: | ---: |")
     for what, (field, rows) in corpora.items():
         kept = list({row["id"]: row for row in rows if row[field]}.values())[:PAPERS]
-        _, matrix = vectors("ses-minilm", "prx", kept)
+        _, matrix = vectors(DEFAULT_MODEL, "prx", kept)
         papers = [Paper(row["id"], row["title"], venue=row[field]) for row in kept]
         nearest = neighbours_of(papers, matrix / np.linalg.norm(matrix, axis=1, keepdims=True))
         ways: dict[str, Callable[[Sequence[Neighbour]], float]] = {

@@ -19,7 +19,7 @@ import numpy as np
 
 from benchmarks.common import data_dir
 from corpora.registry import get_corpus
-from encoders.registry import find_model
+from encoders.registry import DEFAULT_MODEL, find_model
 from encoders.text_encoder import TextEncoder
 from eval.retrieval.beir import BeirFolder
 from indexer.job import IndexJob
@@ -35,7 +35,6 @@ from search_plugin.request import SearchRequest
 from ses.loaded_model import make_encoder
 from ses.settings import load_settings
 
-MODELS = ("ses-minilm", "all-MiniLM-L6-v2")
 FITTED = (("scifact", "train"), ("nfcorpus-preprocessed", "dev"))
 HELD_OUT = (("scifact", "test"), ("nfcorpus-preprocessed", "test"), ("cranfield", "test"))
 LOST = 0.015
@@ -56,7 +55,7 @@ class Seen(NamedTuple):
 
 
 def main() -> None:
-    for model in sys.argv[1:] or MODELS:
+    for model in sys.argv[1:] or [DEFAULT_MODEL]:
         encoder = make_encoder(load_settings(), find_model(model))
         with tempfile.TemporaryDirectory() as folder:
             indexes = {name: indexed(name, encoder, Path(folder)) for name in dict.fromkeys(dict(HELD_OUT))}

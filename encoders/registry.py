@@ -13,9 +13,6 @@ from encoders.models.known import KNOWN_MODELS, KnownModel
 from encoders.models.model import Model
 from encoders.models.weights import SAFETENSORS, TORCH, weights_file
 
-SHIPPED = Path(__file__).with_name("shipped")
-"""Models that come with ses, each a folder; their bases are found like other models."""
-
 DEFAULT_MODEL = "ses-minilm"
 
 
@@ -38,7 +35,7 @@ def find_model(name: str) -> Model:
 def is_here(name: str) -> bool:
     """Return whether a known model's files are on this machine; the hub is not asked."""
     known = KNOWN_MODELS[name]
-    if (SHIPPED / name).is_dir() or _packaged(known):
+    if _packaged(known):
         return True
     parts = (cached(adapter, "adapter_config.json") for adapter in known.adapters.values())
     return cached(known.hub_id) is not None and all(parts)
@@ -48,9 +45,7 @@ def _find(name: str, within: tuple[Path, ...], fetched: Path | None) -> Model:
     """Find a model that is a part of those in some folders, of which one was fetched, or none."""
     known = KNOWN_MODELS.get(name)
     if known:
-        folder = SHIPPED / name
-        if not folder.is_dir():
-            folder = _packaged(known) or fetch_model(known.hub_id, hint=known.install)
+        folder = _packaged(known) or fetch_model(known.hub_id, hint=known.install)
     elif local := local_folder(name):
         if fetched and not local.is_relative_to(fetched.resolve()):
             raise InputError(f"{fetched} was fetched from the hub and names {name!r} on this machine; don't trust it.")

@@ -35,6 +35,7 @@ class ModelFacts:
         languages: Languages that it reads; empty if unknown.
         licence: SPDX name of its licence; empty if unknown.
         default: Whether it is the default model.
+        same_as: The known name of the same files, where this is another name for them; empty if it is the only name.
         problem: Why it can't be used; empty if it can.
 
     Example:
@@ -57,6 +58,7 @@ class ModelFacts:
     languages: str = ""
     licence: str = ""
     default: bool = False
+    same_as: str = ""
     problem: str = ""
 
     def to_dict(self) -> dict[str, Any]:
@@ -156,6 +158,7 @@ def _known(name: str, known: KnownModel) -> ModelFacts:
         known.languages,
         known.licence,
         default=name == DEFAULT_MODEL,
+        same_as=known.same_as,
     )
 
 

@@ -1,7 +1,7 @@
 """The network, the heads and the optimizer: what a step changes and a checkpoint stores.
 
 A head is a linear layer on top of its vectors for each task that needs one (SciRepEval's training code). Heads are
-removed after training, except those shipped for tags and forecasts.
+removed after training, except those kept for tags and forecasts.
 """
 
 from __future__ import annotations

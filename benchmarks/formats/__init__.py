@@ -1,1 +1,1 @@
-"""Whether the formats of ses-minilm are better than its base."""
+"""Whether the formats of a trained model are better than its base."""

@@ -1,7 +1,9 @@
-"""Measure the formats of ses-minilm against its base, by probes that spread alone can't win.
+"""Measure the formats CLF and RGN of a model against its PRX vectors, by probes that spread alone can't win.
 
-Vectors are made once for each source of papers, in int8, and kept in FOLDER. Needs SES_TEST_DATA and the extra eval.
-Run: python -m benchmarks.formats FOLDER [ridge|svm [MODEL]]
+MODEL is the folder of a model with both formats, such as one that recipes/clf-spread.toml and recipes/rgn-words.toml
+made: the column "trained on" is about these recipes. Vectors are made once for each source of papers, in int8, and kept
+in FOLDER. Needs SES_TEST_DATA and the extra eval.
+Run: python -m benchmarks.formats FOLDER MODEL [ridge|svm]
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ BLOCK = 256
 
 
 def main() -> None:
-    folder, probe, model = [*sys.argv[1:], *("vectors", "ridge", "ses-minilm")[len(sys.argv) - 1 :]]
+    if len(sys.argv) < 3:
+        sys.exit("Run: python -m benchmarks.formats FOLDER MODEL [ridge|svm]")
+    folder, model, probe = [*sys.argv[1:], "ridge"][:3]
     papers = sources()
     made = {source: vectors_of(Path(folder), source, rows, model) for source, rows in papers.items()}
     # By format, whether its training saw the collection, and measure: the value of each set of the base and of it.

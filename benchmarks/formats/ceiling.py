@@ -1,7 +1,8 @@
 """What a format could gain: words beside the base's vectors, and the base beside CLF, on papers to develop with.
 
 The papers are of PubMed and conferences, none of them frozen. Needs SES_TEST_DATA and the extra eval.
-Run: python -m benchmarks.formats.ceiling FOLDER
+MODEL is the folder of a model with CLF.
+Run: python -m benchmarks.formats.ceiling FOLDER MODEL
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ JOURNALS = 20
 
 def main() -> None:
     papers = {"development-pubmed": _pubmed(), "development-conf": _conferences()}
-    made = {source: _mixtures(Path(sys.argv[1]), source, rows) for source, rows in papers.items()}
+    folder, model = sys.argv[1:]
+    made = {source: _mixtures(Path(folder), source, rows, model) for source, rows in papers.items()}
     print("| papers | number | measure | PRX | " + " | ".join(list(made["development-conf"])[1:]) + " |")
     print("| --- | ---: | --- | ---: |" + " --- |" * 4)
     for one in _sets(papers):
@@ -54,12 +56,12 @@ def _sets(papers: dict[str, list[Row]]) -> tuple[PaperSet, ...]:
     )
 
 
-def _mixtures(folder: Path, source: str, rows: list[Row]) -> dict[str, np.ndarray]:
+def _mixtures(folder: Path, source: str, rows: list[Row], model: str) -> dict[str, np.ndarray]:
     """Return vectors of the papers: the base's, CLF's, words by TF-IDF, base and words, and base and CLF reduced."""
     from sklearn.decomposition import PCA
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    made = vectors_of(folder, source, rows, "ses-minilm")
+    made = vectors_of(folder, source, rows, model)
     base, own = made["prx"].astype(np.float64), made["clf"].astype(np.float64)
     counter = TfidfVectorizer(sublinear_tf=True, min_df=3, max_df=0.3, stop_words="english")
     words = counter.fit_transform([f"{row['title']} {row['abstract']}" for row in rows]).toarray()

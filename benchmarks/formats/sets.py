@@ -1,4 +1,4 @@
-"""The sets of papers on which formats are measured, and whether a training of ses-minilm saw their collection."""
+"""The sets of papers on which formats are measured, and whether recipes for CLF and RGN train on their collection."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ VENUES = {
     "TACL": "^Transactions",
     "ACL": "^Proceedings.*Annual Meeting of the Association for Computational Linguistics",
 }
-"""Names of a venue in the ACL Anthology; the first that fits counts. RGN was trained on some of these papers, which the
-file of conferences holds too."""
+"""Names of a venue in the ACL Anthology; the first that fits counts. The recipe of RGN trains on some of these papers,
+which the file of conferences holds too."""
 
 Row = dict[str, Any]
 
@@ -49,7 +49,7 @@ class PaperSet:
     Attributes:
         name: For tables.
         source: Where its papers come from: each paper has one set of vectors.
-        seen: Whether ses-minilm was trained on other papers of that collection, for CLF or RGN.
+        seen: The format whose recipe trains on other papers of that collection; empty if none does.
         rows: Their places among the papers of the source.
         targets: What they have.
     """

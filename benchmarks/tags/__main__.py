@@ -2,7 +2,7 @@
 
 Needs SES_TEST_DATA and scikit-learn. `quality` and `forecasts` encode 6,000 papers each, once: the cache keeps them.
 `speed` encodes 1,000 papers, whatever the number of papers that are tagged.
-Run: python -m benchmarks.tags quality | forecasts | speed [PAPERS [ENGINE]] | ship FOLDER
+Run: python -m benchmarks.tags quality | forecasts [MODEL] | speed [PAPERS [ENGINE]] | ship FOLDER
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ def main() -> None:
     match sys.argv[1:]:
         case ["ship", folder]:
             ship(folder)
-        case ["forecasts"]:
-            forecasts()
+        case ["forecasts", *model]:
+            forecasts(*model)
         case ["speed", *rest]:
             size, url = [*rest, "", ""][:2]
             speed(int(size or ENCODED), url)

@@ -7,6 +7,7 @@ import sys
 import numpy as np
 
 from benchmarks.tags.papers import arxiv_papers, drawn, rows_of, vectors
+from encoders.registry import DEFAULT_MODEL
 from products.tags.hierarchy import Hierarchy
 from products.tags.labels import YES, labelled_papers
 from products.tags.training import TaggerOptions, threshold_for, train_tagger
@@ -34,7 +35,7 @@ def quality() -> None:
         judged = {row["id"]: dict.fromkeys(row[field], True) for row in rows}
         papers = labelled_papers(judged, judged, hierarchy, fewest)
         place = {row["id"]: number for number, row in enumerate(rows)}
-        source, found = vectors("ses-minilm", "clf", rows)
+        source, found = vectors(DEFAULT_MODEL, "prx", rows)
         matrix = found[[place[id_] for id_ in papers.ids]]
         tagger = train_tagger("tags", source, matrix, papers, hierarchy, TaggerOptions(fewest=fewest))
         order = np.random.default_rng(0).permutation(len(matrix))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from benchmarks.tags.papers import arxiv_papers, vectors
+from encoders.registry import DEFAULT_MODEL
 from products.tags.apply import measure_tagger
 from products.tags.labels import labelled_papers
 from products.tags.tagger import write_tagger
@@ -15,7 +16,7 @@ def ship(folder: str) -> None:
     """Train the tagger that comes with ses, without frozen papers, and measure it on them too."""
     held, rest, hierarchy = arxiv_papers()
     judged = {row["id"]: dict.fromkeys(row["categories"], True) for row in (*rest, *held)}
-    source, matrix = vectors("ses-minilm", "clf", [*rest, *held])
+    source, matrix = vectors(DEFAULT_MODEL, "prx", [*rest, *held])
     learnt = labelled_papers({row["id"]: judged[row["id"]] for row in rest}, judged, hierarchy, 50)
     options = TaggerOptions(fewest=50)
     made_from = "arXiv categories of 7,000 papers"

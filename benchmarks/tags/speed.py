@@ -37,9 +37,8 @@ def speed(size: int, url: str) -> None:
         home = Path(folder)
         url = url or f"embedded:{home / 'indexes'}"
         library = ses.open(url, data_dir=home / "data")
-        given = {"formats": ["prx,clf"]}
-        library.index("bench-tags", papers[:1], **given)  # type: ignore[arg-type]  # builds the model's graph
-        again = seconds(lambda: library.index("bench-tags", papers, fresh=True, **given))  # type: ignore[arg-type]
+        library.index("bench-tags", papers[:1])  # builds the model's graph
+        again = seconds(lambda: library.index("bench-tags", papers, fresh=True))
         library.tags.train("bench", "bench-tags", "fields", fewest=30)
         names = ["bench-tags"]
         if size > len(papers):
@@ -47,10 +46,10 @@ def speed(size: int, url: str) -> None:
             names.append("bench-tags-many")
         tagged = names[-1]
         ids = list(islice(library[tagged].index.ids(), ENCODED))
-        before = library[tagged].index.vectors(ids, "clf")
+        before = library[tagged].index.vectors(ids, "prx")
         reports = list[TaggingReport]()
         tagging = seconds(lambda: reports.append(library.tags.apply("bench", tagged)))
-        after = library[tagged].index.vectors(ids, "clf")
+        after = library[tagged].index.vectors(ids, "prx")
         if not all((before[id_] == after[id_]).all() for id_ in ids):
             sys.exit("Tagging changed vectors.")
         labels = len(library.tags["bench"].labels)
@@ -67,14 +66,14 @@ def speed(size: int, url: str) -> None:
 def repeat(engine: Engine, small: str, large: str, papers: list[ses.Paper], size: int) -> None:
     """Write an index of many papers, with the texts and vectors of a small one over and over."""
     source = engine.open(small)
-    vectors = {task: source.vectors([paper.id for paper in papers], task) for task in ("prx", "clf")}
+    vectors = source.vectors([paper.id for paper in papers], "prx")
     index = engine.build(large, source.schema, "benchmark")
     for start in range(0, size, BATCH):
         batch = []
         for number in range(start, min(start + BATCH, size)):
             paper = replace(papers[number % len(papers)], id=f"{number}")
-            own = {task: of[papers[number % len(papers)].id] for task, of in vectors.items()}
-            batch.append(Document(paper, paper.content_hash(), own))
+            own = vectors[papers[number % len(papers)].id]
+            batch.append(Document(paper, paper.content_hash(), {"prx": own}))
         index.upsert(batch)
     index.finish()
     engine.publish(index)

@@ -29,7 +29,7 @@ class KnownModel:
 
     Attributes:
         licence: SPDX name of its licence; empty if unknown.
-        hub_id: Repository on the hub; empty if the model comes with ses alone.
+        hub_id: Repository on the hub.
         revision: Commit of the repository; if empty, it is that of the first use on a machine.
         sha256: SHA-256 of its safetensors file; if empty, it is that of the first use on a machine.
         package: Python package that carries it in a folder `model`, for machines without the hub.
@@ -44,10 +44,11 @@ class KnownModel:
         languages: Languages that it reads, in words.
         scifact: Published nDCG@10 of its vectors on SciFact's test queries; None if none was found.
         source: Who published it.
+        same_as: The known name of the same files, where this is another name for them; empty if it is the only name.
     """
 
     licence: str
-    hub_id: str = ""
+    hub_id: str
     revision: str = ""
     sha256: str = ""
     package: str = ""
@@ -62,6 +63,7 @@ class KnownModel:
     languages: str = ""
     scifact: float | None = None
     source: str = ""
+    same_as: str = ""
 
     def completed(self, card: ModelCard, folder: Path) -> ModelCard:
         """Return the card of the model's folder with what the folder does not say."""
@@ -89,7 +91,11 @@ def speed_of(layers: int, width: int) -> Speed:
 def _read() -> tuple[dict[str, KnownModel], dict[str, str]]:
     """Return the known models by name, and the commits of all known repositories."""
     content = read_toml(_DATA)
-    models = {name: KnownModel(**_with_formats(table)) for name, table in content["models"].items()}
+    tables = content["models"]
+    models = {
+        name: KnownModel(**_with_formats(tables[table["same_as"]] | table if "same_as" in table else table))
+        for name, table in tables.items()
+    }
     revisions = {one.hub_id: one.revision for one in models.values() if one.revision}
     return models, revisions | content["revisions"]
 

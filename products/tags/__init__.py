@@ -1,1 +1,1 @@
-"""Facet tags: linear models over the CLF vectors of an index, calibrated, with a threshold for each label."""
+"""Facet tags: linear models over the vectors of an index, calibrated, with a threshold for each label."""

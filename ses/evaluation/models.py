@@ -247,9 +247,10 @@ def _names(models: Sequence[str], settings: Settings) -> list[str]:
 
     baseline = settings.model_name
     if not models:
-        base = find_model(baseline).base
-        same = base.card.name if base else ""  # of which adapters leave the vectors that search uses
-        models = [name for name in KNOWN_MODELS if is_here(name) and name != same]
+        model = find_model(baseline)
+        same = (model.base or model).card.fingerprint  # adapters mostly leave the vectors that searches use
+        here = [name for name, known in KNOWN_MODELS.items() if is_here(name) and not known.same_as]
+        models = [name for name in here if find_model(name).card.fingerprint != same]
     names = list(dict.fromkeys([baseline, *models]))
     if len(names) < 2:
         raise InputError(

@@ -110,6 +110,18 @@ def test_an_index_that_holds_a_vector_twice_keeps_both(library, settings, tmp_pa
     assert not caplog.messages
 
 
+def test_an_index_by_one_name_of_a_model_is_searched_and_updated_by_the_other(tmp_path, shared_cache):
+    given = {"data_dir": tmp_path / "data", "cache_dir": shared_cache}
+    first = ses.open(tmp_path / "indexes", **given)
+    first.index("papers", [ses.Paper("a", "Masks and viruses"), ses.Paper("b", "Stars")])
+    other = ses.open(tmp_path / "indexes", model="all-MiniLM-L6-v2", **given)
+    assert other.index("papers", [ses.Paper("c", "Masks in schools")]).new == 1
+    assert other["papers"].index.schema.model == "ses-minilm"
+    found, same = (one["papers"].search("masks", mode="vector", size=2) for one in (first, other))
+    assert {hit.id for hit in found} == {"a", "c"}
+    assert [hit.id for hit in found] == [hit.id for hit in same]
+
+
 def test_iterators_and_mappings_are_papers_too(library):
     some = papers(5)
     report = library.index("again", iter(some))

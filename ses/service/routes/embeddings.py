@@ -36,7 +36,7 @@ class EmbeddingsAsked(NoParameters):
         examples=[["A pneumonia outbreak associated with a new coronavirus of probable bat origin"]],
     )
     model: str = Field(
-        "", description="The index's model or an index; a format may follow after a colon.", examples=["ses-minilm:clf"]
+        "", description="The index's model or an index; a format may follow after a colon.", examples=["ses-minilm:qry"]
     )
     encoding_format: Encoding = Field("float", description="Vectors as lists of numbers, or as float32 in base64.")
     dimensions: int | None = Field(None, description="The dimension of the model, if it is given.")

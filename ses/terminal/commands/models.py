@@ -67,10 +67,10 @@ def _table(found: Sequence[ModelFacts]) -> TextTable:
         "numbers: the length of a vector; a paper takes one byte for each at rest in int8, four in fp32",
         "speed: in brackets, the work for a text relative to the default model; attention is left out",
         "SciFact: published nDCG@10 of vectors alone; --json says who published it",
+        *(f"{one.name}: the same model as {one.same_as}" for one in found if one.same_as),
+        *(f"{one.name}: {one.problem}" for one in found if one.problem),
     )
-    return TextTable(
-        "Models", header, rows, notes=(*notes, *(f"{one.name}: {one.problem}" for one in found if one.problem))
-    )
+    return TextTable("Models", header, rows, notes=notes)
 
 
 @models.command()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import huggingface_hub
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from corpora.errors import InputError
 from encoders.models.formats import Format
 from encoders.models.known import KNOWN_MODELS, PINNED, KnownModel, speed_of, work
-from encoders.registry import SHIPPED, find_model, is_here
+from encoders.registry import DEFAULT_MODEL, find_model, is_here
 from tests.encoders.checkpoints import make_sentence_transformers
 from tests.encoders.checkpoints.huggingface import add_dense
 from tests.tiny import make_model
@@ -50,7 +51,7 @@ def test_each_says_what_people_choose_by(name):
     assert (known.scifact is None) == (not known.source)
     assert known.scifact is None or 0.6 < known.scifact < 0.8
     assert known.licence in {"Apache-2.0", "MIT"} or name == "scincl-adapters"
-    assert bool(known.hub_id) != (SHIPPED / name).is_dir()
+    assert known.hub_id
     assert re.fullmatch("([0-9a-f]{40})?", known.revision)
     assert re.fullmatch("([0-9a-f]{64})?", known.sha256)
     assert set(known.adapters) in (set(), set(Format))
@@ -60,10 +61,18 @@ def test_each_says_what_people_choose_by(name):
 @pytest.mark.parametrize("name", [name for name in KNOWN_MODELS if KNOWN_MODELS[name].parameters % 100_000])
 def test_sizes_are_those_of_their_networks(name):
     known = KNOWN_MODELS[name]
-    if name == "ses-minilm":
-        return  # counted in tests/ses/test_models.py
     words = 250_037 if known.languages == "about 100" else ENGLISH_WORDS
     assert known.parameters == bert_weights(known.layers, known.width, words)
+
+
+def test_a_second_name_is_of_the_same_files():
+    known, same = KNOWN_MODELS["ses-minilm"], KNOWN_MODELS["all-MiniLM-L6-v2"]
+    assert known == replace(same, same_as="all-MiniLM-L6-v2")
+    assert {one.same_as for one in KNOWN_MODELS.values()} == {"", "all-MiniLM-L6-v2"}
+    default, base = find_model("ses-minilm").card, find_model("all-MiniLM-L6-v2").card
+    assert default == replace(base, name="ses-minilm")
+    assert default.fingerprint == base.fingerprint
+    assert DEFAULT_MODEL == "ses-minilm"
 
 
 def test_speed_is_relative_to_the_default():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from corpora.paper import Paper
-from encoders.models.known import KNOWN_MODELS
+from encoders.registry import DEFAULT_MODEL, find_model
 from search_plugin.contract.engine import Document
 from search_plugin.contract.plan import Notion, Spelling
 from search_plugin.contract.schema import IndexSchema, paper_vector
@@ -176,6 +176,6 @@ def test_a_page_says_that_the_script_is_unknown(index):
     )
 
 
-def test_floors_are_of_known_models():
-    assert 2 <= len(FLOORS) <= len(KNOWN_MODELS)
+def test_there_is_a_floor_of_the_default_model():
+    assert find_model(DEFAULT_MODEL).card.fingerprint in FLOORS
     assert all(0 < floor.least < 2 and 0 <= floor.words <= 1 for floor in weakness.FLOORS.values())

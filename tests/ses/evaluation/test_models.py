@@ -153,11 +153,11 @@ def test_what_does_not_go_together_is_refused(home, tmp_path):
     fails(ses(tmp_path, *asked), 2, "There is no model 'no-such-model'")
 
 
-def test_without_another_model_here_some_must_be_named(home, tmp_path, monkeypatch):
-    monkeypatch.setattr("encoders.registry.is_here", lambda name: name == "ses-minilm")
-    fails(
-        ses(tmp_path, "eval", "models", "--data", home / "mine"), 2, "There is no model here to compare with ses-mini"
-    )
+@pytest.mark.parametrize("name", ["ses-minilm", "all-MiniLM-L6-v2"])
+def test_without_another_model_here_some_must_be_named(name, home, tmp_path, monkeypatch):
+    monkeypatch.setattr("encoders.registry.is_here", {"ses-minilm", "all-MiniLM-L6-v2"}.__contains__)
+    asked = ("eval", "models", "--data", home / "mine", "--model", name)
+    fails(ses(tmp_path, *asked), 2, f"There is no model here to compare with {name}")
 
 
 def comparison(values, milliseconds):
