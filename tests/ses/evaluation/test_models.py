@@ -12,7 +12,7 @@ import ses as library
 from eval.outcome import outcome_of
 from eval.reports.results import Results
 from eval.retrieval.beir import BeirFolder
-from ses.evaluation.models import ModelComparison, ModelCost
+from ses.evaluation.models import ModelComparison, ModelCost, _names
 from ses.evaluation.pseudo import SPLIT, pseudo_collection
 from ses.evaluation.result import Evaluation
 from ses.settings import load_settings
@@ -158,6 +158,12 @@ def test_without_another_model_here_some_must_be_named(name, home, tmp_path, mon
     monkeypatch.setattr("encoders.registry.is_here", {"ses-minilm", "all-MiniLM-L6-v2"}.__contains__)
     asked = ("eval", "models", "--data", home / "mine", "--model", name)
     fails(ses(tmp_path, *asked), 2, f"There is no model here to compare with {name}")
+
+
+def test_a_model_of_two_names_is_compared_once(home, settings, monkeypatch):
+    monkeypatch.setattr("encoders.registry.is_here", {"ses-minilm", "all-MiniLM-L6-v2"}.__contains__)
+    own = str(home / "first")
+    assert _names([], replace(settings, model=own)) == [own, "all-MiniLM-L6-v2"]
 
 
 def comparison(values, milliseconds):

@@ -29,6 +29,7 @@ def test_list_shows_what_models_are_chosen_by(tmp_path):
     lines = [line.split() for line in done.stdout.splitlines()]
     assert lines[0] == ["model", "here", "parameters", "numbers", "speed", "SciFact", "languages", "licence"]
     assert lines[1][:8] == ["ses-minilm", "(default)", "yes", "23", "M", "384", "fast", "(1)"]
+    assert "ses-minilm: the same model as all-MiniLM-L6-v2\n" in done.stdout
     assert ["bge-small-en-v1.5", "no", "33", "M", "384", "medium", "(2)", "0.713", "English", "MIT"] in lines
 
 
