@@ -1,7 +1,7 @@
 """Measure the formats CLF and RGN of a model against its PRX vectors, by probes that spread alone can't win.
 
-MODEL is the folder of a model with both formats, such as one that recipes/clf-spread.toml and recipes/rgn-words.toml
-made: the column "trained on" is about these recipes. Vectors are made once for each source of papers, in int8, and kept
+MODEL is the folder of a model with one of them or both, such as one that recipes/clf-spread.toml and
+recipes/rgn-words.toml made: the column "trained on" is about these recipes. Vectors are made once for each source of papers, in int8, and kept
 in FOLDER. Needs SES_TEST_DATA and the extra eval.
 Run: python -m benchmarks.formats FOLDER MODEL [ridge|svm]
 """
@@ -34,8 +34,10 @@ def main() -> None:
     made = {source: vectors_of(Path(folder), source, rows, model) for source, rows in papers.items()}
     # By format, whether its training saw the collection, and measure: the value of each set of the base and of it.
     values: dict[tuple[str, str, str], dict[str, tuple[float, float]]] = defaultdict(dict)
-    print("| papers | number | trained on others of the collection | measure | PRX | CLF less PRX | RGN less PRX |")
-    print("| --- | ---: | --- | --- | ---: | --- | --- |")
+    own_formats = list(next(iter(made.values())))[1:]
+    less = " | ".join(f"{name.upper()} less PRX" for name in own_formats)
+    print(f"| papers | number | trained on others of the collection | measure | PRX | {less} |")
+    print("| --- | ---: | --- | --- | ---: |" + " --- |" * len(own_formats))
     for one in paper_sets(papers):
         own = {name: matrix[one.rows] for name, matrix in made[one.source].items()}
         used = "ridge" if one.targets.kind == "number" else probe
@@ -59,7 +61,7 @@ def main() -> None:
 
 
 def vectors_of(folder: Path, source: str, rows: list[Row], model: str) -> dict[str, np.ndarray]:
-    """Return vectors by format, made now or before; those of all formats in one pass."""
+    """Return vectors by format, the base first, made now or before; those of all formats in one pass."""
     file = folder / f"{Path(model).name}-{source}.safetensors"
     if not file.exists():
         import ses
@@ -68,10 +70,11 @@ def vectors_of(folder: Path, source: str, rows: list[Row], model: str) -> dict[s
         loaded = ses.load_model(model, precision="int8")
         texts = [loaded.card.text(row["title"], row["abstract"]) for row in rows]
         blocks = [texts[start : start + BLOCK] for start in range(0, len(texts), BLOCK)]
-        parts = [loaded.encoder.encode_formats(block, FORMATS) for block in blocks]
-        save_file({name.value: np.concatenate([part[name] for part in parts]) for name in FORMATS}, file)
+        formats = [name for name in FORMATS if name in loaded.card.heads]
+        parts = [loaded.encoder.encode_formats(block, formats) for block in blocks]
+        save_file({name.value: np.concatenate([part[name] for part in parts]) for name in formats}, file)
     kept: dict[str, np.ndarray] = load_file(file)
-    return {name.value: kept[name.value] for name in FORMATS}  # the base first
+    return {name.value: kept[name.value] for name in FORMATS if name.value in kept}
 
 
 def shown(gain: Interval) -> str:

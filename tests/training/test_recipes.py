@@ -86,7 +86,7 @@ def test_the_variants_of_findings_learn_from_the_same_batches(name, tmp_path):
     assert len(others) == {"formats": 6, "negatives": 1, "journals": 0, "experts": 3}[name]
 
 
-@pytest.mark.parametrize("name", ["clf-spread", "rgn-words"])
+@pytest.mark.parametrize("name", ["clf-spread", "clf-labels", "rgn-words"])
 def test_the_recipes_of_clf_and_rgn_are_read(name, tmp_path):
     recipe = given_empty_data(RECIPES / f"{name}.toml", tmp_path)
     assert recipe.formats == (Format(name[:3]),)

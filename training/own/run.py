@@ -75,19 +75,32 @@ def train_format(
     require(not (folder / RECIPE).exists(), f"{folder} holds a recipe already", "name another folder by <output>")
     with held(folder):
         papers = write_papers(index, field, wanted, folder)
-        _write_recipe(folder, field_recipe(index.name, papers, base))
-    speed = measured_speed(_recipe(folder), folder / _TRIAL, say)
     seconds = 60 * minutes * (1 - _OF_REPORT) - (time.monotonic() - begun)
-    limit = speed.fitting(papers.train, papers.test, seconds)
-    steps = speed.steps(limit, papers.test, seconds, VALIDATIONS + 1)
-    _write_recipe(folder, field_recipe(index.name, papers, base, limit=limit, steps=steps))
-    trained = train(_recipe(folder), folder, say=say)
-    shutil.rmtree(folder / _STATES, ignore_errors=True)  # they take gigabytes, and can be computed again
+    trained, limit = fitted(index.name, papers, base, folder, seconds, say)
     assert trained.folder is not None  # noqa: S101 - the run had no time limit
     encoder = load(find_model(str(trained.folder)))
     recipe = _recipe(folder)
     worth = _worth(index, papers, folder, recipe, encoder, limit, say)
     return OwnFormat(trained.folder, papers.format, papers, trained, worth)
+
+
+def fitted(
+    name: str, papers: FieldPapers, base: Model, folder: Path, seconds: float, say: Say = lambda _: None
+) -> tuple[Trained, int]:
+    """Train a format by the papers in the files of a folder, as many as the time allows; return how many these are.
+
+    `name` is that of their index, for the recipe. `base` is a plain network.
+    """
+    begun = time.monotonic()
+    _write_recipe(folder, field_recipe(name, papers, base))
+    speed = measured_speed(_recipe(folder), folder / _TRIAL, say)
+    left = seconds - (time.monotonic() - begun)
+    limit = speed.fitting(papers.train, papers.test, left)
+    steps = speed.steps(limit, papers.test, left, VALIDATIONS + 1)
+    _write_recipe(folder, field_recipe(name, papers, base, limit=limit, steps=steps))
+    trained = train(_recipe(folder), folder, say=say)
+    shutil.rmtree(folder / _STATES, ignore_errors=True)  # they take gigabytes, and can be computed again
+    return trained, limit
 
 
 def plain_base(index: Index) -> Model:
