@@ -34,10 +34,13 @@ def models(tmp_path_factory):
     make_sentence_transformers(folder / "model", seed=4, layers=1)
     make_sentence_transformers(folder / "other", seed=5, layers=1)
     make_model(folder / "far")
-    for name, query in (("asking", "other"), ("wrong", "model")):
+    routes = {
+        "asking": {"prx": "../model", "qry": "../other"},
+        "wrong": {"prx": "../other", "qry": "../model"},
+        "several": {"prx": "../model", "qry": "../model", "clf": "../other"},
+    }
+    for name, members in routes.items():
         (folder / name).mkdir()
-        papers_by = {"asking": "model", "wrong": "other"}[name]
-        members = {"prx": f"../{papers_by}", "qry": f"../{query}"}
         (folder / name / "ses_card.json").write_text(json.dumps({"architecture": "routes", "members": members}))
     return folder
 
@@ -183,8 +186,9 @@ def test_what_is_refused(tmp_path, models):
     for wrong in (0, 65, 100):
         with pytest.raises(InputError, match=f"Vectors of 64 numbers can't be projected to {wrong}"):
             library.index("papers", some, dimension=wrong)
-    with pytest.raises(InputError, match=r"not those for clf, rgn; leave these formats out, or have them whole by own"):
-        library.index("papers", some, dimension=SHORT, formats=["prx,clf,rgn"])
+    several = library_of(engine, models, tmp_path, model=str(models / "several"))
+    with pytest.raises(InputError, match=r"not those for clf; leave these formats out, or have them whole by own"):
+        several.index("papers", some, dimension=SHORT, formats=["prx,clf"])
     with pytest.raises(InputError, match="needs as many papers, and there are 9; give more"):
         library.index("papers", papers(9), dimension=SHORT)
     with pytest.raises(InputError, match="compared by l2"):
