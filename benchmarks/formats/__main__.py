@@ -1,8 +1,8 @@
 """Measure the formats CLF and RGN of a model against its PRX vectors, by probes that spread alone can't win.
 
 MODEL is the folder of a model with one of them or both, such as one that recipes/clf-spread.toml and
-recipes/rgn-words.toml made: the column "trained on" is about these recipes. Vectors are made once for each source of papers, in int8, and kept
-in FOLDER. Needs SES_TEST_DATA and the extra eval.
+recipes/rgn-words.toml made: the column "trained on" is about these recipes. Vectors are made once for each source of
+papers, in int8, and kept in FOLDER. Needs SES_TEST_DATA and the extra eval.
 Run: python -m benchmarks.formats FOLDER MODEL [ridge|svm]
 """
 
