@@ -8,9 +8,11 @@ import pytest
 
 import ses as api
 from encoders.registry import find_model
+from ses.terminal.commands.train import _of_format
 from tests.commands import fails, ses
 from tests.training.own.library import open_library
 from tests.training.own.test_queries import judged
+from training.own import budget
 from training.recipe import read_variants
 
 pytestmark = pytest.mark.torch
@@ -73,7 +75,18 @@ def test_several_labels_as_json(folder):
     told = json.loads(done.stdout)
     assert (told["format"], told["worth"]["labels"], told["papers"]["task"]) == ("clf", 4, "labels")
     assert len(told["worth"]["scores"]) == 4
+    assert told["read"] == told["papers"]["train"]
     assert find_model(told["model"])
+
+
+def test_papers_for_which_there_was_no_time_are_told(folder, monkeypatch):
+    monkeypatch.setattr(budget, "_LEAST_PAPERS", 60)
+    settings = {"data_dir": str(folder / "data"), "cache_dir": str(folder / "cache"), "model": str(folder / "tiny")}
+    library = api.open(**settings)
+    own = library.formats.train("own", "venue", folder / "part", minutes=0.01)
+    assert (own.read, own.papers.train > 60) == (60, True)
+    _, lines = _of_format("own", own)
+    assert lines[1].startswith(f"In the time, 60 of the {own.papers.train} papers were read; ")
 
 
 def test_queries_are_trained_by_judged_ones(folder):

@@ -41,6 +41,7 @@ class OwnFormat:
         model: Folder of the model.
         format: The format that was trained.
         papers: The papers that it was trained and measured on.
+        read: How many of those to train on the time allowed to read.
         trained: Result of the run.
         worth: How it compares with what the index has already.
     """
@@ -48,6 +49,7 @@ class OwnFormat:
     model: Path
     format: Format
     papers: FieldPapers
+    read: int
     trained: Trained
     worth: FormatWorth
 
@@ -81,7 +83,7 @@ def train_format(
     encoder = load(find_model(str(trained.folder)))
     recipe = _recipe(folder)
     worth = _worth(index, papers, folder, recipe, encoder, limit, say)
-    return OwnFormat(trained.folder, papers.format, papers, trained, worth)
+    return OwnFormat(trained.folder, papers.format, papers, limit, trained, worth)
 
 
 def fitted(

@@ -191,13 +191,24 @@ def _of_format(index: str, own: OwnFormat) -> tuple[dict[str, Any], list[str]]:
         f"Format {own.format}: {kind} of the field {papers.field}, from {papers.train:,} papers of the index {index}; "
         f"{worth.test:,} others only measure",
         *([f"Papers left out, since the index holds their work twice: {papers.same:,}"] if papers.same else []),
+        *_left_unread(own),
         *aligned([["linear model", worth.measure, "from", "to"], *rows], text_columns=1),
         worth.sentence,
         f"The model is in {own.model} (step {own.trained.chosen:,} of {own.trained.steps:,}), its recipe beside it.",
         *([f"To use it: ses index --index {index} --fresh --own {own.format}={own.model}"] if worth.worth else []),
     ]
-    described = {"format": own.format.value, "papers": asdict(papers)}
+    described = {"format": own.format.value, "papers": asdict(papers), "read": own.read}
     return _document(own) | described, lines
+
+
+def _left_unread(own: OwnFormat) -> list[str]:
+    """Return a line about papers for which there was no time; empty if all were read."""
+    if own.read == own.papers.train:
+        return []
+    return [
+        f"In the time, {own.read:,} of the {own.papers.train:,} papers were read; linear models on the index's vectors "
+        "learned from all. With more --minutes the format may gain."
+    ]
 
 
 def _of_queries(index: str, own: OwnQueries) -> tuple[dict[str, Any], list[str]]:
