@@ -2,7 +2,7 @@
 
 Papers and queries are those of `benchmarks.altered`. The vector leg is compared with all vectors, by numpy. Pages are
 hybrid unless it says otherwise, by one client, whose queries have vectors already. FOLDER keeps the figures, and what
-does not depend on the cluster. Each step is a process. A stopped run goes on where it was, and an index that is there
+does not depend on the cluster. Each step is a process. A stopped run resumes, and an existing index
 is only measured; its name is `papers-PAPERS-QUANTIZATION`. The table has all clusters that were measured to the end
 at that size. A STEP alone is repeated. The cluster should hold nothing else. Needs SES_TEST_DATA.
 Run: python -m benchmarks.million_clusters [STEP] FOLDER PAPERS URL [QUANTIZATION]
