@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +15,7 @@ from search_plugin.contract.engine import EVALUATION
 from ses.beside_jobs import own_jobs, sparse_job
 from ses.checked import checked_methods
 from ses.library_models import LibraryModels
+from ses.stored_formats import formats_to_store
 
 if TYPE_CHECKING:
     from corpora.obtaining import Harvest, Order
@@ -433,17 +434,17 @@ class Library:
         model = self._models.to_write(schema)
         schema_before = self._schema_before(name, fresh=fresh)
         own_models = own_jobs(self._models, schema_before, own)
-        kept = {*_held_formats(schema, model.card), *(one for job in own_models for one in job.formats)}
+        others = [one for job in own_models for one in job.formats]
         if tags:
             projection = schema.projection if schema else kept_projection(model.card, schema_before, dimension)
             cards = [projected_card(model.card, projection), *(one.card for one in own_models)]
-            read = self._checked_tagger(tags, name, cards, schema)
-            formats, kept = [*formats, read], kept | {read}
+            others.append(self._checked_tagger(tags, name, cards, schema))
+            formats = [*formats, others[-1]]
         job = IndexJob(
             records=source.records,
             source=source.mark,
             index=name,
-            formats=_to_store(model.card, parse_formats(*formats), kept),
+            formats=formats_to_store(model.card, parse_formats(*formats), schema, others),
             passages=passages,
             fresh=fresh,
             prune=prune,
@@ -528,8 +529,8 @@ class Library:
             dimension=dimension,
             **self._encoding(model),
         )
-        kept = {*_held_formats(index.schema, model.card), *(one for made in job.own for one in made.formats)}
-        job = replace(job, formats=_to_store(model.card, job.formats, kept))
+        others = [one for made in job.own for one in made.formats]
+        job = replace(job, formats=formats_to_store(model.card, job.formats, index.schema, others))
         with encoded_elsewhere(self._settings, job, workers, shards) as job:
             return index_corpus(job, self._engine, progress)
 
@@ -618,8 +619,8 @@ class Library:
             attachment = engine.attach(wanted, schema)
             return replace(only_searched(engine, attachment, self._settings.data_dir), vectors=compared)
         job = self._vectors_job(wanted.name, language=language)
-        kept = _held_formats(self._engine.schema(wanted.name), job.card)
-        job = replace(job, formats=_to_store(job.card, parse_formats(*formats), kept))
+        held = self._engine.schema(wanted.name)
+        job = replace(job, formats=formats_to_store(job.card, parse_formats(*formats), held))
         with encoded_elsewhere(self._settings, job, workers, shards) as job:
             engine.attach(wanted, schema_for(job))
             return replace(follow(job, engine, progress), vectors=compared)
@@ -824,33 +825,6 @@ class Library:
         from ses.default_index import shown_url
 
         return Kept(self._settings.data_dir / folder, kind, noun), shown_url(self._settings)
-
-
-def _held_formats(schema: IndexSchema | None, card: ModelCard) -> set[Format]:
-    """Return the formats whose vectors of papers an index holds by a model; none if there is no index."""
-    from encoders.models.formats import Format
-
-    if schema is None or schema.fingerprint != card.fingerprint:
-        return set()
-    return {Format(field.format) for field in schema.vectors if field.unit == "paper"}
-
-
-def _to_store(card: ModelCard, asked: Sequence[Format], kept: Collection[Format]) -> tuple[Format, ...]:
-    """Return the formats to store vectors for: prx, which searches use, and those that are asked for.
-
-    A format whose vector the model makes for an earlier one too is left out, and told, unless it is one of `kept`.
-    """
-    from encoders.models.formats import Format
-
-    wanted = tuple(dict.fromkeys([Format.PRX, *asked]))
-    # What the model lacks is refused later, or another model makes it.
-    twins = [one for one in wanted if one in card.heads and one not in {*card.distinct(wanted), *kept}]
-    if twins:
-        logging.getLogger("ses").warning(
-            "The model %s has no %s vectors of its own, so only its %s vectors are stored.",
-            *(card.name, " and ".join(twins), " and ".join(one for one in wanted if one not in twins)),
-        )
-    return tuple(one for one in wanted if one not in twins)
 
 
 def _no_evaluation(name: str) -> str:

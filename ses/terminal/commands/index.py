@@ -14,6 +14,7 @@ from search_plugin.words.languages import LANGUAGES
 from ses.terminal.options import (
     PATH,
     engine_options,
+    formats_option,
     model_options,
     parse_bm25,
     parse_columns,
@@ -54,13 +55,7 @@ if TYPE_CHECKING:
     help="Language of titles and abstracts, for word analysis in a new index [default: english].",
 )
 @click.option("--index", "name", metavar="NAME", help="Name of the index [default: the corpus's].")
-@click.option(
-    "--formats",
-    default="prx",
-    show_default=True,
-    metavar="LIST",
-    help="Task formats to store vectors for, such as prx,clf.",
-)
+@formats_option
 @click.option(
     "--passages",
     type=click.Choice(get_args(Passages)),
