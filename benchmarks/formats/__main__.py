@@ -70,7 +70,7 @@ def vectors_of(folder: Path, source: str, rows: list[Row], model: str) -> dict[s
         loaded = ses.load_model(model, precision="int8")
         texts = [loaded.card.text(row["title"], row["abstract"]) for row in rows]
         blocks = [texts[start : start + BLOCK] for start in range(0, len(texts), BLOCK)]
-        formats = [name for name in FORMATS if name in loaded.card.heads]
+        formats = loaded.card.distinct(FORMATS)
         parts = [loaded.encoder.encode_formats(block, formats) for block in blocks]
         save_file({name.value: np.concatenate([part[name] for part in parts]) for name in formats}, file)
     kept: dict[str, np.ndarray] = load_file(file)

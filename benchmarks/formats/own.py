@@ -101,16 +101,16 @@ def measured(
         (folder / part).write_text("".join(json.dumps(row) + "\n" for row in rows[of]), encoding="utf-8")
     model = find_model(BASE)
     papers = FieldPapers(name, task, Format.CLF, len(rows) - TESTED, TESTED, 0)
-    trained, limit = fitted(name, papers, model, folder, 60 * minutes)
+    trained, read = fitted(name, papers, model, folder, 60 * minutes)
     encoder = load_encoder(str(trained.folder), cache_dir=folder)
     made = {}
     for part, of in parts.items():
-        read = rows[of] if part == TEST else rows[of][:limit]
-        own = encoder.encode([encoder.card.text(row["title"], row["abstract"]) for row in read], Format.CLF)
+        known = rows[of] if part == TEST else rows[of][:read]
+        own = encoder.encode([encoder.card.text(row["title"], row["abstract"]) for row in known], Format.CLF)
         made[part] = LabelledVectors(truth_of([row[LABEL] for row in rows[of]], task, labels), base[of], base[of], own)
     source = TrainedVectors(BASE, model.card.fingerprint, Format.PRX)
     print(
-        f"{name}: {limit:,} of {len(rows) - TESTED:,} papers, step {trained.chosen} of {trained.steps}",
+        f"{name}: {read:,} of {len(rows) - TESTED:,} papers, step {trained.chosen} of {trained.steps}",
         file=sys.stderr,
         flush=True,
     )

@@ -78,18 +78,17 @@ def train_format(
     with held(folder):
         papers = write_papers(index, field, wanted, folder)
     seconds = 60 * minutes * (1 - _OF_REPORT) - (time.monotonic() - begun)
-    trained, limit = fitted(index.name, papers, base, folder, seconds, say)
+    trained, read = fitted(index.name, papers, base, folder, seconds, say)
     assert trained.folder is not None  # noqa: S101 - the run had no time limit
     encoder = load(find_model(str(trained.folder)))
-    recipe = _recipe(folder)
-    worth = _worth(index, papers, folder, recipe, encoder, limit, say)
-    return OwnFormat(trained.folder, papers.format, papers, limit, trained, worth)
+    worth = _worth(index, papers, folder, encoder, read, say)
+    return OwnFormat(trained.folder, papers.format, papers, read, trained, worth)
 
 
 def fitted(
     name: str, papers: FieldPapers, base: Model, folder: Path, seconds: float, say: Say = lambda _: None
 ) -> tuple[Trained, int]:
-    """Train a format by the papers in the files of a folder, as many as the time allows; return how many these are.
+    """Train a format by the papers in the files of a folder; return how many of them the time allowed to read.
 
     `name` is that of their index, for the recipe. `base` is a plain network.
     """
@@ -100,9 +99,13 @@ def fitted(
     limit = speed.fitting(papers.train, papers.test, left)
     steps = speed.steps(limit, papers.test, left, VALIDATIONS + 1)
     _write_recipe(folder, field_recipe(name, papers, base, limit=limit, steps=steps))
-    trained = train(_recipe(folder), folder, say=say)
+    recipe = _recipe(folder)
+    trained = train(recipe, folder, say=say)
     shutil.rmtree(folder / _STATES, ignore_errors=True)  # they take gigabytes, and can be computed again
-    return trained, limit
+    (task,) = recipe.tasks
+    assert task.build is not None  # noqa: S101 - the recipe is that of `field_recipe`
+    # The limit is of papers that train; those of the validation are read too.
+    return trained, min(papers.train, round(limit / (1 - task.build.validation)))
 
 
 def plain_base(index: Index) -> Model:
@@ -130,21 +133,16 @@ def _worth(
     index: Index,
     papers: FieldPapers,
     folder: Path,
-    recipe: Recipe,
     encoder: TextEncoder,
-    limit: int,
+    read: int,
     say: Say,
 ) -> FormatWorth:
-    """Compare the new format with the index's vectors, by the papers of the files."""
+    """Compare the new format with the index's vectors, by the papers of the files, of which training read some."""
     records = {part: read_records(folder / part) for part in (PAPERS, TEST)}
-    (task,) = recipe.tasks
-    assert task.build is not None  # noqa: S101 - the recipe is that of `field_recipe`
-    share = task.build.validation
     labels = [] if papers.task == "number" else common_labels([one[LABEL] for one in records[PAPERS]], FEWEST)
     source = vectors_for(index, papers.format)
     search = TrainedVectors(source.model, source.fingerprint, Format.PRX)
-    # As many as were trained on, in the same drawn order, and those of the validation.
-    encoded = {PAPERS: round(limit / (1 - share)), TEST: len(records[TEST])}
+    encoded = {PAPERS: read, TEST: len(records[TEST])}
     made = {}
     say({"measured": {part: len(some) for part, some in records.items()}})
     for part, some in records.items():
