@@ -17,8 +17,7 @@ def formats_to_store(
 ) -> tuple[Format, ...]:
     """Return the formats to store vectors for: prx, which searches use, and those that are asked for.
 
-    A format with the same vector as an earlier one is left out, and the user is told, unless the index holds it
-    already.
+    A format with the same vector as an earlier one is left out, with a warning, unless the index holds it already.
 
     Args:
         card: The index's model.
