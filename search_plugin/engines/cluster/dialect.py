@@ -59,6 +59,10 @@ GRAPH = {"m": 16, "ef_construction": 100}
 """Edges per node and build candidates of every HNSW graph; set explicitly because defaults change."""
 
 
+LUCENE_BITS = 7
+"""Bits per number of Lucene's scalar quantizer in OpenSearch, whose mapping has no number of bits before 3.6."""
+
+
 @dataclass(frozen=True, slots=True)
 class MappedVectors:
     """What the mapping of a vector field says.

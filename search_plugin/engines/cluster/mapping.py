@@ -13,7 +13,7 @@ from corpora.errors import UnavailableError
 from encoders.models.formats import Format
 from search_plugin.contract.ordering import TITLE
 from search_plugin.contract.schema import SENTENCES, IndexSchema, from_stored, to_stored
-from search_plugin.engines.cluster.dialect import TEXT, Dialect
+from search_plugin.engines.cluster.dialect import LUCENE_BITS, TEXT, Dialect
 from search_plugin.engines.cluster.passages import mapping_of
 from search_plugin.words.languages import get_language
 
@@ -203,5 +203,7 @@ def _differences(expected: Any, found: Any, path: str) -> Any:
         yield path
 
 
-_UNSAID: tuple[Any, ...] = (True, {})
-"""Settings that servers leave out of a mapping because they are the default."""
+_UNSAID: tuple[Any, ...] = (True, {}, LUCENE_BITS)
+"""Settings that servers leave out of a mapping because they are the default, or that an earlier version did not have.
+
+An index keeps its mapping when its server is upgraded."""

@@ -24,7 +24,7 @@ from corpora.errors import UnavailableError
 from encoders.models.formats import Similarity
 from search_plugin.contract.schema import Quantization, VectorField
 from search_plugin.engines.cluster import joining
-from search_plugin.engines.cluster.dialect import GRAPH, Dialect, MappedVectors, QueryBody
+from search_plugin.engines.cluster.dialect import GRAPH, LUCENE_BITS, Dialect, MappedVectors, QueryBody
 from search_plugin.engines.cluster.errors import ClusterError
 from search_plugin.engines.cluster.product import Product
 from search_plugin.engines.cluster.queries import columns
@@ -79,7 +79,7 @@ class OpenSearchDialect(Dialect):
         parameters: dict[str, Any] = dict(GRAPH)
         if quantization == "int8":
             # Lucene's scalar quantizer offers only seven bits here; from 3.6 on the plugin requires the number.
-            bits = {"bits": 7} if self.product.version >= (3, 6) else {}
+            bits = {"bits": LUCENE_BITS} if self.product.version >= (3, 6) else {}
             parameters["encoder"] = {"name": "sq", "parameters": bits}
         return mapping | {"method": {"name": "hnsw", "engine": "lucene", "space_type": space, "parameters": parameters}}
 

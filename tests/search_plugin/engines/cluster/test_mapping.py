@@ -225,6 +225,12 @@ def test_what_servers_say_otherwise_or_add_is_no_change(dialect, quantization):
     check_unchanged(mappings, SCORING, schema, dialect, "it")
 
 
+@pytest.mark.parametrize("quantization", ["none", "int8", "int4", "1bit"])
+def test_an_index_keeps_its_mapping_when_its_server_is_upgraded(quantization):
+    schema = replace(SCHEMA, quantization=quantization)
+    check_unchanged(kept(schema, OPENSEARCH2), SCORING, schema, OPENSEARCH, "it")
+
+
 @pytest.mark.parametrize(
     ("path", "value"),
     [
