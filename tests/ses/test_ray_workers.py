@@ -199,6 +199,16 @@ def test_a_node_with_a_full_disk_leaves_its_blocks_to_others(tmp_path, library, 
     check(library, failing)
 
 
+def test_a_slow_machine_gets_fewer_blocks(tmp_path, library, corpus, cluster, failing):
+    node = add_node(cluster, num_cpus=1, env_vars={"SES_TEST_LATE": "6"})
+    try:
+        index(library, corpus, cluster, tmp_path)
+    finally:
+        cluster.remove_node(node, allow_graceful=False)
+    check(library, failing)
+    assert sum(counted(failing, "late").values()) < BLOCKS / 2
+
+
 def test_a_paper_that_ends_processes_is_a_dead_letter(tmp_path, library, cluster, failing):
     written = papers(60)
     corpus = write_jsonl(
