@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -64,6 +64,13 @@ class KnownModel:
     scifact: float | None = None
     source: str = ""
     same_as: str = ""
+
+    def distinct(self, formats: Iterable[Format]) -> tuple[Format, ...]:
+        """Return some formats without those that have the same vector as an earlier one, as `ModelCard.distinct`."""
+        first: dict[tuple[str, str], Format] = {}
+        for one in formats:
+            first.setdefault((self.adapters.get(one, ""), self.prompts.get(one, "")), one)
+        return tuple(first.values())
 
     def completed(self, card: ModelCard, folder: Path) -> ModelCard:
         """Return the card of the model's folder with what the folder does not say."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from corpora.errors import InputError, require
 from encoders.models.formats import Format, parse_formats
@@ -27,6 +27,9 @@ from ses.planning.measured import (
     measured_encoders,
     measured_indexes,
 )
+
+if TYPE_CHECKING:
+    from encoders.models.known import KnownModel
 
 SHARD_BYTES = 50 * 10**9
 """The largest shard: "10GB to 50GB" (Elastic, "Size your shards"; OpenSearch gives the same figures)."""
@@ -156,7 +159,7 @@ def plan(
         product: What keeps the index.
         model: Known name of the model, whose size decides how long encoding takes.
         dimension: Numbers of a vector; those of the model if left out.
-        formats: Task formats to store vectors for; `prx` always is.
+        formats: Task formats to store vectors for; `prx` always is. A vector that is the same for several counts once.
         passages: The passages that have vectors too.
         quantization: How the engine keeps vectors in memory.
         precision: Numeric precision of encoding on CPUs.
@@ -182,10 +185,10 @@ def plan(
         2
     """
     _check(locals())
-    layers, width, given = _network(model)
+    known = _known(model)
     sentences = SENTENCES * letters / LETTERS if passages == "sentences" else 0.0
-    of_paper = len({Format.PRX, *parse_formats(*formats)})
-    shape = IndexShape(int(papers), letters, of_paper, sentences, dimension or given, quantization)
+    of_paper = len(known.distinct([Format.PRX, *parse_formats(*formats)]))
+    shape = IndexShape(int(papers), letters, of_paper, sentences, dimension or known.dimension, quantization)
     points = measured_indexes()
     copies = 1 + replicas
     disk = fitted(points, product, "disk").of(shape)
@@ -201,9 +204,10 @@ def plan(
     decided_by = max(needed, key=lambda name: needed[name])
     nodes = math.ceil(needed[decided_by])
     vectors = shape.papers * (of_paper + sentences)
-    read = letters * shape.papers * (1 + (passages == "sentences"))
-    core_hours = core_seconds(measured_encoders(), read, layers, width, precision) / _HOUR
-    gpu_hours = gpu_seconds(read, layers, width) / _HOUR
+    # Known models make each vector of a paper in a pass of its own.
+    read = letters * shape.papers * (of_paper + (passages == "sentences"))
+    core_hours = core_seconds(measured_encoders(), read, known.layers, known.width, precision) / _HOUR
+    gpu_hours = gpu_seconds(read, known.layers, known.width) / _HOUR
     load_hours = fitted(points, product, "load").of(shape) / _HOUR
     prices = {
         "encoding on CPUs": core_price * core_hours,
@@ -244,15 +248,15 @@ def _check(given: Mapping[str, Any]) -> None:
             )
 
 
-def _network(model: str) -> tuple[int, int, int]:
-    """Return layers, width and dimension of a known model."""
+def _known(model: str) -> KnownModel:
+    """Return a known model whose size is known, or raise `InputError`."""
     from encoders.models.known import KNOWN_MODELS
 
     known = KNOWN_MODELS.get(model)
     if known is None or not known.layers:
         sized = ", ".join(name for name, one in KNOWN_MODELS.items() if one.layers)
         raise InputError(f"The size of the model {model!r} is not known; choose one of {sized} that is as large.")
-    return known.layers, known.width, known.dimension
+    return known
 
 
 def _beside_heap(product: EngineKind, memory: float) -> float:

@@ -58,13 +58,24 @@ def test_quantization_and_dimension_save_memory():
 
 
 def test_more_vectors_and_longer_papers():
-    one, several = ses.plan(1e6), ses.plan(1e6, formats=("prx", "clf", "rgn"), passages="sentences")
+    one, several = (
+        ses.plan(1e6, model="specter2", **more)
+        for more in ({}, {"formats": ("prx", "clf", "rgn"), "passages": "sentences"})
+    )
     assert several.vectors == round(1e6 * (3 + SENTENCES))
-    assert several.encoding_core_hours == pytest.approx(2 * one.encoding_core_hours)
+    assert several.encoding_core_hours == pytest.approx(4 * one.encoding_core_hours)
     assert several.disk_bytes > 3 * one.disk_bytes
+    one = ses.plan(1e6)
     long = ses.plan(1e6, letters=2662, passages="sentences")
     assert long.vectors == round(1e6 * (1 + 2 * SENTENCES))
     assert long.encoding_core_hours == pytest.approx(4 * one.encoding_core_hours)
+
+
+@pytest.mark.parametrize(("model", "vectors"), [("ses-minilm", 1), ("e5-small-v2", 2), ("scincl-adapters", 3)])
+def test_a_vector_that_formats_share_counts_once(model, vectors):
+    one, several = (ses.plan(1e6, model=model, formats=formats) for formats in (("prx",), ("clf,rgn", "prx")))
+    assert (one.vectors, several.vectors) == (1_000_000, 1_000_000 * vectors)
+    assert several.encoding_core_hours == pytest.approx(vectors * one.encoding_core_hours)
 
 
 def test_a_larger_model_takes_longer():
