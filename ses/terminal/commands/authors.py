@@ -42,6 +42,7 @@ def cluster(*, path: Path, threshold: float, out: Path | None, as_json: bool, **
     names contradict each other are kept apart. Where all true authors are given, B-cubed is measured.
     """
     import ses
+    from eval.reports.tables import counted
 
     given = {name: options[name] for name in ("model", "runtime", "precision", "long_text") if options[name]}
     found = ses.cluster_authors(path, threshold=threshold, **given)
@@ -57,7 +58,8 @@ def cluster(*, path: Path, threshold: float, out: Path | None, as_json: bool, **
     # Tabs, which `say` takes out of lines, stand between the columns.
     clusters = {} if out else found.clusters
     lines = [f"{in_a_line(block)}\t{number}\t{in_a_line(name)}" for name, (block, number) in clusters.items()]
-    lines.append(f"{len(found.clusters):,} papers in {found.blocks:,} blocks: {people:,} authors")
+    counts = counted(len(found.clusters), "papers"), counted(found.blocks, "blocks"), counted(people, "authors")
+    lines.append("{} in {}: {}".format(*counts))
     if score:
         measured = f"precision {score.precision:.3f}, recall {score.recall:.3f}, F1 {score.f1:.3f}"
         lines.append(f"B-cubed: {measured}; on these papers F1 is largest at --threshold {found.fitted:g}")

@@ -206,9 +206,11 @@ def _encode_shard(settings: Settings, formats: tuple[Format, ...], options: Mapp
 
 
 def _summary_of_shard(report: ShardReport) -> list[str]:
+    from eval.reports.tables import counted
+
     parts = [
-        f"Shard {report.shard}: {report.papers:,} papers in {report.blocks:,} blocks, of which {report.encoded:,} were "
-        f"encoded now; rejected records: {report.rejected:,}"
+        f"Shard {report.shard}: {counted(report.papers, 'papers')} in {counted(report.blocks, 'blocks')}, "
+        f"{report.encoded:,} encoded now; rejected records: {report.rejected:,}"
     ]
     if report.dead_letter:
         parts.append(f"The rejected records, with line and reason: {report.dead_letter}")

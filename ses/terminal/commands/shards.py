@@ -27,12 +27,13 @@ def status(context: click.RichContext, /, folder: Path, *, as_json: bool) -> Non
     All blocks are read, and their checksums compared. The exit code is 1 if a shard has to be encoded again, else 0.
     The newest shard says what the corpus is, and how many shards there are.
     """
+    from eval.reports.tables import counted
     from indexer.shards import status_of
 
     found = status_of(folder)
     lines = [
-        f"{found.papers:,} papers in {found.blocks:,} blocks and {found.shards:,} shards: vectors "
-        f"{', '.join(found.vectors)} by {found.model}"
+        f"{counted(found.papers, 'papers')} in {counted(found.blocks, 'blocks')} and "
+        f"{counted(found.shards, 'shards')}: vectors {', '.join(found.vectors)} by {found.model}"
     ]
     for what, which in (
         ("Shards that are not finished", found.unfinished),

@@ -25,7 +25,7 @@ def test_shards_are_encoded_listed_and_indexed(tmp_path, given):
     done = ses(tmp_path, "encode", *given, "--shards", folder, "--shard", "1/2")
     assert done.returncode == 1
     assert done.stdout.splitlines() == [
-        "Shard 1/2: 588 papers in 2 blocks, of which 2 were encoded now; rejected records: 1",
+        "Shard 1/2: 588 papers in 2 blocks, 2 encoded now; rejected records: 1",
         f"The rejected records, with line and reason: {folder}/shard-1-of-2.rejected.jsonl",
     ]
     listed = ses(tmp_path, "shards", "status", folder)
