@@ -37,36 +37,40 @@ BEST_FIRST = {"sort": [{"_score": "desc"}, {"id": "asc"}]}
 
 
 def words_query(plan: Plan, where: QueryBody | None) -> QueryBody:
-    """Return the query for papers with at least one of the plan's words, with a boost for titles."""
-    return {
-        "bool": {
-            "must": [_with_added(plan, TEXT, holding(plan, TEXT))],
-            "should": [_with_added(plan, "title", holding(plan, "title", plan.title_boost), plan.title_boost)],
-            **({"filter": [where]} if where else {}),
-        }
-    }
+    """Return the query for papers with at least one of the plan's words, with a boost for titles.
+
+    The words of titles are among those of the text, so a title only adds to a score. All clauses are in one list: only
+    then do the engines skip papers that can't be among the best.
+    """
+    clauses: list[QueryBody] = []
+    for field, boost in ((TEXT, 1.0), ("title", plan.title_boost)):
+        if boost:
+            clauses += [*_words(plan, field, boost), *(_phrase(field, one, boost) for one in plan.added)]
+    return {"bool": {"should": clauses, "minimum_should_match": 1, **({"filter": [where]} if where else {})}}
 
 
-def _with_added(plan: Plan, field: str, query: QueryBody, boost: float = 1.0) -> QueryBody:
-    """Return a query for words that also finds the plan's added ones, each with its weight."""
-    added = [{"match_phrase": {field: {"query": one.text, "boost": boost * one.weight}}} for one in plan.added]
-    return {"bool": {"should": [query, *added]}} if added else query
-
-
-def holding(plan: Plan, field: str, boost: float | None = None) -> QueryBody:
+def holding(plan: Plan, field: str) -> QueryBody:
     """Return the query for papers of which a field holds at least one of the plan's words, in any spelling."""
+    words = _words(plan, field, 1.0)
+    return words[0] if len(words) == 1 else {"bool": {"should": words}}
 
-    def match(words: str) -> QueryBody:
-        return {"match": {field: {"query": words, **({} if boost is None else {"boost": boost})}}}
 
-    def phrase(other: Spelling) -> QueryBody:
-        return {
-            "match_phrase": {field: {"query": other.text, "boost": (1.0 if boost is None else boost) * other.weight}}
-        }
-
+def _words(plan: Plan, field: str, boost: float) -> list[QueryBody]:
+    """Return a query for each of the plan's words that has other spellings, after one for all others."""
     plain = plan.words if plan.plain is None else plan.plain
-    best = [{"dis_max": {"queries": [match(one.typed), *map(phrase, one.others)]}} for one in plan.notions]
-    return {"bool": {"should": [*([match(plain)] if plain else []), *best]}} if best else match(plain)
+    best = [
+        {"dis_max": {"queries": [_match(field, one.typed, boost), *(_phrase(field, by, boost) for by in one.others)]}}
+        for one in plan.notions
+    ]
+    return [*([_match(field, plain, boost)] if plain or not best else []), *best]
+
+
+def _match(field: str, words: str, boost: float) -> QueryBody:
+    return {"match": {field: {"query": words, **({} if boost == 1.0 else {"boost": boost})}}}
+
+
+def _phrase(field: str, words: Spelling, boost: float) -> QueryBody:
+    return {"match_phrase": {field: {"query": words.text, "boost": boost * words.weight}}}
 
 
 def condition(where: Filter | None, schema: IndexSchema) -> QueryBody | None:

@@ -144,7 +144,7 @@ def test_opensearch_is_asked_for_a_hybrid_query_and_its_hits_are_ordered_by_scor
     assert body["query"] == {"hybrid": {"pagination_depth": 7}}
     assert (body["size"], body["_source"], body["docvalue_fields"]) == (14, False, ["id"])
     assert words["bool"]["filter"] == [FILTER]
-    assert words["bool"]["must"] == [{"match": {"title_abstract": {"query": "virus lung"}}}]
+    assert words["bool"]["should"][0] == {"match": {"title_abstract": {"query": "virus lung"}}}
     assert (nearest["knn"]["vector_prx"]["k"], nearest["knn"]["vector_prx"]["filter"]) == (7, FILTER)
 
 

@@ -17,11 +17,11 @@ from search_plugin.contract.ordering import Sort
 from search_plugin.contract.plan import Counting, Notion, Plan, Spelling, VectorClause
 from search_plugin.contract.schema import IndexSchema, paper_vector
 from search_plugin.contract.tree import Compare
-from search_plugin.engines.cluster.dialect import raw_closeness
+from search_plugin.engines.cluster.dialect import TEXT, raw_closeness
 from search_plugin.engines.cluster.dialects import dialect_of
 from search_plugin.engines.cluster.facets import facets_body, read_facets
 from search_plugin.engines.cluster.product import Product
-from search_plugin.engines.cluster.queries import holding, leg_bodies, listing_body, multi_search, scored
+from search_plugin.engines.cluster.queries import holding, leg_bodies, listing_body, multi_search, scored, words_query
 
 OPENSEARCH = dialect_of(Product("opensearch", "3.6.0", (3, 6)))
 ELASTICSEARCH = dialect_of(Product("elasticsearch", "9.4.3", (9, 4)))
@@ -60,7 +60,7 @@ def test_words_are_nothing_but_values(dialect, words):
     match = {"match": {"title_abstract": {"query": words}}}
     title = {"match": {"title": {"query": words, "boost": 0.3}}}
     assert lexical == {
-        "query": {"bool": {"must": [match], "should": [title]}},
+        "query": {"bool": {"should": [match, title], "minimum_should_match": 1}},
         "size": 10,
         "sort": BEST_FIRST,
         **IDS_ONLY,
@@ -74,14 +74,31 @@ def test_spellings_are_searched_beside_the_typed_words():
     notion = Notion("TNF\u03b1", (Spelling("tnf alpha"), Spelling("tumor necrosis factor", 0.5)))
     plan = Plan("TNF\u03b1 mice", (), None, 10, plain="mice", notions=(notion,))
     best = [
-        {"match": {"title": {"query": "TNF\u03b1", "boost": 0.4}}},
-        {"match_phrase": {"title": {"query": "tnf alpha", "boost": 0.4}}},
-        {"match_phrase": {"title": {"query": "tumor necrosis factor", "boost": 0.2}}},
+        {"match": {"title": {"query": "TNF\u03b1", "boost": 0.3}}},
+        {"match_phrase": {"title": {"query": "tnf alpha", "boost": 0.3}}},
+        {"match_phrase": {"title": {"query": "tumor necrosis factor", "boost": 0.15}}},
     ]
-    mice = {"match": {"title": {"query": "mice", "boost": 0.4}}}
-    assert holding(plan, "title", 0.4) == {"bool": {"should": [mice, {"dis_max": {"queries": best}}]}}
-    alone = replace(plan, plain="")
-    assert holding(alone, "title", 0.4) == {"bool": {"should": [{"dis_max": {"queries": best}}]}}
+    mice = {"match": {"title": {"query": "mice", "boost": 0.3}}}
+    assert clauses(plan)[2:] == [mice, {"dis_max": {"queries": best}}]
+    assert clauses(replace(plan, plain=""))[1:] == [{"dis_max": {"queries": best}}]
+    added = {"match_phrase": {"title": {"query": "cats", "boost": 0.06}}}
+    assert clauses(replace(plan, added=(Spelling("cats", 0.2),)))[3:] == [mice, {"dis_max": {"queries": best}}, added]
+    assert len(clauses(replace(plan, title_boost=0.0))) == 2
+
+
+def clauses(plan):
+    (words,) = words_query(plan, None).values()
+    return words["should"]
+
+
+def test_a_paper_is_counted_that_holds_a_word_in_any_spelling():
+    notion = Notion("TNF\u03b1", (Spelling("tnf alpha"),))
+    plan = Plan("TNF\u03b1 mice", (), None, 10, plain="mice", notions=(notion,))
+    mice, phrase = {"match": {TEXT: {"query": "mice"}}}, {"match_phrase": {TEXT: {"query": "tnf alpha", "boost": 1.0}}}
+    best = {"dis_max": {"queries": [{"match": {TEXT: {"query": "TNF\u03b1"}}}, phrase]}}
+    assert holding(plan, TEXT) == {"bool": {"should": [mice, best]}}
+    assert holding(replace(plan, plain=""), TEXT) == best
+    assert holding(replace(plan, notions=()), TEXT) == mice
 
 
 @pytest.mark.parametrize("dialect", BOTH)
