@@ -109,8 +109,9 @@ class ClusterIndex:
         """Return how many papers hold each of some words in title or abstract, compared by stem."""
 
         def count(new: Sequence[str]) -> Mapping[str, int]:
-            reply = self.ask_search(queries.word_counts_body(new), why="papers with each word")
-            return queries.read_word_counts(reply, new)
+            bodies = {str(at): queries.counting_body(word) for at, word in enumerate(new)}
+            replies = self._ask_all(bodies, "papers with each word").values()
+            return {word: int(reply["hits"]["total"]["value"]) for word, reply in zip(new, replies, strict=True)}
 
         return self._counts.look_up(words, count)
 

@@ -179,16 +179,12 @@ def scored(
     return ranked(map(Scored, map(id_of, hits), scores, values))[:window]
 
 
-def word_counts_body(words: Sequence[str]) -> dict[str, Any]:
-    """Return the search that counts the papers with each word."""
-    held = {str(at): {"match": {TEXT: {"query": word, "operator": "and"}}} for at, word in enumerate(words)}
-    return {"size": 0, "track_total_hits": False, "aggs": {"words": {"filters": {"filters": held}}}}
+def counting_body(word: str) -> dict[str, Any]:
+    """Return the search that counts the papers with a word.
 
-
-def read_word_counts(reply: Mapping[str, Any], words: Sequence[str]) -> dict[str, int]:
-    """Return the counts of the reply to `word_counts_body`."""
-    buckets = reply["aggregations"]["words"]["buckets"]
-    return {word: int(buckets[str(at)]["doc_count"]) for at, word in enumerate(words)}
+    An engine reads most such counts from its dictionary, where it would collect papers for a count by aggregation.
+    """
+    return {"query": {"match": {TEXT: {"query": word, "operator": "and"}}}, "size": 0, "track_total_hits": True}
 
 
 def resembling_query(terms: Sequence[str], distance: int) -> QueryBody:

@@ -64,9 +64,7 @@ class Translation:
         here = {**reply, "hits": {**hits, "hits": list(self._hits(body, hits.get("hits", ())))}}
         if "aggregations" in reply:
             here["aggregations"] = {
-                name: reply["aggregations"][name]
-                if "filters" in one
-                else {"buckets": list(self._buckets(one, reply["aggregations"].get(name, {})))}
+                name: {"buckets": list(self._buckets(one, reply["aggregations"].get(name, {})))}
                 for name, one in body["aggs"].items()
             }
         return here
@@ -198,8 +196,6 @@ class Translation:
 
     def _counted(self, one: Mapping[str, Any]) -> dict[str, Any]:
         ((kind, how),) = one.items()
-        if kind == "filters":
-            return {"filters": {"filters": {name: self.query(query) for name, query in how["filters"].items()}}}
         place = self._by_name.get(how["field"])
         if place is None:
             return {"filter": NOTHING}
