@@ -1,8 +1,9 @@
 """Papers for large indexes, the same in every run, with queries: what the benchmarks of a million papers share.
 
-Texts are PubMed's, repeated, with one word in six replaced by a word of another paper. A vector is that of one of
-PubMed's first papers by the default model, moved towards that of another one by a random amount. Queries are SciFact's
-claims. Needs SES_TEST_DATA.
+Texts are PubMed's, repeated, with one word in six replaced by a word of another paper. A vector is a random point of
+the triangle between a paper's vector, by the default model, and those of two of the papers that are most similar to it:
+so a million vectors are as close to each other as those of a million papers on the same subjects would be. Queries are
+SciFact's claims. Needs SES_TEST_DATA.
 """
 
 from __future__ import annotations
@@ -24,20 +25,29 @@ from search_plugin.contract.tree import Filter
 from search_plugin.request import SearchRequest
 from search_plugin.search import search
 
-ENCODED, QUERIES, DIMENSION = 8_000, 200, 384
-REPLACED, MOST_MOVED = 6, 0.6
+QUERIES, DIMENSION, NEIGHBOURS = 200, 384, 20
+REPLACED = 6
 DRAW = Field("draw", "number", facet=False, origin="custom")
 """A number from 0 to 1, by which a filter lets a share of the papers pass."""
 SCHEMA = IndexSchema("none", "none", (paper_vector("prx", DIMENSION, "cosine"),)).with_fields([DRAW])
 
 
-def encode(folder: Path) -> None:
-    """Write the vectors that those of papers are made of, and those of the queries, into a folder."""
+def encode(folder: Path, count: int | None = None) -> None:
+    """Write the vectors of PubMed's papers, or of its first ones, and those of the queries, into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     encoder = load_encoder(DEFAULT_MODEL, cache_dir=folder / "cache")
-    texts = [encoder.card.text(row["title"], row["abstract"] or "") for row in pubmed_rows()[:ENCODED]]
-    np.save(folder / "papers.npy", encoder.encode(texts))
+    texts = [encoder.card.text(row["title"], row["abstract"] or "") for row in pubmed_rows()[:count]]
+    papers = encoder.encode(texts)
+    np.save(folder / "papers.npy", papers)
+    np.save(folder / "similar.npy", np.concatenate([_most_similar(papers, at) for at in range(0, len(papers), 1_000)]))
     np.save(folder / "queries.npy", encoder.encode(claims(QUERIES), Format.QRY))
+
+
+def _most_similar(papers: np.ndarray, start: int) -> np.ndarray:
+    """Return the numbers of the most similar papers of a thousand papers, (papers, NEIGHBOURS), in any order."""
+    scores = papers[start : start + 1_000] @ papers.T
+    scores[np.arange(len(scores)), np.arange(start, start + len(scores))] = -np.inf
+    return np.argpartition(-scores, NEIGHBOURS, axis=1)[:, :NEIGHBOURS]
 
 
 def known_queries(folder: Path) -> list[tuple[str, np.ndarray]]:
@@ -48,7 +58,7 @@ def known_queries(folder: Path) -> list[tuple[str, np.ndarray]]:
 
 def documents(folder: Path, count: int, seed: int = 0) -> Iterator[Document]:
     """Make a number of papers; another seed gives the same ids other texts and vectors."""
-    rows, vectors = pubmed_rows(), np.load(folder / "papers.npy")
+    rows, vectors, similar = pubmed_rows(), np.load(folder / "papers.npy"), np.load(folder / "similar.npy")
     draw = random.Random(seed)
     vocabulary = [word for row in rows[:2_000] for word in (row["abstract"] or "").split()]
 
@@ -56,8 +66,11 @@ def documents(folder: Path, count: int, seed: int = 0) -> Iterator[Document]:
         return " ".join(draw.choice(vocabulary) if draw.random() < 1 / REPLACED else word for word in text.split())
 
     for number in range(count):
-        row = rows[number % len(rows)]
-        vector = vectors[number % len(vectors)] + draw.uniform(0, MOST_MOVED) * draw.choice(vectors)
+        at = number % len(rows)
+        row = rows[at]
+        corners = vectors[[at, *draw.sample(similar[at].tolist(), 2)]]
+        # Weights of this distribution make all points of the triangle equally likely.
+        vector = np.array([draw.expovariate(1) for _ in corners], np.float32) @ corners
         year = int(row["year"] or 0) or None
         paper = Paper(
             str(number),
@@ -67,8 +80,7 @@ def documents(folder: Path, count: int, seed: int = 0) -> Iterator[Document]:
             year=year,
             extra={"draw": draw.random()},
         )
-        unit = (vector / np.linalg.norm(vector)).astype(np.float32)
-        yield Document(paper, paper.content_hash(), {"prx": unit})
+        yield Document(paper, paper.content_hash(), {"prx": vector / np.linalg.norm(vector)})
 
 
 def page_times(

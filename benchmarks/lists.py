@@ -1,8 +1,8 @@
 """The embedded engine's lists of vectors among many: recall, time and filters, beside an HNSW graph of faiss.
 
-The vectors are those of `benchmarks.altered`, made from 8,000 of PubMed's papers, or with `real` those of all 259,052
-papers for training, each by its first 240 characters, which takes an hour the first time. FOLDER keeps them. Queries
-are SciFact's claims. CPU times of one thread. Needs SES_TEST_DATA.
+A vector is that of one of PubMed's first 8,000 papers, moved towards that of another by a random amount, or with `real`
+those of all 259,052 papers for training, each by its first 240 characters, which takes an hour the first time. FOLDER
+keeps them. Queries are SciFact's claims. CPU times of one thread. Needs SES_TEST_DATA.
 Run: python -m benchmarks.lists FOLDER [VECTORS | real]
 """
 
@@ -20,13 +20,14 @@ from pathlib import Path
 import faiss
 import numpy as np
 
-from benchmarks.altered import MOST_MOVED, encode
+from benchmarks.altered import encode
 from benchmarks.common import data_dir, percentile
 from encoders.encoder import load_encoder
 from encoders.registry import DEFAULT_MODEL
 from search_plugin.engines.embedded.vectors import extend, load, nearest
 
 QUERIES, WINDOW, BLOCK = 200, 100, 50_000
+ENCODED, MOST_MOVED = 8_000, 0.6
 CHARACTERS, PART = 240, 4_096
 SHARES = (1.0, 0.9, 0.5, 0.05, 0.005)
 GRAPHS = 300_000
@@ -36,7 +37,7 @@ GRAPHS = 300_000
 def main() -> None:
     folder, wanted = Path(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else "1000000"
     if not (folder / "papers.npy").exists():
-        encode(folder)
+        encode(folder, ENCODED)
     faiss.omp_set_num_threads(1)
     draw = np.random.default_rng(0)
     matrix = real(folder) if wanted == "real" else mixed(np.load(folder / "papers.npy"), int(wanted), draw)
