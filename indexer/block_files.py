@@ -11,13 +11,12 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corpora.errors import InputError
+from corpora.errors import InputError, NotFoundError
 from corpora.paper import Paper
-from corpora.writing import explaining, replacing
 from indexer.blocks import EncodedBlock, VectorPlan
+from indexer.storage import Storage
 from search_plugin.contract.engine import Refused
 
 if TYPE_CHECKING:
@@ -66,13 +65,14 @@ class StoredBlock:
         )
 
 
-def block_file(folder: Path, number: int) -> Path:
-    """Return the file of a block in a folder of blocks."""
-    return folder / f"{number:07d}.safetensors"
+def block_name(number: int) -> str:
+    """Return the name of a block's file."""
+    return f"{number:07d}.safetensors"
 
 
 def write_block(
-    path: Path,
+    storage: Storage,
+    number: int,
     plan: VectorPlan,
     hashes: Sequence[str],
     vectors: Mapping[str, Sequence[np.ndarray]],
@@ -91,24 +91,36 @@ def write_block(
             tensors[name + _LENGTHS] = np.array([len(row) for row in rows], np.int64)
     described = {"version": _VERSION, "plan": plan.to_dict(), "hashes": list(hashes), "unfit": dict(unfit)}
     text = json.dumps(described)
-    content = save(tensors, {"block": text, "checksum": _checksum(text, tensors)})
-    with explaining(f"The block {path}", "free some disk, or give another folder with <shards>"):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(path) as part:
-            part.write_bytes(content)
+    storage.write(block_name(number), save(tensors, {"block": text, "checksum": _checksum(text, tensors)}))
 
 
-def read_block(path: Path) -> StoredBlock:
-    """Read a block file; `InputError` if there is none, or if it is damaged or of another version of ses."""
+def read_block(storage: Storage, number: int) -> StoredBlock:
+    """Read a block file.
+
+    Args:
+        storage: Where it is.
+        number: The block's number.
+
+    Returns:
+        The block.
+
+    Raises:
+        NotFoundError: If there is none.
+        InputError: If it is damaged or of another version of ses.
+        UnavailableError: If it can't be read.
+    """
     import numpy as np
-    from safetensors import SafetensorError, safe_open
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
 
-    if not path.is_file():
-        raise InputError(f"There is no block {path}", "encode the shard again")
+    place = f"{storage}/{block_name(number)}"
     try:
-        with safe_open(path, "numpy") as file:
-            metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - it is no mapping
+        content = storage.read(block_name(number))
+    except FileNotFoundError as error:
+        raise NotFoundError(f"There is no block {place}", "encode the shard again") from error
+    try:
+        tensors = load(content)
+        metadata = _metadata(content)
         text, checksum = metadata["block"], metadata["checksum"]
         if checksum != _checksum(text, tensors):
             raise ValueError("its checksum differs")  # noqa: TRY301 - the same as the other kinds of damage
@@ -116,8 +128,8 @@ def read_block(path: Path) -> StoredBlock:
         if held["version"] != _VERSION:
             raise ValueError(f"its version is {held['version']}")  # noqa: TRY301
         plan = VectorPlan.from_dict(held["plan"])
-    except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"The block {path} is damaged ({error})", "encode the shard again") from error
+    except (SafetensorError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"The block {place} is damaged ({error})", "encode the shard again") from error
     vectors: dict[str, Sequence[np.ndarray]] = {}
     for name in (name for name in tensors if not name.endswith(_LENGTHS)):
         lengths = tensors.get(name + _LENGTHS)
@@ -125,11 +137,18 @@ def read_block(path: Path) -> StoredBlock:
     return StoredBlock(plan, tuple(held["hashes"]), held["unfit"], vectors, checksum)
 
 
-def intact_block(path: Path) -> StoredBlock | None:
-    """Return the content of a block file, None if there is none that can be used."""
+def intact_block(storage: Storage, number: int) -> StoredBlock | None:
+    """Return the content of a block file, None if there is none that can be used; `UnavailableError` as above."""
     with suppress(InputError):
-        return read_block(path)
+        return read_block(storage, number)
     return None
+
+
+def _metadata(content: bytes) -> Mapping[str, str]:
+    """Return the metadata of a safetensors file: before its header, which is JSON, stands the length in 8 bytes."""
+    length = int.from_bytes(content[:8], "little")
+    held: Mapping[str, str] = json.loads(content[8 : 8 + length])["__metadata__"]
+    return held
 
 
 def _checksum(text: str, tensors: Mapping[str, np.ndarray]) -> str:

@@ -1,4 +1,4 @@
-"""Shards: a corpus encoded in parts by independent runs, as of a Slurm array, into one folder of block files.
+"""Shards: a corpus encoded in parts by independent runs, as of a Slurm array, into one storage of block files.
 
 Shard i of n encodes the blocks whose number is i - 1 modulo n, and then writes a manifest. Blocks are known by the
 content of their papers, so a repeated shard makes only what is missing, damaged or changed, and shards of another n
@@ -11,20 +11,21 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from corpora.documents import read_json
-from corpora.errors import InputError, require
+from corpora.errors import InputError, NotFoundError, require
 from corpora.paper import Record, Rejected
 from corpora.progress import Progress, Silent
-from corpora.writing import explaining, replacing
-from indexer.block_files import block_file, intact_block, read_block, write_block
+from corpora.writing import WRITABLE_DATA, explaining
+from indexer.block_files import block_name, intact_block, read_block, write_block
 from indexer.blocks import BLOCK, BlockStream, EncodedBlock, PaperEncoder, VectorPlan, cut_blocks
 from indexer.pipeline import prefetch
+from indexer.storage import Storage
 from indexer.survey import Survey, open_survey, size_of
 from indexer.tasks import encode_fit
 from indexer.work import DeadLetter, Work
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from encoders.text_encoder import TextEncoder
 
 _VERSION = 1
-_HINT = "free some disk, or give another folder with <shards>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +89,11 @@ class Shard:
 
 @dataclass(frozen=True, slots=True)
 class ShardJob:
-    """What to encode into a folder of shards.
+    """What to encode into a storage of shards.
 
     Attributes:
         records: Reads the corpus from its beginning; called for the survey, and again if there is something to encode.
-        folder: The folder of shards.
+        storage: Where the shards are.
         shard: The part to encode.
         plan: The vectors to make.
         encoder: Loads the model; called only if there is something to encode.
@@ -102,7 +102,7 @@ class ShardJob:
     """
 
     records: Callable[[], Iterator[Record]]
-    folder: Path
+    storage: Storage
     shard: Shard
     plan: VectorPlan
     encoder: Callable[[], TextEncoder]
@@ -120,8 +120,8 @@ class ShardReport:
         blocks: Its blocks.
         encoded: Blocks that this run encoded; the others were there.
         rejected: Records of the whole corpus that can't become papers, and papers of the shard that can't be encoded.
-        dead_letter: File that lists the rejected, where there are any.
-        manifest: File that lists the blocks.
+        dead_letter: Path or URL of the file that lists the rejected, where there are any.
+        manifest: Path or URL of the file that lists the blocks.
     """
 
     shard: str
@@ -129,13 +129,12 @@ class ShardReport:
     blocks: int
     encoded: int
     rejected: int
-    dead_letter: Path | None
-    manifest: Path
+    dead_letter: str | None
+    manifest: str
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON."""
-        dead_letter = str(self.dead_letter) if self.dead_letter else None
-        return {**asdict(self), "dead_letter": dead_letter, "manifest": str(self.manifest)}
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,34 +168,33 @@ class ShardManifest:
         """What all shards of a corpus share."""
         return self.plan, self.corpus, self.size
 
-    def write(self, path: Path) -> None:
+    def write(self, storage: Storage) -> None:
         """Write the manifest as JSON, whole or not at all."""
         text = json.dumps({"version": _VERSION, **asdict(self)}, indent=1)
-        with explaining(f"The manifest {path}", _HINT), replacing(path) as part:
-            part.write_text(text, encoding="utf-8")
+        storage.write(_manifest_of(self.shard), text.encode("ascii"))
 
     @classmethod
-    def read(cls, path: Path) -> ShardManifest:
+    def read(cls, storage: Storage, name: str) -> ShardManifest:
         """Read a manifest; `InputError` if it is damaged or of another version of ses."""
         try:
-            held = read_json(path)
+            held = json.loads(storage.read(name))
             if held.pop("version") != _VERSION:
                 raise ValueError("it is of another version of ses")  # noqa: TRY301 - the same advice
             held |= {"shard": Shard(**held["shard"]), "plan": VectorPlan.from_dict(held["plan"])}
             held |= {"empty": tuple(held["empty"]), "blocks": {int(one): sum_ for one, sum_ in held["blocks"].items()}}
             return cls(**held)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise InputError(
-                f"The manifest {path} is damaged ({error})", "delete it, and encode its shard again"
+                f"The manifest {storage}/{name} is damaged ({error})", "delete it, and encode its shard again"
             ) from error
 
 
 @dataclass(frozen=True, slots=True)
 class ShardsStatus:
-    """The state of a folder of shards; the newest manifest says what the corpus is, and how many shards there are.
+    """The state of a storage of shards; the newest manifest says what the corpus is, and how many shards there are.
 
     Attributes:
-        folder: The folder.
+        folder: Its path or URL.
         shards: Number of shards.
         blocks: Number of blocks of the corpus.
         papers: Number of papers of the corpus.
@@ -230,6 +228,11 @@ def _place(shard: str) -> int:
     return Shard.parse(shard).number
 
 
+def _manifest_of(shard: Shard) -> str:
+    """Return the name of a shard's manifest."""
+    return f"shard-{shard.number}-of-{shard.count}.json"
+
+
 def encode_shard(job: ShardJob, progress: Progress | None = None) -> ShardReport:
     """Encode the blocks of a shard that are not there, and write its manifest.
 
@@ -237,19 +240,20 @@ def encode_shard(job: ShardJob, progress: Progress | None = None) -> ShardReport
     be read or holds no papers; `UnavailableError` if the model or a disk fails.
     """
     progress = progress or Silent()
-    name = f"shard-{job.shard.number}-of-{job.shard.count}"
-    manifest = job.folder / f"{name}.json"
-    with open_survey(job.state_dir, "") as survey, closing(DeadLetter(job.folder / f"{name}.rejected.jsonl")) as dead:
+    manifest = _manifest_of(job.shard)
+    rejected = manifest.replace(".json", ".rejected.jsonl")
+    job.storage.clean(lambda name: name in (manifest, rejected) or _is_block_of(job.shard, name))
+    with open_survey(job.state_dir, "") as survey, _dead_letter(job, rejected) as dead:
         progress.stage("reading", None)
         survey.read(job.records(), dead.add, progress)
         numbers, digest, lacking = _compared(job, survey)
         require(numbers, "The corpus holds no papers", "look whether <path> and <corpus> are right")
         if lacking:
-            manifest.unlink(missing_ok=True)
+            job.storage.delete(manifest)
             _encode(job, survey, lacking, progress)
         checksums, papers, unfit = dict[int, str](), 0, 0
         for number in filter(job.shard.has, numbers):
-            block = read_block(block_file(job.folder, number))
+            block = read_block(job.storage, number)
             checksums[number] = block.checksum
             papers += len(block.hashes)
             unfit += len(block.unfit)
@@ -266,16 +270,42 @@ def encode_shard(job: ShardJob, progress: Progress | None = None) -> ShardReport
             size=job.block,
             blocks=checksums,
             rejected=unfit,
-        ).write(manifest)
+        ).write(job.storage)
     return ShardReport(
         shard=str(job.shard),
         papers=papers,
         blocks=len(checksums),
         encoded=len(lacking),
         rejected=dead.count,
-        dead_letter=dead.path if dead.count else None,
-        manifest=manifest,
+        dead_letter=f"{job.storage}/{rejected}" if dead.count else None,
+        manifest=f"{job.storage}/{manifest}",
     )
+
+
+def _is_block_of(shard: Shard, name: str) -> bool:
+    number = name.partition(".")[0]
+    return number.isascii() and number.isdigit() and name == block_name(int(number)) and shard.has(int(number))
+
+
+@contextmanager
+def _dead_letter(job: ShardJob, name: str) -> Iterator[DeadLetter]:
+    """Provide the list of rejected records, which is put beside the manifest at the end, if there are any.
+
+    It is there and empty meanwhile, so that a place that can't be written is found before the corpus is read.
+    """
+    job.storage.write(name, b"")
+    with explaining(f"The folder {job.state_dir}", WRITABLE_DATA):
+        job.state_dir.mkdir(parents=True, exist_ok=True)
+        scratch = TemporaryDirectory(dir=job.state_dir, prefix="rejected-")
+    with scratch as folder, closing(DeadLetter(Path(folder) / name)) as dead:
+        try:
+            yield dead
+        finally:
+            dead.close()
+            if dead.count:
+                job.storage.write(name, dead.path.read_bytes())
+            else:
+                job.storage.delete(name)
 
 
 def _compared(job: ShardJob, survey: Survey) -> tuple[list[int], str, set[int]]:
@@ -286,7 +316,7 @@ def _compared(job: ShardJob, survey: Survey) -> tuple[list[int], str, set[int]]:
         digest.update("".join(hashes).encode())
         numbers.append(number)
         if job.shard.has(number):
-            held = intact_block(block_file(job.folder, number))
+            held = intact_block(job.storage, number)
             if held is None or held.plan != job.plan or {*held.hashes, *held.unfit} != {*hashes}:
                 lacking.add(number)
     return numbers, digest.hexdigest(), lacking
@@ -303,11 +333,11 @@ def _encode(job: ShardJob, survey: Survey, lacking: set[int], progress: Progress
         for block in blocks:
             papers = {paper.content_hash(): paper for paper in block.papers}
             hashes, vectors, unfit = encode_fit(papers, encoder, {}, work.done)
-            write_block(block_file(job.folder, block.number), job.plan, hashes, vectors, unfit)
+            write_block(job.storage, block.number, job.plan, hashes, vectors, unfit)
 
 
-def from_shards(folder: Path, blocks: BlockStream, plan: VectorPlan, work: Work) -> Iterator[EncodedBlock]:
-    """Yield blocks with the vectors of a folder of shards, as `indexer.blocks.BlockEncoding`; nothing is encoded.
+def from_shards(storage: Storage, blocks: BlockStream, plan: VectorPlan, work: Work) -> Iterator[EncodedBlock]:
+    """Yield blocks with the vectors of a storage of shards, as `indexer.blocks.BlockEncoding`; nothing is encoded.
 
     Raises `InputError` for a block that is not there, or is damaged, or does not hold the papers or vectors wanted.
     """
@@ -316,17 +346,17 @@ def from_shards(folder: Path, blocks: BlockStream, plan: VectorPlan, work: Work)
             work.begin([size_of(paper) for paper in block.papers])
             work.done(0, block=len(block.papers))
             with work.timed():
-                stored = read_block(block_file(folder, block.number))
+                stored = read_block(storage, block.number)
                 if not stored.plan.covers(plan):
                     raise InputError(
-                        f"The shards in {folder} hold vectors of {', '.join(stored.plan.names)} by the model "
+                        f"The shards in {storage} hold vectors of {', '.join(stored.plan.names)} by the model "
                         f"{stored.plan.model} ({stored.plan.fingerprint}), and the index needs those of "
                         f"{', '.join(plan.names)} by {plan.model} ({plan.fingerprint})",
                         "encode the shards for this index, or index with the model of the shards",
                     )
                 if not stored.holds(block.papers):
                     raise InputError(
-                        f"The shards in {folder} are of another version of the corpus: papers of block {block.number} "
+                        f"The shards in {storage} are of another version of the corpus: papers of block {block.number} "
                         "are not in them",
                         "encode the shards again, which makes only what has changed",
                     )
@@ -335,11 +365,11 @@ def from_shards(folder: Path, blocks: BlockStream, plan: VectorPlan, work: Work)
             yield made
 
 
-def status_of(folder: Path) -> ShardsStatus:
-    """Return what a folder of shards lacks; all blocks are read. `InputError` if no shard was finished there."""
-    paths = sorted(folder.glob("shard-*-of-*.json"), key=lambda path: path.stat().st_mtime_ns)
-    require(paths, f"No shard is finished in {folder}", "encode one into it, or look whether it is the right folder")
-    manifests = [ShardManifest.read(path) for path in paths]
+def status_of(storage: Storage) -> ShardsStatus:
+    """Return what a storage of shards lacks; all blocks are read. `InputError` if no shard was finished there."""
+    names = storage.names("shard-*-of-*.json")
+    require(names, f"No shard is finished in {storage}", "encode one into it, or look whether it is the right place")
+    manifests = [ShardManifest.read(storage, name) for name in names]
     newest = manifests[-1]
     current = [one for one in manifests if one.version == newest.version]
     listed: dict[int, str] = {}
@@ -349,14 +379,15 @@ def status_of(folder: Path) -> ShardsStatus:
     shards = newest.shard.count
     missing, damaged = [], []
     for number, checksum in sorted(listed.items()):
-        path = block_file(folder, number)
-        stored = intact_block(path)
-        if not path.is_file():
+        try:
+            if read_block(storage, number).checksum != checksum:
+                damaged.append(number)
+        except NotFoundError:
             missing.append(number)
-        elif stored is None or stored.checksum != checksum:
+        except InputError:
             damaged.append(number)
     return ShardsStatus(
-        folder=str(folder),
+        folder=str(storage),
         shards=shards,
         blocks=newest.last + 1 - len(newest.empty),
         papers=newest.papers,

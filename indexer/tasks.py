@@ -1,6 +1,6 @@
-"""A block of papers as a task: texts in a file of a shared folder, encoded by any process into a block file there.
+"""A block of papers as a task: texts in a file that machines share, encoded by any process into a block file there.
 
-So little passes between processes: the folder, the number of the block and the plan there, a count back.
+So little passes between processes: the place, the number of the block and the plan there, a count back.
 """
 
 from __future__ import annotations
@@ -8,21 +8,18 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, SesError
 from corpora.paper import Paper
-from corpora.writing import explaining, replacing
 from encoders.text_encoder import EncodingProgress, ignore
-from indexer.block_files import block_file, intact_block, write_block
+from indexer.block_files import intact_block, write_block
 from indexer.blocks import PaperBlock, PaperEncoder, VectorPlan
+from indexer.storage import storage_at
 from indexer.work import Halt
 
 if TYPE_CHECKING:
     import numpy as np
-
-_HINT = "free some disk, or give another folder with <shards>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,26 +27,26 @@ class BlockTask:
     """A block to encode.
 
     Attributes:
-        folder: The folder of block files, under the same path on all machines.
+        shards: Where block files are, as `indexer.storage.storage_at` takes it; the same on all machines.
         number: The block's number.
         plan: The vectors to make.
         careful: Whether each paper is encoded alone first, and noted before, since the block has ended processes.
     """
 
-    folder: str
+    shards: str
     number: int
     plan: VectorPlan
     careful: bool = False
 
     @property
-    def texts(self) -> Path:
-        """The file of the papers to encode, with those that are known to be unfit."""
-        return Path(self.folder) / f"{self.number:07d}.texts.json"
+    def texts(self) -> str:
+        """Name of the file of the papers to encode, with those that are known to be unfit."""
+        return f"{self.number:07d}.texts.json"
 
     @property
-    def trying(self) -> Path:
-        """The file that names the paper being tried."""
-        return Path(self.folder) / f"{self.number:07d}.trying"
+    def trying(self) -> str:
+        """Name of the file that names the paper being tried."""
+        return f"{self.number:07d}.trying"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +69,7 @@ class BlockResult:
 def write_texts(task: BlockTask, block: PaperBlock, unfit: Mapping[str, str]) -> None:
     """Write what a worker needs of a block; `UnavailableError` if it can't be written."""
     papers = [(paper.content_hash(), paper.title, paper.abstract) for paper in block.papers]
-    with explaining(f"The folder {task.folder}", _HINT):
-        task.texts.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(task.texts) as part:
-            part.write_text(json.dumps({"papers": papers, "unfit": dict(unfit)}), encoding="ascii")
+    storage_at(task.shards).write(task.texts, json.dumps({"papers": papers, "unfit": dict(unfit)}).encode("ascii"))
 
 
 def run_task(task: BlockTask, load: Callable[[VectorPlan], PaperEncoder], place: str = "") -> BlockResult:
@@ -90,20 +84,21 @@ def run_task(task: BlockTask, load: Callable[[VectorPlan], PaperEncoder], place:
 
 
 def _run(task: BlockTask, load: Callable[[VectorPlan], PaperEncoder]) -> None:
-    held = json.loads(task.texts.read_text(encoding="ascii"))
+    storage = storage_at(task.shards)
+    held = json.loads(storage.read(task.texts))
     papers = {hash_: Paper(hash_, title, abstract) for hash_, title, abstract in held["papers"]}
-    stored = intact_block(block_file(Path(task.folder), task.number))
+    stored = intact_block(storage, task.number)
     if stored and stored.plan == task.plan and {*stored.hashes, *stored.unfit} == papers.keys():
         return  # a worker wrote it, and ended before it could say so
     encoder = load(task.plan)
     unfit: Mapping[str, str] = held["unfit"]
     if task.careful:
         for hash_ in [hash_ for hash_ in papers if hash_ not in unfit]:
-            task.trying.write_text(hash_, encoding="ascii")
+            storage.write(task.trying, hash_.encode("ascii"))
             unfit = {**unfit, **_alone({hash_: papers[hash_]}, encoder)}
-        task.trying.unlink(missing_ok=True)
+        storage.delete(task.trying)
     hashes, vectors, unfit = encode_fit(papers, encoder, unfit)
-    write_block(block_file(Path(task.folder), task.number), task.plan, hashes, vectors, unfit)
+    write_block(storage, task.number, task.plan, hashes, vectors, unfit)
 
 
 def encode_fit(

@@ -1,7 +1,7 @@
 """Encodes blocks by worker processes, here or on other machines, and yields them in order.
 
-Workers write block files into a folder. A failed block is tried again, on another machine if there is one. A paper that
-ends workers is found by trying each alone, and left out with a reason.
+Workers write block files where all can read them. A failed block is tried again, on another machine if there is one. A
+paper that ends workers is found by trying each alone, and left out with a reason.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, closing, suppress
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Protocol
 
 from corpora.errors import InputError, UnavailableError
-from indexer.block_files import block_file, intact_block, read_block
+from indexer.block_files import intact_block, read_block
 from indexer.blocks import BlockStream, EncodedBlock, PaperBlock, VectorPlan
+from indexer.storage import Storage
 from indexer.survey import size_of
 from indexer.tasks import BlockResult, BlockTask, write_texts
 from indexer.work import Halt, Work
@@ -56,18 +56,19 @@ class WorkerEncoding:
 
     Attributes:
         open_pool: Starts the workers; called when there is a block to encode.
-        folder: The folder of block files, the same for the workers; existing files are used.
+        storage: Where block files are, the same for the workers; existing files are used.
         running: How the workers run the model, as of `VectorPlan`.
     """
 
     open_pool: Callable[[], AbstractContextManager[WorkerPool]]
-    folder: Path
+    storage: Storage
     running: tuple[tuple[str, str], ...] = ()
 
     def __call__(self, blocks: BlockStream, plan: VectorPlan, work: Work) -> Iterator[EncodedBlock]:
         """Encode the blocks and yield them in order; `UnavailableError` if one can't be encoded."""
+        self.storage.clean()
         with closing(blocks), self.open_pool() as pool:
-            run = _Run(pool, self.folder, replace(plan, running=self.running), work)
+            run = _Run(pool, self.storage, replace(plan, running=self.running), work)
             # A thread for each block in hand: it only waits for a worker.
             threads = ThreadPoolExecutor(_AHEAD * pool.workers)
             ahead: deque[tuple[PaperBlock, Future[None]]] = deque()
@@ -86,7 +87,7 @@ class WorkerEncoding:
 @dataclass(frozen=True, slots=True)
 class _Run:
     pool: WorkerPool
-    folder: Path
+    storage: Storage
     plan: VectorPlan
     work: Work
     stopped: threading.Event = field(default_factory=threading.Event)
@@ -101,7 +102,7 @@ class _Run:
                     raise Halt
             encoded.result()
             try:
-                made = read_block(block_file(self.folder, block.number)).encoded(block.papers, self.plan)
+                made = read_block(self.storage, block.number).encoded(block.papers, self.plan)
             except InputError as error:
                 raise UnavailableError(
                     f"A worker has written block {block.number}, and it can't be read here ({error.sentence})",
@@ -112,8 +113,8 @@ class _Run:
 
     def encode(self, block: PaperBlock) -> None:
         """Have a block encoded, unless its file is there."""
-        task = BlockTask(str(self.folder), block.number, self.plan)
-        stored = intact_block(block_file(self.folder, block.number))
+        task = BlockTask(str(self.storage), block.number, self.plan)
+        stored = intact_block(self.storage, block.number)
         if stored and stored.plan == self.plan and stored.holds(block.papers):
             return
         write_texts(task, block, {})
@@ -127,14 +128,14 @@ class _Run:
             except WorkerEndedError as error:
                 ended += 1
                 reason = str(error)
-                suspects.update(_tried(task))
+                suspects.update(self._tried(task))
                 found = [hash_ for hash_, times in suspects.items() if times == _CAREFUL]
                 if len(found) > unfit:
                     write_texts(task, block, dict.fromkeys(found, "Workers ended whenever they encoded it."))
                     tries, unfit = 0, len(found)
                 continue
             if not result.failure:
-                task.texts.unlink(missing_ok=True)
+                self.storage.delete(task.texts)
                 return
             if result.final:
                 raise InputError(result.failure, result.hint)
@@ -145,11 +146,10 @@ class _Run:
             "correct that, and run the same command again to resume",
         )
 
-
-def _tried(task: BlockTask) -> list[str]:
-    """Return the content hash of the paper that a worker tried alone when it ended, if it did."""
-    with suppress(OSError):
-        hash_ = task.trying.read_text(encoding="ascii")
-        task.trying.unlink()
-        return [hash_]
-    return []
+    def _tried(self, task: BlockTask) -> list[str]:
+        """Return the content hash of the paper that a worker tried alone when it ended, if it did."""
+        with suppress(FileNotFoundError):
+            hash_ = self.storage.read(task.trying).decode("ascii")
+            self.storage.delete(task.trying)
+            return [hash_]
+        return []

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from corpora.errors import require
 from indexer.shards import from_shards
+from indexer.storage import storage_at
 from indexer.workers import WorkerEncoding, WorkerPool
 from ses.ray_workers import ray_pool
 from ses.workers import local_pool, running_of
@@ -34,20 +35,23 @@ def encoded_elsewhere(
         settings: Settings of the library.
         job: The job.
         workers: A number of processes, `ray` or `ray:ADDRESS`; empty or 0 for none.
-        shards: The folder of block files; with workers, one in the data folder if None, removed when all is done.
+        shards: Folder or URL of block files; with workers, a folder in the data folder if None, removed when all is
+            done.
 
     Yields:
         The job.
 
     Raises:
-        InputError: If the workers can't be understood.
+        InputError: If the workers or the URL can't be understood.
+        UnavailableError: If the URL can't be opened.
     """
     kind = str(workers)
     if kind in ("", "0"):
-        ready = functools.partial(from_shards, Path(shards).resolve()) if shards else None
+        ready = functools.partial(from_shards, storage_at(shards)) if shards else None
         yield replace(job, encoding=ready, cached=job.cached and not shards)
         return
-    folder = Path(shards).resolve() if shards else settings.data_dir.resolve() / "shards" / job.index
+    folder = settings.data_dir / "shards" / job.index
+    storage = storage_at(shards or folder)
     opening: Callable[[], AbstractContextManager[WorkerPool]]
     if kind == RAY or kind.startswith(f"{RAY}:"):
         opening = functools.partial(ray_pool, kind.partition(":")[2] or "auto", settings)
@@ -58,7 +62,7 @@ def encoded_elsewhere(
             "give a number of processes, <workers=ray> or <workers=ray:HOST:PORT>",
         )
         opening = functools.partial(local_pool, int(kind), settings)
-    yield replace(job, encoding=WorkerEncoding(opening, folder, running_of(settings)), cached=False)
+    yield replace(job, encoding=WorkerEncoding(opening, storage, running_of(settings)), cached=False)
     if not shards:
         shutil.rmtree(folder, ignore_errors=True)
         with suppress(OSError):  # those of other indexes are in it

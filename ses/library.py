@@ -375,8 +375,8 @@ class Library:
             harvest: Which records of a server to harvest; all of them, and later what has changed, if None.
             workers: What encodes: a number of processes on this machine, `ray` for the Ray cluster that this machine is
                 in, or `ray:HOST:PORT`; this process if 0.
-            shards: Folder of the vectors that `ses encode --shards` made. With workers, where they put vectors, and
-                look for them.
+            shards: Folder or URL of the vectors that `ses encode --shards` made. With workers, where they put vectors,
+                and look for them.
             progress: Receives progress reports.
 
         Returns:

@@ -96,6 +96,7 @@ LANES = {
     ),
     "mcp": Lane(_installed("mcp"), "pip install 'ses[mcp]'"),
     "ray": Lane(_installed("ray"), "pip install 'ses[scale]'"),
+    "s3": Lane(_installed("s3fs", "moto"), "pip install s3fs 'moto[server]' in an environment of its own"),
     "tensorboard": Lane(_installed("torch", "tensorboard"), "pip install 'ses[train,tensorboard]'"),
     "openvino": Lane(_installed("openvino"), "pip install 'ses[openvino]'"),
     "optimum": Lane(

@@ -11,6 +11,7 @@ from corpora.errors import UnavailableError
 from indexer.blocks import VectorPlan
 from indexer.pipeline import index_corpus
 from indexer.shards import Shard, ShardJob, encode_shard, from_shards
+from indexer.storage import storage_at
 from indexer.workers import WorkerEncoding
 from search_plugin.contract.connection import Connection
 from search_plugin.engines.registry import connect
@@ -72,14 +73,14 @@ def by_shards(home, folder):
     job = small_job(home)
     plan = VectorPlan(job.card.name, job.card.fingerprint, ("prx",))
     for shard in (Shard(1, 2), Shard(2, 2)):
-        encode_shard(ShardJob(job.records, folder, shard, plan, job.encoder, job.state_dir, BLOCK))
-    return functools.partial(from_shards, folder)
+        encode_shard(ShardJob(job.records, storage_at(folder), shard, plan, job.encoder, job.state_dir, BLOCK))
+    return functools.partial(from_shards, storage_at(folder))
 
 
 def by_workers(home, folder):
     """Return what encodes by two processes."""
     settings = load_settings(model=str(home / "model"), cache_dir=home / "cache", precision="int8", threads=1)
-    return WorkerEncoding(functools.partial(local_pool, WORKERS, settings), folder, running_of(settings))
+    return WorkerEncoding(functools.partial(local_pool, WORKERS, settings), storage_at(folder), running_of(settings))
 
 
 def crash_after(own, proxy, writing):

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpora.errors import InputError
+from corpora.errors import InputError, UnavailableError
 from corpora.paper import Accepted, Deleted
 from encoders.models.formats import Format
-from indexer.block_files import block_file, read_block
+from indexer.block_files import block_name, read_block
 from indexer.blocks import VectorPlan
 from indexer.shards import Shard, ShardJob, ShardManifest, encode_shard, from_shards, status_of
+from indexer.storage import storage_at
 from tests.indexer.jobs import contents, make_job, run_job
 from tests.tiny import papers, write_jsonl
 
@@ -34,7 +37,7 @@ def shard_job(folder, corpus, shard="1/1", **options):
     job = make_job(folder, corpus)
     given = {
         "records": job.records,
-        "folder": folder / "shards",
+        "storage": storage_at(folder / "shards"),
         "shard": Shard.parse(shard),
         "plan": VectorPlan(job.card.name, job.card.fingerprint, ("prx",)),
         "encoder": job.encoder,
@@ -44,8 +47,9 @@ def shard_job(folder, corpus, shard="1/1", **options):
     return ShardJob(**{**given, **options})
 
 
-def index_shards(folder, corpus, name, **options):
-    return run_job(folder, make_job(folder, corpus, name, encoding=partial(from_shards, folder / "shards"), **options))
+def index_shards(folder, corpus, name, place=None, **options):
+    encoding = partial(from_shards, storage_at(place or folder / "shards"))
+    return run_job(folder, make_job(folder, corpus, name, encoding=encoding, **options))
 
 
 def unusable():
@@ -63,6 +67,57 @@ def test_an_index_of_shards_is_that_of_a_whole_run(tmp_path, corpus):
     assert (again.new, again.unchanged) == (0, 200)
 
 
+def test_shards_behind_a_url_are_those_of_a_folder(tmp_path, corpus):
+    place = f"memory://{tmp_path}"
+    storage = storage_at(place)
+    done = [encode_shard(shard_job(tmp_path, corpus, shard, storage=storage)) for shard in ("1/2", "2/2")]
+    assert [one.encoded for one in done] == [4, 3]
+    assert done[0].manifest == f"{place}/shard-1-of-2.json"
+    found = status_of(storage)
+    assert (found.folder, found.papers, found.again) == (place, 200, [])
+    run_job(tmp_path, make_job(tmp_path, corpus, "whole"))
+    with pytest.raises(InputError, match=f"There is no block {tmp_path}/shards/0000000.safetensors; encode the shard"):
+        index_shards(tmp_path, corpus, "sharded")
+    assert index_shards(tmp_path, corpus, "sharded", place, encoder=unusable).papers == 200
+    assert contents(tmp_path, "sharded", IDS) == contents(tmp_path, "whole", IDS)
+    storage.delete(block_name(3))
+    storage.write(block_name(4), storage.read(block_name(4))[:-1])
+    found = status_of(storage)
+    assert (found.missing, found.damaged, found.again) == ((3,), (4,), ["1/2", "2/2"])
+    assert encode_shard(shard_job(tmp_path, corpus, "1/2", storage=storage)).encoded == 1
+    assert storage.names("*.rejected.jsonl") == []
+
+
+def test_a_place_that_cannot_be_written_is_found_before_the_corpus_is_read(tmp_path, corpus):
+    (tmp_path / "shards").write_bytes(b"")
+    with pytest.raises(UnavailableError, match=r"shards/shard-1-of-1\.rejected\.jsonl can't be written"):
+        encode_shard(shard_job(tmp_path, corpus, records=unusable))
+
+
+def test_a_place_that_cannot_be_read_does_not_have_its_blocks_encoded_again(tmp_path, corpus, monkeypatch):
+    encode_shard(shard_job(tmp_path, corpus))
+
+    def refuse(path):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr("pathlib.Path.read_bytes", refuse)
+    with pytest.raises(UnavailableError, match=r"0000000\.safetensors can't be read \(Permission denied\)"):
+        encode_shard(shard_job(tmp_path, corpus, encoder=unusable))
+
+
+def test_a_repeated_shard_deletes_what_a_killed_one_left(tmp_path, corpus):
+    folder = tmp_path / "shards"
+    folder.mkdir()
+    names = ("0000002.safetensors", "0000003.safetensors", "shard-1-of-2.json", "shard-2-of-2.json", "notes")
+    parts = [folder / f".{name}.00ff00ff.part" for name in names]
+    for part in parts:
+        part.write_bytes(b"half")
+    encode_shard(shard_job(tmp_path, corpus, "1/2"))
+    assert [part.exists() for part in parts] == [False, True, False, True, True]
+    encode_shard(shard_job(tmp_path, corpus, "2/2"))
+    assert [part.exists() for part in parts] == [False, False, False, False, True]
+
+
 def test_what_a_later_record_deletes_is_in_no_shard(tmp_path):
     written = papers(70)
     records = [*(Accepted(i, one) for i, one in enumerate(written, 1)), Deleted(71, written[40].id)]
@@ -78,9 +133,9 @@ def test_a_block_whose_papers_are_all_replaced_is_not_missing(tmp_path):
     corpus = write_jsonl(tmp_path / "corpus.jsonl", written)
     report = encode_shard(shard_job(tmp_path, corpus))
     assert (report.papers, report.blocks) == (40, 2)
-    manifest = ShardManifest.read(report.manifest)
+    manifest = ShardManifest.read(storage_at(tmp_path / "shards"), "shard-1-of-1.json")
     assert (manifest.last, manifest.empty, sorted(manifest.blocks)) == (2, (0,), [1, 2])
-    found = status_of(tmp_path / "shards")
+    found = status_of(storage_at(tmp_path / "shards"))
     assert (found.blocks, found.papers, found.again) == (2, 40, [])
 
 
@@ -88,21 +143,21 @@ def test_a_repeated_shard_makes_only_what_is_missing_or_damaged(tmp_path, corpus
     folder = tmp_path / "shards"
     first = encode_shard(shard_job(tmp_path, corpus))
     assert (first.papers, first.blocks, first.encoded, first.rejected, first.dead_letter) == (200, 7, 7, 0, None)
-    assert status_of(folder).again == []
+    assert status_of(storage_at(folder)).again == []
     before = {path: path.stat().st_mtime_ns for path in folder.glob("*.safetensors")}
 
     assert encode_shard(shard_job(tmp_path, corpus, encoder=unusable)).encoded == 0
-    block_file(folder, 2).unlink()
-    damaged = bytearray(block_file(folder, 5).read_bytes())
+    (folder / block_name(2)).unlink()
+    damaged = bytearray((folder / block_name(5)).read_bytes())
     damaged[-3] ^= 1
-    block_file(folder, 5).write_bytes(damaged)
-    found = status_of(folder)
+    (folder / block_name(5)).write_bytes(damaged)
+    found = status_of(storage_at(folder))
     assert (found.missing, found.damaged, found.again) == ((2,), (5,), ["1/1"])
     with pytest.raises(InputError, match=r"0000005\.safetensors is damaged \(its checksum differs\); encode the shard"):
-        read_block(block_file(folder, 5))
+        read_block(storage_at(folder), 5)
 
     assert encode_shard(shard_job(tmp_path, corpus)).encoded == 2
-    found = status_of(folder)
+    found = status_of(storage_at(folder))
     assert found.again == []
     after = {path: path.stat().st_mtime_ns for path in folder.glob("*.safetensors")}
     assert {path.name for path in before if before[path] != after[path]} == {
@@ -114,29 +169,29 @@ def test_a_repeated_shard_makes_only_what_is_missing_or_damaged(tmp_path, corpus
 def test_a_stopped_repetition_leaves_no_manifest_that_says_all_is_there(tmp_path, corpus):
     encode_shard(shard_job(tmp_path, corpus, "1/2"))
     encode_shard(shard_job(tmp_path, corpus, "2/2"))
-    block_file(tmp_path / "shards", 0).unlink()
+    (tmp_path / "shards" / block_name(0)).unlink()
 
     def stop():
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         encode_shard(shard_job(tmp_path, corpus, "1/2", encoder=stop))
-    assert status_of(tmp_path / "shards").unfinished == ("1/2",)
+    assert status_of(storage_at(tmp_path / "shards")).unfinished == ("1/2",)
 
 
 def test_a_block_that_is_not_what_the_manifest_lists_is_damaged(tmp_path, corpus):
     encode_shard(shard_job(tmp_path, corpus))
-    block_file(tmp_path / "shards", 1).replace(block_file(tmp_path / "shards", 0))
-    found = status_of(tmp_path / "shards")
+    (tmp_path / "shards" / block_name(1)).replace(tmp_path / "shards" / block_name(0))
+    found = status_of(storage_at(tmp_path / "shards"))
     assert (found.missing, found.damaged) == ((1,), (0,))
 
 
 def test_other_numbers_of_shards_use_the_same_blocks(tmp_path, corpus):
     assert encode_shard(shard_job(tmp_path, corpus, "1/2")).encoded == 4
-    found = status_of(tmp_path / "shards")
+    found = status_of(storage_at(tmp_path / "shards"))
     assert (found.unfinished, found.again, found.shards) == (("2/2",), ["2/2"], 2)
     assert [encode_shard(shard_job(tmp_path, corpus, f"{i}/3")).encoded for i in (1, 2, 3)] == [1, 1, 1]
-    found = status_of(tmp_path / "shards")
+    found = status_of(storage_at(tmp_path / "shards"))
     assert (found.again, found.shards) == ([], 3)
 
 
@@ -147,9 +202,9 @@ def test_a_corpus_that_has_changed_makes_the_changed_blocks_again(tmp_path, corp
     with pytest.raises(InputError, match="another version of the corpus: papers of block 0 are not in them"):
         index_shards(tmp_path, corpus, "sharded")
     assert encode_shard(shard_job(tmp_path, corpus, "1/2")).encoded == 4
-    assert status_of(tmp_path / "shards").unfinished == ("2/2",)
+    assert status_of(storage_at(tmp_path / "shards")).unfinished == ("2/2",)
     assert encode_shard(shard_job(tmp_path, corpus, "2/2")).encoded == 4
-    assert status_of(tmp_path / "shards").again == []
+    assert status_of(storage_at(tmp_path / "shards")).again == []
     assert index_shards(tmp_path, corpus, "sharded").papers == 230
     run_job(tmp_path, make_job(tmp_path, corpus, "whole"))
     assert contents(tmp_path, "sharded", IDS) == contents(tmp_path, "whole", IDS)
@@ -162,9 +217,9 @@ def test_a_manifest_of_an_older_version_does_not_count(tmp_path):
         encode_shard(shard_job(tmp_path, corpus, shard))
     write_jsonl(corpus, [*written[:40], replace(written[40], title="changed"), *written[41:]])
     assert encode_shard(shard_job(tmp_path, corpus, "1/2")).encoded == 0
-    assert status_of(tmp_path / "shards").unfinished == ("2/2",)
+    assert status_of(storage_at(tmp_path / "shards")).unfinished == ("2/2",)
     assert encode_shard(shard_job(tmp_path, corpus, "2/2")).encoded == 1
-    assert status_of(tmp_path / "shards").again == []
+    assert status_of(storage_at(tmp_path / "shards")).again == []
 
 
 def test_shards_of_another_model_or_without_a_format_are_refused(tmp_path, corpus):
@@ -203,8 +258,8 @@ def test_a_paper_that_cannot_be_encoded_is_a_dead_letter_and_not_a_dead_shard(tm
     report = encode_shard(replace(job, encoder=lambda: Picky(job.encoder())))
     assert (report.papers, report.rejected) == (63, 1)
     reason = "It can't be encoded (RuntimeError: poisoned)."
-    assert json.loads(report.dead_letter.read_text()) == {"line": 41, "reason": reason, "id": "p00040"}
-    assert status_of(tmp_path / "shards").rejected == 1
+    assert json.loads(Path(report.dead_letter).read_text()) == {"line": 41, "reason": reason, "id": "p00040"}
+    assert status_of(storage_at(tmp_path / "shards")).rejected == 1
     made = index_shards(tmp_path, corpus, "sharded")
     assert (made.new, made.rejected, made.papers) == (63, 1, 63)
     assert json.loads(made.dead_letter.read_text()) == {"line": 41, "reason": reason, "id": "p00040"}
@@ -233,13 +288,13 @@ def test_all_kinds_of_vectors_are_kept_to_the_last_bit(tmp_path, corpus):
 
 def test_a_manifest_that_is_damaged_says_so(tmp_path, corpus):
     report = encode_shard(shard_job(tmp_path, corpus))
-    report.manifest.write_text(report.manifest.read_text().replace('"version": 1', '"version": 2'))
+    Path(report.manifest).write_text(Path(report.manifest).read_text().replace('"version": 1', '"version": 2'))
     with pytest.raises(
         InputError, match=r"shard-1-of-1\.json is damaged \(it is of another version of ses\); delete it"
     ):
-        status_of(tmp_path / "shards")
+        status_of(storage_at(tmp_path / "shards"))
     with pytest.raises(InputError, match="No shard is finished in"):
-        status_of(tmp_path)
+        status_of(storage_at(tmp_path))
 
 
 def test_a_corpus_without_papers_is_refused(tmp_path):

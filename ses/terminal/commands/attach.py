@@ -10,7 +10,6 @@ import rich_click as click
 from corpora.errors import InputError
 from search_plugin.words.languages import LANGUAGES
 from ses.terminal.options import (
-    PATH,
     engine_options,
     model_options,
     parse_columns,
@@ -60,9 +59,8 @@ if TYPE_CHECKING:
 @workers_option
 @click.option(
     "--shards",
-    type=PATH,
     metavar="FOLDER",
-    help="Where --workers put vectors, a folder that their machines share [default: in the data folder].",
+    help="Where --workers put vectors, a folder or URL that their machines share [default: in the data folder].",
 )
 @model_options
 @engine_options

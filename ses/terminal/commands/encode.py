@@ -63,9 +63,9 @@ _STANDARD_INPUT = Path("/dev/stdin")
 )
 @click.option(
     "--shards",
-    type=PATH,
     metavar="FOLDER",
-    help="Encode a --corpus into a folder of shards instead, for `ses index --shards`.",
+    help="Encode a --corpus into a folder of shards instead, for `ses index --shards`; or into a URL such as "
+    "s3://BUCKET/FOLDER.",
 )
 @click.option(
     "--shard",
@@ -168,6 +168,7 @@ def _encode_shard(settings: Settings, formats: tuple[Format, ...], options: Mapp
     from encoders.registry import find_model
     from indexer.blocks import VectorPlan
     from indexer.shards import Shard, ShardJob, encode_shard
+    from indexer.storage import storage_at
     from ses.loaded_model import make_encoder
     from ses.papers import of_corpus
     from ses.terminal.progress import progress_on_stderr
@@ -189,7 +190,7 @@ def _encode_shard(settings: Settings, formats: tuple[Format, ...], options: Mapp
     in_force = replace(settings, embedding_cache=False)  # the folder keeps the vectors
     job = ShardJob(
         records=source.records,
-        folder=options["shards"],
+        storage=storage_at(options["shards"]),
         shard=Shard.parse(options["shard"]) if options["shard"] else Shard.here(),
         # An index always has the prx vectors.
         plan=VectorPlan(

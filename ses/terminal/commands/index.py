@@ -121,9 +121,8 @@ if TYPE_CHECKING:
 @workers_option
 @click.option(
     "--shards",
-    type=PATH,
     metavar="FOLDER",
-    help="Take the vectors from this folder of `ses encode --shards`; with --workers, put them there too.",
+    help="Take the vectors from this folder or URL of `ses encode --shards`; with --workers, put them there too.",
 )
 @click.option("--tags", metavar="NAME", help="Tag the papers by this tagger when they are written; see `ses tags`.")
 @click.option(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
 
 import rich_click as click
 
@@ -14,23 +13,24 @@ from ses.terminal.results import say
 
 @click.group()
 def shards() -> None:
-    """Look after folders of `ses encode --shards`."""
+    """Look after what `ses encode --shards` has encoded."""
 
 
 @shards.command()
-@click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.argument("folder")
 @json_option
 @click.pass_context
-def status(context: click.RichContext, /, folder: Path, *, as_json: bool) -> None:
-    """List what a folder of shards lacks: unfinished shards, and missing or damaged blocks.
+def status(context: click.RichContext, /, folder: str, *, as_json: bool) -> None:
+    """List what a folder or URL of shards lacks: unfinished shards, and missing or damaged blocks.
 
     All blocks are read, and their checksums compared. The exit code is 1 if a shard has to be encoded again, else 0.
     The newest shard says what the corpus is, and how many shards there are.
     """
     from eval.reports.tables import counted
     from indexer.shards import status_of
+    from indexer.storage import storage_at
 
-    found = status_of(folder)
+    found = status_of(storage_at(folder))
     lines = [
         f"{counted(found.papers, 'papers')} in {counted(found.blocks, 'blocks')} and "
         f"{counted(found.shards, 'shards')}: vectors {', '.join(found.vectors)} by {found.model}"

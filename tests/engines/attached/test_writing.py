@@ -8,6 +8,7 @@ import pytest
 
 from corpora.errors import InputError, StoppedError, UnavailableError
 from indexer.block_files import read_block
+from indexer.storage import storage_at
 from tests.commands import ses
 from tests.engines.attached.conftest import matching
 from tests.engines.conftest import every_version, newest_version
@@ -140,14 +141,14 @@ def test_attaching_resumes_and_may_change_the_fields(library, attached):
 
 
 def test_workers_make_the_vectors_of_documents_too(server, library, tmp_path):
-    block = tmp_path / "shards" / "0000000.safetensors"
+    storage = storage_at(tmp_path / "shards")
     library.attach(ALIAS, **ATTACHED, workers=1, shards=tmp_path / "shards")
-    assert len(read_block(block).hashes) == 60
+    assert len(read_block(storage, 0).hashes) == 60
     ids = [f"id-{n}" for n in range(60)]
     worked = library[ALIAS].index.vectors(ids, "prx")
     write(server.cluster, INDEXES[1], {"id-100": document(100)})
     assert library.follow(ALIAS, workers=1, shards=tmp_path / "shards").new == 1
-    assert len(read_block(block).hashes) == 1
+    assert len(read_block(storage, 0).hashes) == 1
     library.detach(ALIAS)
     library.attach(ALIAS, **ATTACHED)
     alone = library[ALIAS].index.vectors(ids, "prx")

@@ -69,10 +69,32 @@ def test_shards_are_encoded_listed_and_indexed(tmp_path, given):
     ]
 
 
+def test_shards_behind_a_url_are_encoded_listed_and_indexed(tmp_path, given):
+    url = f"memory://{tmp_path}/shards"
+    done = ses(tmp_path, "encode", *given, "--shards", url, "--shard", "1/1")
+    assert done.stdout.splitlines() == [
+        "Shard 1/1: 1,100 papers in 3 blocks, 3 encoded now; rejected records: 1",
+        f"The rejected records, with line and reason: {url}/shard-1-of-1.rejected.jsonl",
+    ]
+    listed = ses(tmp_path, "shards", "status", url)
+    assert (listed.returncode, listed.stdout.splitlines()) == (
+        0,
+        [f"1,100 papers in 3 blocks and 1 shard: vectors prx by {tmp_path}/model", "Nothing is missing."],
+    )
+    assert json.loads(ses(tmp_path, "index", *given, "--shards", url, "--json").stdout)["papers"] == 1100
+    for words in (["encode", *given], ["index", *given]):
+        wrong = ses(tmp_path, *words, "--shards", "s4://bucket/x")
+        assert (wrong.returncode, wrong.stdout) == (2, "")
+        assert "no storage of the kind s4://; give a folder, or a URL such as s3://BUCKET/FOLDER." in wrong.stderr
+    empty = ses(tmp_path, "shards", "status", tmp_path / "nowhere")
+    assert empty.returncode == 2
+    assert f"No shard is finished in {tmp_path}/nowhere; encode one into it" in empty.stderr
+
+
 @pytest.mark.parametrize(
     ("command", "kilobytes", "said"),
     [
-        (["encode", "--shard", "1/1"], 250, "Error: The block "),
+        (["encode", "--shard", "1/1"], 250, "Error: {}/shards/0000"),
         # Workers have the texts there too.
         pytest.param(["index", "--workers", "1"], 420, "Error: The workers could not encode", marks=pytest.mark.slow),
     ],
@@ -84,7 +106,7 @@ def test_a_full_folder_of_shards_is_told_and_resumed_once_there_is_room(tmp_path
         full = ses(tmp_path, *arguments)
         assert (full.returncode, full.stdout) == (3, "")
         (error,) = [line for line in full.stderr.splitlines() if "Error" in line]
-        assert error.startswith(said)
+        assert error.startswith(said.format(tmp_path / "disk"))
         assert "No space left on device" in error
         kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "disk" / "shards").glob("*.safetensors")}
         assert 0 < len(kept) < 3
