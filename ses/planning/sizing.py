@@ -128,7 +128,11 @@ class Sizing:
 
 
 def _hours(hours: float) -> str:
-    return f"{hours:,.0f} hours" if hours >= 10 else f"{hours:.2g} hours"
+    time, unit = next((hours * many, unit) for many, unit in _UNITS if hours * many >= 1 or unit == "seconds")
+    return f"{time:,.0f} {unit}" if time >= 10 else f"{time:.2g} {unit}"
+
+
+_UNITS = ((1, "hours"), (60, "minutes"), (3_600, "seconds"))
 
 
 @checked

@@ -140,13 +140,15 @@ disk      60.0 GiB for 2 copies
 memory    1.5 GiB for graphs, beside Java's heap
 shards    3 of 10.0 GiB
 nodes     4, needed for its disk
-encoding  1,234 hours of one core, or 0.032 hours of one GPU (calculated)
+encoding  1,234 hours of one core, or 1.9 minutes of one GPU (calculated)
 loading   10 hours of one core
 page      p50 20 ms, p99 52 ms over 3 shards
           p50 30 ms, p99 60 ms over one shard
 cost      12.35 for encoding on CPUs of a million papers
           1,234.50 for loading of a million papers"""
     assert str(sizing) == expected
+    small = str(replace(sizing, encoding_core_hours=0.5, encoding_gpu_hours=0.0001, loading_core_hours=1.0))
+    assert "encoding  30 minutes of one core, or 0.36 seconds of one GPU (calculated)\nloading   1 hours of" in small
     alone = str(replace(sizing, product="embedded", copies=1, shards=1, costs={}))
     assert "for one copy\nmemory    1.5 GiB\nshards    1 of 60.0 GiB\n" in alone
     assert "cost" not in alone
