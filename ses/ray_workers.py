@@ -37,8 +37,9 @@ def ray_pool(address: str, settings: Settings) -> Iterator[RayPool]:
         UnavailableError: If Ray is not installed, or there is no cluster.
     """
     require(
-        "://" not in address,
-        f"Workers can't be reached by {address}, since Ray Client passes all data through one connection",
+        "//" not in address,
+        f"Workers can't be reached by ray://{address.rpartition('//')[2]}, since Ray Client passes all data through "
+        "one connection",
         "run this on a machine of the cluster with <workers=ray>, or by `ray job submit`",
     )
     with needing("Workers of Ray need the package ray", "'ses[scale]'"):

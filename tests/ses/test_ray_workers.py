@@ -225,5 +225,6 @@ def test_where_there_is_no_cluster_the_message_says_so(tmp_path, library):
         UnavailableError, match=r"There is no Ray cluster at 127\.0\.0\.1:1 .*; start one by `ray start"
     ):
         library.index("worked", corpus, corpus="jsonl", workers="ray:127.0.0.1:1")
-    with pytest.raises(InputError, match=r"Workers can't be reached by ray://127\.0\.0\.1:1, since Ray Client"):
-        library.index("worked", corpus, corpus="jsonl", workers="ray:ray://127.0.0.1:1")
+    for workers in ("ray:ray://127.0.0.1:1", "ray://127.0.0.1:1"):
+        with pytest.raises(InputError, match=r"Workers can't be reached by ray://127\.0\.0\.1:1, since Ray Client"):
+            library.index("worked", corpus, corpus="jsonl", workers=workers)
