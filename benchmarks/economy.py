@@ -41,7 +41,7 @@ def main() -> None:
         for dimension in DIMENSIONS:
             cut = np.eye(dimension, papers.shape[1], dtype=np.float32)
             for turned, turn in {"cut": cut, "rotated": rotation(papers[:SAMPLE], dimension)}.items():
-                own, asked = (_unit(part @ turn.T) for part in (papers, queries))
+                own, asked = (unit(part @ turn.T) for part in (papers, queries))
                 for kept, store in STORED.items():
                     scores = asked @ store(own).T
                     best = np.argsort(-scores, axis=1, kind="stable")[:, :DEPTH]
@@ -80,7 +80,7 @@ def _vectors(beir: BeirFolder, texts: dict[str, str], kept: Path) -> tuple[list[
     return [paper.id for paper in papers], held["papers"], held["queries"]
 
 
-def _unit(vectors: np.ndarray) -> np.ndarray:
+def unit(vectors: np.ndarray) -> np.ndarray:
     return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
 
 
@@ -93,7 +93,7 @@ STORED: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "fp32": lambda vectors: vectors,
     "fp16": lambda vectors: vectors.astype(np.float16).astype(np.float32),
     "int8": _eighths,
-    "1bit": lambda vectors: _unit(np.where(vectors < 0, -1, 1).astype(np.float32)),
+    "1bit": lambda vectors: unit(np.where(vectors < 0, -1, 1).astype(np.float32)),
 }
 BYTES: dict[str, Callable[[int], float]] = {
     "fp32": lambda numbers: 4 * numbers,

@@ -23,6 +23,7 @@ import numpy as np
 from benchmarks.altered import encode
 from benchmarks.common import data_dir, percentile
 from encoders.encoder import load_encoder
+from encoders.models.card import ModelCard
 from encoders.registry import DEFAULT_MODEL
 from search_plugin.engines.embedded.vectors import extend, load, nearest
 
@@ -70,18 +71,24 @@ def main() -> None:
 def real(folder: Path) -> np.ndarray:
     """Return the vectors of all papers for training, encoded in parts, float32 (papers, dimension)."""
     encoder = load_encoder(DEFAULT_MODEL, cache_dir=folder / "cache")
-    texts: list[str] = []
-    for path in sorted((data_dir() / "train").glob("*.jsonl.xz")):
-        with lzma.open(path, "rt", encoding="utf-8") as file:
-            rows = map(json.loads, file)
-            texts += [encoder.card.text(row["title"], row.get("abstract") or "") for row in rows if row.get("title")]
+    texts = training_texts(encoder.card)
     parts = []
     for start in range(0, len(texts), PART):
         part = folder / f"real-{start:06}.npy"
         if not part.exists():
-            np.save(part, encoder.encode([text[:CHARACTERS] for text in texts[start : start + PART]]))
+            np.save(part, encoder.encode(texts[start : start + PART]))
         parts.append(np.load(part))
     return np.concatenate(parts)
+
+
+def training_texts(card: ModelCard) -> list[str]:
+    """Return the first characters of all papers for training, as a model reads them."""
+    texts: list[str] = []
+    for path in sorted((data_dir() / "train").glob("*.jsonl.xz")):
+        with lzma.open(path, "rt", encoding="utf-8") as file:
+            rows = map(json.loads, file)
+            texts += [card.text(row["title"], row.get("abstract") or "") for row in rows if row.get("title")]
+    return [text[:CHARACTERS] for text in texts]
 
 
 def mixed(papers: np.ndarray, count: int, draw: np.random.Generator) -> np.ndarray:

@@ -72,6 +72,7 @@ def test_makefile_runs_benchmarks_that_exist():
     wanting_a_folder = {
         "distilling",
         "economy",
+        "economy_recall",
         "findings",
         "formats",
         "fusing",
