@@ -10,7 +10,7 @@ import pytest
 from corpora.errors import ConflictError, InputError, NotFoundError, UnavailableError
 from ses.terminal.messages import EXIT_CODES, as_flag, message_of, with_flags
 from ses.terminal.reference import commands
-from tests.corpora.test_errors import LOWER, ROOT, strings
+from tests.corpora.test_errors import LOWER, sources, strings
 
 TAGS = "b|br|li|mark|p|small|table|tbody|td|th|thead|tr|ul"  # of HTML for notebooks, beside what it shows
 SETTING = re.compile(
@@ -62,15 +62,12 @@ def test_every_setting_that_a_hint_names_is_an_option_of_a_command():
     assert {pair for pair in named if pair[0] not in options} == set()
 
 
-SOURCES = {
-    path.relative_to(ROOT).as_posix(): ast.parse(path.read_text())
-    for package in (*LOWER, "ses")
-    for path in sorted((ROOT / package).rglob("*.py"))
-}
+def all_sources():
+    return {path: tree for package in (*LOWER, "ses") for path, tree in sources(package).items()}
 
 
 def test_every_setting_is_in_a_hint_and_not_in_a_sentence():
-    assert in_sentences(SOURCES) == []
+    assert in_sentences(all_sources()) == []
 
 
 @pytest.mark.parametrize(
@@ -107,7 +104,7 @@ def test_no_help_of_a_command_shows_a_setting_in_brackets():
 
 def test_errors_that_a_command_shows_have_their_settings_as_flags():
     """`str` of an error writes them as arguments, for Python."""
-    caught = {name for name, tree in SOURCES.items() if name.startswith("ses/") for _ in as_text(tree)}
+    caught = {name for name, tree in all_sources().items() if name.startswith("ses/") for _ in as_text(tree)}
     assert caught == {"ses/terminal/messages.py"}  # of errors that are not of ses
 
 
@@ -147,11 +144,14 @@ def loaded(path, node, _above):
     return path, node.id if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) else ""
 
 
-def walked(node, above=()):
+def walked(tree):
     """Each node of a tree, with those above it."""
-    yield node, above
-    for child in ast.iter_child_nodes(node):
-        yield from walked(child, (*above, node))
+    left = [(tree, ())]
+    while left:
+        node, above = left.pop()
+        yield node, above
+        path = (*above, node)
+        left += [(child, path) for child in reversed([*ast.iter_child_nodes(node)])]
 
 
 def hint_of(function):
