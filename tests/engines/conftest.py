@@ -125,13 +125,31 @@ def facets_of(index, plan, found, fields, size):
     return facets
 
 
-@pytest.fixture
-def filled(engine):
+def filled_in(engine):
+    """Publish an index of 200 papers, and open it."""
     index = engine.build("papers", SCHEMA, "source")
     index.upsert(documents(200))
     index.finish()
     engine.publish(index)
     return engine.open("papers")
+
+
+@pytest.fixture
+def filled(engine):
+    """An index of 200 papers that a test may change."""
+    return filled_in(engine)
+
+
+def filled_once(lane, folder):
+    """Give the engine of a lane with an index of 200 papers, for all tests of a module that only read it."""
+    for engine in emptied(lane, folder):
+        filled_in(engine)
+        yield engine
+
+
+@pytest.fixture(scope="module", params=NEWEST)
+def kept(request, tmp_path_factory):
+    yield from filled_once(request.param, tmp_path_factory.mktemp("kept"))
 
 
 @pytest.fixture(params=["in process", pytest.param("service", marks=pytest.mark.serve)])

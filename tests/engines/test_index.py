@@ -12,13 +12,34 @@ from corpora.errors import InputError
 from search_plugin.contract.engine import Document
 from search_plugin.contract.plan import Plan, VectorClause
 from search_plugin.filters.matching import matches
-from tests.engines.conftest import DIMENSION, EVERYWHERE, NEWEST, SCHEMA, documents, emptied, facets_of
+from tests.engines.conftest import (
+    DIMENSION,
+    EVERYWHERE,
+    NEWEST,
+    SCHEMA,
+    documents,
+    emptied,
+    facets_of,
+    filled_in,
+    filled_once,
+)
 from tests.search_plugin.filters.filtered import exact_filter
 
 
 @pytest.fixture(params=EVERYWHERE)
 def engine(request, tmp_path):
     yield from emptied(request.param, tmp_path)
+
+
+@pytest.fixture(scope="module", params=EVERYWHERE)
+def kept(request, tmp_path_factory):
+    yield from filled_once(request.param, tmp_path_factory.mktemp("kept"))
+
+
+@pytest.fixture
+def filled(kept):
+    """Opened for each test, which only reads it."""
+    return kept.open("papers")
 
 
 def test_gives_back_papers_hashes_and_vectors_as_written(filled):
@@ -33,7 +54,8 @@ def test_gives_back_papers_hashes_and_vectors_as_written(filled):
         assert all(np.array_equal(stored[id_], written[id_].vectors[field]) for id_ in ids)
 
 
-def test_upsert_replaces_by_id_and_delete_removes(filled):
+def test_upsert_replaces_by_id_and_delete_removes(engine):
+    filled = filled_in(engine)
     old = documents(200)[3]
     new = Document(replace(old.paper, title="neutrino"), "other", {**old.vectors, "prx": -old.vectors["prx"]})
     filled.upsert([new])
@@ -46,7 +68,8 @@ def test_upsert_replaces_by_id_and_delete_removes(filled):
     assert [hit.id for hit in found] == ["p00003"]
 
 
-def test_new_papers_are_found_before_and_after_finish(filled):
+def test_new_papers_are_found_before_and_after_finish(engine):
+    filled = filled_in(engine)
     paper = replace(documents(1)[0].paper, id="new", title="neutrino oscillation")
     vector = np.eye(DIMENSION, dtype=np.float32)[0]
     filled.upsert([Document(paper, "h", {"prx": vector, "clf": np.zeros(8, np.float32)})])
@@ -125,7 +148,8 @@ def test_filters_hold_in_every_leg_and_in_the_counts(filled, text):
     assert facets_of(filled, plan, passing, ["venue"], 10).matches == len(passing)
 
 
-def test_ties_come_in_the_order_of_ids(filled):
+def test_ties_come_in_the_order_of_ids(engine):
+    filled = filled_in(engine)
     twins = [replace(documents(1)[0].paper, id=id_, title="neutrino", abstract="") for id_ in ("z", "a", "m")]
     vector = np.eye(DIMENSION, dtype=np.float32)[1]
     filled.upsert([Document(paper, "h", {"prx": vector, "clf": np.zeros(8, np.float32)}) for paper in twins])
@@ -157,7 +181,8 @@ def test_facets_count_all_matches_not_the_window(filled):
     assert facets.counts["year"] == top([paper.year for paper in with_virus if paper.year])
 
 
-def test_facets_count_a_paper_once_however_often_it_says_so(filled):
+def test_facets_count_a_paper_once_however_often_it_says_so(engine):
+    filled = filled_in(engine)
     twice = replace(documents(1)[0].paper, id="twice", title="neutrino", authors=("Ada Byron", "Bo Li", "Ada Byron"))
     vector = np.eye(DIMENSION, dtype=np.float32)[2]
     filled.upsert([Document(twice, "h", {"prx": vector, "clf": np.zeros(8, np.float32)})])
@@ -208,8 +233,9 @@ def test_a_vector_of_another_length_is_refused_both_ways(filled):
 def test_large_indexes_find_the_nearest_too_with_and_without_a_filter(engine):
     count = 6_000
     written = documents(count)
-    index = engine.build("large", SCHEMA, "source")
-    index.upsert(written)
+    # One vector each: a graph of so many takes a server its time.
+    index = engine.build("large", replace(SCHEMA, vectors=SCHEMA.vectors[:1]), "source")
+    index.upsert([replace(one, vectors={"prx": one.vectors["prx"]}) for one in written])
     index.finish()
     matrix = np.stack([document.vectors["prx"] for document in written])
     draw = np.random.default_rng(3)

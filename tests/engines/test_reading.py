@@ -12,8 +12,14 @@ from search_plugin import reading
 from search_plugin.contract.trace import Clock
 from search_plugin.request import SearchRequest, make_request
 from search_plugin.search import asked, search
-from tests.engines.conftest import SCHEMA, documents
+from tests.engines.conftest import SCHEMA, documents, filled_in
 from tests.engines.test_search import ENCODER
+
+
+@pytest.fixture
+def filled(kept):
+    """Opened for each test, which only reads it."""
+    return kept.open("papers")
 
 
 def whole(index, request, meanwhile=lambda number: None):
@@ -67,7 +73,8 @@ def test_the_others_pass_the_filter_too(filled):
     assert min(paper.year for paper in papers) >= 2005
 
 
-def test_changes_while_a_ranking_is_read(filled, engine):
+def test_changes_while_a_ranking_is_read(engine):
+    filled = filled_in(engine)
     request = SearchRequest("virus lung", mode="lexical", window=20, size=6)
     before = ids(whole(filled, request))
     gone = {before[1], before[10], before[19], before[22], before[40]}

@@ -19,6 +19,12 @@ from tests.engines.test_search import ENCODER, MATRIX, PAPERS, WRITTEN
 ROWS = {given.paper.id: row for given, row in zip(WRITTEN, MATRIX, strict=True)}
 
 
+@pytest.fixture
+def filled(kept):
+    """Opened for each test, which only reads it."""
+    return kept.open("papers")
+
+
 def asked(**changed):
     """A search for all papers of some years, which are few enough for one page."""
     where = parse_filter("year>=2012")

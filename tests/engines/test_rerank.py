@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from search_plugin import reading
 from search_plugin.contract.legs import RERANKED
@@ -10,6 +11,12 @@ from search_plugin.contract.trace import Clock
 from search_plugin.request import SearchRequest
 from search_plugin.search import asked, search, similar
 from tests.engines.test_search import ENCODER, PAPERS
+
+
+@pytest.fixture
+def filled(kept):
+    """Opened for each test, which only reads it."""
+    return kept.open("papers")
 
 
 class ByLength:

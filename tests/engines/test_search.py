@@ -13,7 +13,7 @@ from search_plugin.filters.matching import matches
 from search_plugin.filters.parse import parse_filter
 from search_plugin.request import SearchRequest
 from search_plugin.search import search, similar
-from tests.engines.conftest import CLUSTERS, DIMENSION, SCHEMA, by_http_too, documents
+from tests.engines.conftest import CLUSTERS, DIMENSION, ENGINES, SCHEMA, by_http_too, documents, filled_once
 
 WRITTEN = documents(200)
 PAPERS = {given.paper.id: given.paper for given in WRITTEN}
@@ -21,6 +21,17 @@ MATRIX = np.stack([given.vectors["prx"] for given in WRITTEN])
 QUERY = np.random.default_rng(2).standard_normal(DIMENSION).astype(np.float32)
 CARD = SimpleNamespace(name=SCHEMA.model, fingerprint=SCHEMA.fingerprint, papers_by="")
 ENCODER = SimpleNamespace(card=CARD, encode=lambda texts, task_format: np.stack([QUERY] * len(texts)))
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def kept(request, tmp_path_factory):
+    yield from filled_once(request.param, tmp_path_factory.mktemp("kept"))
+
+
+@pytest.fixture
+def filled(kept):
+    """Opened for each test, which only reads it."""
+    return kept.open("papers")
 
 
 def nearest(query=QUERY, keep=lambda paper: True):
@@ -115,7 +126,7 @@ def test_another_model_and_no_hits_behave(filled):
     assert (none_pass.hits, none_pass.facets.matches) == ((), 0)
 
 
-@pytest.mark.parametrize("engine", CLUSTERS, indirect=True)
+@pytest.mark.parametrize("kept", CLUSTERS, indirect=True)
 def test_a_page_takes_two_requests_once_its_words_are_known(filled):
     counts, legs = "_search for papers with each word", "_msearch for the legs lexical, prx"
     shown = "_msearch for papers and facets"
