@@ -23,7 +23,7 @@ PACKAGES := ses corpora encoders indexer search_plugin training eval products
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready-$(EXTRAS)
 # What lint and docs need in addition; tests do without it, since it would double the time to install.
-TOOLS := $(VENV)/.ready-$(EXTRAS),dev
+TOOLS := $(if $(findstring dev,$(EXTRAS)),$(READY),$(VENV)/.ready-$(EXTRAS),dev)
 
 .DELETE_ON_ERROR:
 .PHONY: help install demo serve test mutate lint ruff mypy pydoclint imports fix docs texts site bench lock clean
