@@ -13,7 +13,7 @@ from search_plugin.filters.matching import matches
 from search_plugin.filters.parse import parse_filter
 from search_plugin.request import SearchRequest, make_request
 from search_plugin.search import search
-from tests.engines.conftest import SCHEMA, by_http_too, documents
+from tests.engines.conftest import ENGINES, SCHEMA, by_http_too, documents, emptied
 from tests.engines.test_search import ENCODER
 
 FIELDS = SCHEMA.with_fields([Field("seen", "date"), Field("impact", "number")])
@@ -33,13 +33,25 @@ WRITTEN = [with_values(document, number) for number, document in enumerate(docum
 PAPERS = {document.paper.id: document.paper for document in WRITTEN}
 
 
-@pytest.fixture
-def listed(engine):
+def published(engine):
     index = engine.build("papers", FIELDS, "source")
     index.upsert(WRITTEN)
     index.finish()
     engine.publish(index)
     return engine.open("papers")
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def kept(request, tmp_path_factory):
+    """An engine whose index these tests only read; those that change it make their own."""
+    for engine in emptied(request.param, tmp_path_factory.mktemp("kept")):
+        published(engine)
+        yield engine
+
+
+@pytest.fixture
+def listed(kept):
+    return kept.open("papers")
 
 
 def listing(index, **options):
@@ -107,7 +119,8 @@ def test_titles_are_sorted_without_case_accents_and_signs(engine, descending):
 
 
 @by_http_too
-def test_changes_since_the_last_finish_are_listed(listed, engine):
+def test_changes_since_the_last_finish_are_listed(engine):
+    published(engine)
     with engine.lock("papers"):
         index = engine.open("papers")
         index.delete(["p00001"])
@@ -192,7 +205,8 @@ def test_a_listing_is_read_on_after_a_position(listed, condition):
 
 
 @pytest.mark.parametrize("sort", ["-year", "title", "impact"])
-def test_changes_while_a_listing_is_read_move_no_other_paper(listed, engine, sort):
+def test_changes_while_a_listing_is_read_move_no_other_paper(engine, sort):
+    listed = published(engine)
     order = parse_sort(sort, FIELDS.fields)
     before = list(listed.listed(None, order, len(PAPERS)).ids)
     first = listed.listed(None, order, 20)

@@ -10,9 +10,15 @@ from products.tags.hierarchy import Concept, make_hierarchy
 from products.tags.labels import read_judgments
 from search_plugin.request import SearchRequest
 from search_plugin.search import search
+from tests.engines.conftest import NEWEST, emptied
 from tests.products import planted
 
 ANIMALS = make_hierarchy([Concept("cats", ("animals",))])
+
+
+@pytest.fixture(params=NEWEST)
+def engine(request, tmp_path):
+    yield from emptied(request.param, tmp_path)
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import pytest
 
 import ses
 from corpora.paper import Paper
+from tests.engines.conftest import NEWEST, emptied
 from tests.tiny import make_model
 
 PROFILES = """reviewer,id,title,abstract,authors
@@ -19,6 +20,11 @@ SUBMISSIONS = [
     Paper("s1", "virus lung cell", "protein gene", authors=("Grace Hopper",)),
     Paper("s2", "climate ocean soil", "plant", authors=("R Franklin",)),
 ]
+
+
+@pytest.fixture(params=NEWEST)
+def engine(request, tmp_path):
+    yield from emptied(request.param, tmp_path)
 
 
 @pytest.fixture

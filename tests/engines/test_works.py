@@ -10,7 +10,7 @@ from search_plugin import reading
 from search_plugin.contract.engine import Document
 from search_plugin.request import SearchRequest, make_request
 from search_plugin.search import search, similar
-from tests.engines.conftest import SCHEMA, by_http_too, documents
+from tests.engines.conftest import ENGINES, SCHEMA, by_http_too, documents, emptied
 from tests.engines.test_reading import whole
 from tests.engines.test_search import ENCODER
 
@@ -37,13 +37,19 @@ VERSIONS = [
 REQUEST = SearchRequest("virus transmission", collapse="work", window=100, size=100)
 
 
+@pytest.fixture(scope="module", params=ENGINES)
+def kept(request, tmp_path_factory):
+    for engine in emptied(request.param, tmp_path_factory.mktemp("kept")):
+        made = engine.build("papers", SCHEMA, "source")
+        made.upsert([*BASE[1:], *VERSIONS])
+        made.finish()
+        engine.publish(made)
+        yield engine
+
+
 @pytest.fixture
-def index(engine):
-    made = engine.build("papers", SCHEMA, "source")
-    made.upsert([*BASE[1:], *VERSIONS])
-    made.finish()
-    engine.publish(made)
-    return engine.open("papers")
+def index(kept):
+    return kept.open("papers")
 
 
 @by_http_too
