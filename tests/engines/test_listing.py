@@ -82,7 +82,7 @@ def test_numbers_and_dates_are_sorted_page_by_page(listed, condition):
     for sort in ("year", "-year", "seen", "-seen", "impact", "-impact"):
         expected = in_order(sort, where)
         assert len(expected) > 20
-        pages = [listing(listed, sort=sort, filter=where, size=15, offset=offset) for offset in range(0, 200, 15)]
+        pages = [listing(listed, sort=sort, filter=where, size=35, offset=offset) for offset in range(0, 200, 35)]
         assert [id_ for page in pages for id_ in ids(page)] == expected
         assert [hit.rank for page in pages for hit in page] == list(range(1, len(expected) + 1))
         assert {page.candidates for page in pages} == {len(expected)}
@@ -178,7 +178,7 @@ def test_papers_found_are_sorted_on_wish_and_the_page_says_which(listed):
     assert best.notes == ()
 
 
-def positions(index, order, where=None, size=7):
+def positions(index, order, where=None, size=23):
     """All ids of a listing, page by page by the position of the last one."""
     found, after = [], None
     for _ in range(100):
