@@ -183,6 +183,7 @@ def positions(index, order, where=None, size=23):
     found, after = [], None
     for _ in range(100):
         page = index.listed(where, parse_sort(order, FIELDS.fields) if order != "id" else BY_ID, size, after)
+        assert len(page.ids) <= size
         found += page.ids
         after = page.positions[-1] if page.ids else None
         if len(page.ids) < size:
