@@ -70,11 +70,12 @@ def test_files_in_a_named_folder_stay_and_are_used_again(tmp_path, library, monk
         monkeypatch.setenv(name, value)
     library.index("first", corpus, corpus="jsonl", workers=1, shards=shards)
     assert len(list(shards.glob("*"))) == BLOCKS
-    (shards / "0000001.safetensors").unlink()
+    (shards / "0000001.safetensors").rename(shards / ".0000001.safetensors.0a1b2c3d.part")  # as if killed
     library.index("second", corpus, corpus="jsonl", workers="1", shards=shards)
     library.index("third", corpus, corpus="jsonl", shards=shards)
     assert contents(library, "first") == contents(library, "second") == contents(library, "third")
     assert sorted(counted(tmp_path / "failing").values()) == [1, 1, 1, 2]
+    assert len(list(shards.glob("*"))) == BLOCKS
 
 
 def test_sentences_and_formats_with_a_model_of_their_own_come_from_workers_too(tmp_path, library):
