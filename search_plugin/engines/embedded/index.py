@@ -164,9 +164,7 @@ class EmbeddedIndex:
 
     def vectors(self, ids: Sequence[str], field: str) -> Mapping[str, np.ndarray]:
         """Return float32 (dimension,) vectors of a format, or (passages, dimension), of the ids that exist."""
-        snapshot = self._seen_last()
-        wanted = self.schema.leg(field)
-        return {snapshot.id_of(row): snapshot.vectors_of(row, wanted) for row in snapshot.find(ids)}
+        return self._seen_last().vectors_by_id(ids, self.schema.leg(field))
 
     def count(self, field: str | None = None) -> int:
         """Return how many papers the index holds, or how many of them have a vector of a format."""

@@ -14,7 +14,7 @@ from search_plugin.engines.embedded.columns import passing
 from search_plugin.engines.embedded.errors import reads_stored
 from search_plugin.engines.embedded.files import LOG, NOTHING, ROWS, vectors_file
 from search_plugin.engines.embedded.queries import among, from_row, rows_of, to_tantivy
-from search_plugin.engines.embedded.records import Stored, damaged_record, from_record, id_of
+from search_plugin.engines.embedded.records import Stored, damaged_record, from_record, id_of, ids_of
 from search_plugin.engines.embedded.stored_vectors import read_stored
 from search_plugin.engines.embedded.words import META
 
@@ -58,10 +58,13 @@ class Snapshot:
 
     def find(self, ids: Sequence[str]) -> list[int]:
         """Return the rows of the ids that exist, in any order."""
-        rows = {id_: self._found.get(id_) for id_ in ids}
-        others = [id_ for id_, row in rows.items() if row is None]
-        known = [row for row in rows.values() if row is not None]
-        return known + rows_of(self.searcher, among(self._words, others), len(others))[0]
+        noted = self._noted(ids)
+        others = [id_ for id_ in dict.fromkeys(ids) if id_ not in noted]
+        return [*noted.values(), *rows_of(self.searcher, among(self._words, others), len(others))[0]]
+
+    def _noted(self, ids: Sequence[str]) -> dict[str, int]:
+        """Return the rows that are noted of some ids, by id."""
+        return {id_: row for id_ in ids if (row := self._found.get(id_)) is not None}
 
     @reads_stored
     def id_of(self, row: int) -> str:
@@ -73,7 +76,7 @@ class Snapshot:
         """Return the ids of papers that a search found; their rows are noted, because the page will read them."""
         if len(self._found) > _NOTED:
             self._found.clear()
-        ids = [id_of(self._papers, at) for at in self._offsets[rows].tolist()] if rows else []
+        ids = ids_of(self._papers, self._offsets[rows].tolist()) if rows else []
         self._found.update(zip(ids, rows, strict=True))
         return ids
 
@@ -121,6 +124,20 @@ class Snapshot:
         start, count = (int(self.rows[row][f"{field.name}.{what}"]) for what in ("start", "count"))
         held = np.array(self.matrix(field)[start : start + count])
         return held if field.unit == "passage" or isinstance(field, SparseField) else held[0]
+
+    def vectors_by_id(self, ids: Sequence[str], field: VectorField) -> dict[str, np.ndarray]:
+        """Return `vectors_of` of the ids that exist, by id."""
+        rows = self._noted(ids)
+        rows |= {self.id_of(row): row for row in self.find([id_ for id_ in ids if id_ not in rows])}
+        if field.unit == "passage" or isinstance(field, SparseField) or not rows:
+            return {id_: self.vectors_of(row, field) for id_, row in rows.items()}
+        return dict(zip(rows, self._whole(list(rows.values()), field), strict=True))
+
+    @reads_stored
+    def _whole(self, rows: Sequence[int], field: VectorField) -> np.ndarray:
+        """Return the only vector of each of some rows, float32 (rows, dimension), read at once."""
+        whole: np.ndarray = self.matrix(field)[self.rows[f"{field.name}.start"][rows]]
+        return whole
 
     @reads_stored
     def entries(self, field: SparseField, start: int, stop: int) -> sparse.Entries:

@@ -60,6 +60,7 @@ _SEPARATOR = "\x1f"
 _AFTER_NAME = re.compile(r"\s*[(:=/]|\s+-\s")
 _APOSTROPHES = re.compile("['\u2019]")
 _WORDS = re.compile(r"[^\W_]+")
+_A_YEAR = re.compile(YEAR)
 _LINKS = re.compile(r"(?:,|\b(?:published\s+)?(?:in|from))\s*$", re.IGNORECASE)
 
 
@@ -182,6 +183,8 @@ def _segments(query: str) -> Iterator[_Segment]:
 
 def _is_dated(typed: str, whole: str) -> bool:
     """Return whether a year stands before or after some words."""
+    if not _A_YEAR.search(whole):  # so no expression is compiled for most queries
+        return False
     name = re.escape(typed)
     return bool(re.search(rf"(?:\b{YEAR}\)?[,;:]?\s+{name}(?!\S))|(?:(?<!\S){name}[,;.]?\s+\(?{YEAR}\b)", whole))
 
