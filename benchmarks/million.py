@@ -115,7 +115,7 @@ def _bare(index: Index, queries: Sequence[tuple[str, np.ndarray]]) -> None:
     parameters = faiss.SearchParametersIVF(nprobe=read_lists(lists.nlist))
     parts: dict[str, list[Callable[[], object]]] = {
         "bare tantivy, top 100": [lambda q=q: snapshot.searcher.search(q, 100, count=False) for q, _ in asked],
-        "bare faiss, top 200": [lambda v=v: lists.search(v, 200, params=parameters) for _, v in asked],
+        "bare faiss, top 500": [lambda v=v: lists.search(v, 500, params=parameters) for _, v in asked],
     }
     for name, calls in parts.items():
         taken = times(calls)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from corpora.errors import UnavailableError
 from search_plugin.engines.cluster.diagnosis.indexes import estimate, vector_bytes
 from search_plugin.engines.cluster.dialect import GRAPH
-from search_plugin.engines.embedded.vectors import INDEXED_FROM, LISTS
+from search_plugin.engines.embedded.vectors import INDEXED_FROM, LISTS, codes_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from ses.planning.measured import EngineKind, IndexShape, MeasuredIndex, Quantity
 
 _FLOAT, _ID = 4, 8
-_SKETCH_FACTORS = 8
-"""Bytes that RaBitQ keeps of a vector beside its bits."""
+_FILLED = 16
+"""Empty places of a list of faiss's in the mean: each is filled up to a multiple of 32 vectors."""
 
 _LINKS = 59
 """Bytes of a vector's links in Lucene's graph with 16 edges: `python -m benchmarks.sizing URL 10000` prints them."""
@@ -53,20 +53,19 @@ def vectors_on_disk(product: EngineKind, shape: IndexShape) -> float:
     whole, passages = shape.papers * shape.formats, shape.papers * shape.sentences
     if product == "embedded":
         stored = _FLOAT * shape.dimension * whole + (_FLOAT + shape.dimension) * passages
-        eighths = shape.formats * _lists(shape.papers, shape.dimension, 8)
-        return stored + eighths + _lists(passages, shape.dimension, 1)
+        return stored + shape.formats * _lists(shape.papers, shape.dimension) + _lists(passages, shape.dimension)
     floats = (_FLOAT * shape.dimension + _LINKS) * (whole + passages)
     small = 0 if shape.quantization == "none" else whole * vector_bytes(shape.dimension, shape.quantization)
     kept = "int8" if shape.quantization == "none" else shape.quantization
     return floats + small + passages * vector_bytes(shape.dimension, kept)
 
 
-def _lists(count: float, dimension: int, bits: int) -> float:
+def _lists(count: float, dimension: int) -> float:
     """Return the bytes of faiss's lists of a field of the embedded engine, with their centres."""
     if count < INDEXED_FROM:
         return 0
-    a_vector = dimension * bits / 8 + _ID + (_SKETCH_FACTORS if bits == 1 else 0)
-    return count * a_vector + LISTS * math.sqrt(count) * _FLOAT * dimension
+    codes, lists = codes_of(dimension) / 2, LISTS * math.sqrt(count)
+    return count * (codes + _ID) + lists * (_FILLED * codes + _FLOAT * dimension)
 
 
 def graph_memory(shape: IndexShape) -> float:

@@ -1,11 +1,12 @@
 """Nearest-neighbour search: through faiss's index if there are many vectors, always scored by the stored vectors.
 
-faiss's index keeps lists of similar vectors, of which a search reads the nearest lists. They keep 8 bits per dimension,
-or 1 bit of vectors that are stored in 8 (RaBitQ of Gao and Long, SIGMOD 2024): a fifth of the space, half the time.
-A search of an HNSW graph is faster among many vectors, but lists are built in a fraction of the time, take no memory
-for links, and answer filters of any share (docs/benchmarks.md, Vectors of the embedded engine).
+faiss's index keeps lists of similar vectors, of which a search reads the nearest lists. They keep 4 bits for each two
+dimensions, in the order in which the processor compares 32 vectors at once (product quantization: Jegou, Douze and
+Schmid, TPAMI 2011; its fast scan: Andre, Kermarrec and Le Scouarnec, VLDB 2015). A search of an HNSW graph is faster
+among many vectors, but lists are built in a fraction of the time, take no memory for links, and answer filters of any
+share (docs/benchmarks.md, Vectors of the embedded engine).
 
-The index finds a few times as many candidates as requested; the vectors in the file rank them again. Vectors added
+The index finds some times as many candidates as requested; the vectors in the file rank them again. Vectors added
 after the index was built are scanned. If a filter matches few vectors, those are scanned too.
 """
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     import numpy as np
 
     from encoders.models.formats import Similarity
-    from search_plugin.contract.schema import Quantization
     from search_plugin.engines.embedded.stored_vectors import Matrix
 
 
@@ -48,13 +48,17 @@ LISTS = 4
 """Lists per square root of the number of vectors."""
 
 READ = 7
-"""Lists that a search without a filter reads, per square root of their number; half as many of 1 bit."""
+"""Lists that a search without a filter reads, per square root of their number."""
 
 _FILE = "lists"
 _SAMPLE = 30
 """Vectors per list from which the centres of the lists are computed."""
 
+_FEWEST_CODES = 128
+"""With fewer codes than this of a vector, there is one for each of its numbers."""
+
 _ROUNDS = 4
+_LARGEST = 1e17
 _BLOCK = 4_096
 _GROWTH = 10
 
@@ -65,13 +69,6 @@ class Approximate:
 
     covered: int
     index: Any
-
-    @property
-    def sketched(self) -> bool:
-        """Whether the lists keep 1 bit per dimension."""
-        import faiss
-
-        return isinstance(self.index, faiss.IndexIVFRaBitQ)
 
     def candidates(self, asked: np.ndarray, count: int, allowed: np.ndarray | None) -> np.ndarray:
         """Return the rows of vectors among which the `count` nearest to one probably are, int64 (rows,).
@@ -87,10 +84,8 @@ class Approximate:
             among = allowed[: self.covered]
             selector = faiss.IDSelectorBitmap(np.packbits(among, bitorder="little"))
             share = max(float(among.mean()), 1 / self.covered)
-        read = read_lists(self.index.nlist, share * (4 if self.sketched else 1))
-        parameters = faiss.SearchParametersIVF(nprobe=read, sel=selector)
-        most = (_SKETCHED_CANDIDATES if self.sketched else _CANDIDATES) * count
-        _, found = self.index.search(asked, min(most, self.covered), params=parameters)
+        parameters = faiss.SearchParametersIVF(nprobe=read_lists(self.index.nlist, share), sel=selector)
+        _, found = self.index.search(asked, min(_CANDIDATES * count, self.covered), params=parameters)
         rows: np.ndarray = found[0][found[0] >= 0]
         return rows
 
@@ -100,17 +95,12 @@ def read_lists(lists: int, share: float = 1.0) -> int:
     return min(lists, round(READ * math.sqrt(lists / share)))
 
 
-def extend(
-    folder: Path,
-    name: str,
-    mapped: Callable[[], Matrix],
-    similarity: Similarity,
-    quantization: Quantization = "none",
-) -> None:
+def extend(folder: Path, name: str, mapped: Callable[[], Matrix], similarity: Similarity) -> None:
     """Build the index of a field, or add new vectors to it, if there are enough.
 
-    `quantization` says how the vectors are stored. `mapped` maps all vectors of the field, float32 (vectors,
-    dimension). It is called for each block, because what was read of a mapping stays in memory as long as the mapping.
+    `mapped` maps all vectors of the field, float32 (vectors, dimension). It is called for each block, because what was
+    read of a mapping stays in memory as long as the mapping. Lists of another kind, as earlier versions made them, are
+    built again.
     """
     import faiss
 
@@ -119,40 +109,39 @@ def extend(
     if count < INDEXED_FROM or count - covered <= max(INDEXED_FROM // 4, covered // _GROWTH):
         return
     kept = load(folder, name, count, to_extend=True) if covered else None
-    if kept is None or _lists(count) >= 2 * kept.index.nlist:
-        kept = Approximate(0, _empty(mapped, similarity, quantization))
-    _add(kept, mapped, similarity)
+    if kept is None or not _is_current(kept.index) or _lists(count) >= 2 * kept.index.nlist:
+        kept = Approximate(0, _empty(mapped, similarity))
+    for block in _blocks(kept.covered, count):
+        kept.index.add(_bounded(mapped()[block], similarity))
     with deriving(folder, _name(name), count) as part:
         faiss.write_index(kept.index, str(part / _FILE))
+
+
+def codes_of(dimension: int) -> int:
+    """Return how many codes of 4 bits the lists keep of a vector: one for each number, or for each two of many."""
+    return dimension if dimension < 2 * _FEWEST_CODES or dimension % 2 else dimension // 2
 
 
 def _lists(count: int) -> int:
     return round(LISTS * math.sqrt(count))
 
 
-def _add(kept: Approximate, mapped: Callable[[], Matrix], similarity: Similarity) -> None:
-    """Add the vectors that an index does not cover.
-
-    A list that grows takes up to twice its size, so each is made as long as it will be.
-    """
+def _is_current(index: Any) -> bool:
     import faiss
-    import numpy as np
 
-    index, count = kept.index, len(mapped())
-    blocks = list(_blocks(kept.covered, count))
-    # A vector at an infinite distance from all centres has the list -1, and is put into the first.
-    nearest = [index.quantizer.assign(normal(mapped()[block], similarity), 1).ravel().clip(0) for block in blocks]
-    more = np.bincount(np.concatenate(nearest), minlength=index.nlist).tolist()
-    for at, added in enumerate(more):
-        size = index.invlists.list_size(at)
-        index.invlists.resize(at, size + added)
-        index.invlists.resize(at, size)
-    for block, lists in zip(blocks, nearest, strict=True):
-        vectors = normal(mapped()[block], similarity)
-        index.add_core(len(lists), faiss.swig_ptr(vectors), None, faiss.swig_ptr(lists))
+    return isinstance(index, faiss.IndexIVFPQFastScan)
 
 
-def _empty(mapped: Callable[[], Matrix], similarity: Similarity, quantization: Quantization) -> Any:
+def _bounded(vectors: np.ndarray, similarity: Similarity) -> np.ndarray:
+    """Return vectors as they are compared, without numbers so large that a distance of theirs would be infinite.
+
+    faiss leaves out a vector at an infinite distance from the centres of all lists.
+    """
+    bounded: np.ndarray = normal(vectors, similarity).clip(-_LARGEST, _LARGEST)
+    return bounded
+
+
+def _empty(mapped: Callable[[], Matrix], similarity: Similarity) -> Any:
     """Return an index without vectors, whose lists have centres."""
     import faiss
     import numpy as np
@@ -162,17 +151,15 @@ def _empty(mapped: Callable[[], Matrix], similarity: Similarity, quantization: Q
         metric, centres = faiss.METRIC_L2, faiss.IndexFlatL2(dimension)
     else:
         metric, centres = faiss.METRIC_INNER_PRODUCT, faiss.IndexFlatIP(dimension)
-    if quantization == "int8":
-        index = faiss.IndexIVFRaBitQ(centres, dimension, _lists(count), metric)
-    else:
-        index = faiss.IndexIVFScalarQuantizer(centres, dimension, _lists(count), faiss.ScalarQuantizer.QT_8bit, metric)
-        index.by_residual = False  # or a vector would be decoded in another way for every list
+    index = faiss.IndexIVFPQFastScan(centres, dimension, _lists(count), codes_of(dimension), 4, metric)
+    index.by_residual = False  # or a vector would be decoded in another way for every list
     index.cp.niter, index.cp.min_points_per_centroid, index.cp.max_points_per_centroid = _ROUNDS, 1, _SAMPLE
-    rows = np.linspace(0, count - 1, min(count, _SAMPLE * index.nlist)).astype(np.int64)
+    # Codes are learned from 16 vectors at least; of fewer, some are taken twice.
+    rows = np.linspace(0, count - 1, max(16, min(count, _SAMPLE * index.nlist))).astype(np.int64)
     sample = np.empty((len(rows), dimension), np.float32)
     for block in _blocks(0, count):
         part = slice(*np.searchsorted(rows, (block.start, block.stop)))
-        sample[part] = normal(mapped()[rows[part]], similarity)
+        sample[part] = _bounded(mapped()[rows[part]], similarity)
     index.train(sample)
     return index
 
@@ -202,8 +189,8 @@ def _checked(index: Any, covered: int) -> Any:
     import faiss
     import numpy as np
 
-    kinds = (faiss.IndexIVFScalarQuantizer, faiss.IndexIVFRaBitQ)
-    if not isinstance(index, kinds) or index.quantizer.ntotal != index.nlist:
+    earlier = (faiss.IndexIVFScalarQuantizer, faiss.IndexIVFRaBitQ)
+    if not (_is_current(index) or isinstance(index, earlier)) or index.quantizer.ntotal != index.nlist:
         raise ValueError("a vector index is of another kind")
     lists = index.invlists
     parts = [faiss.rev_swig_ptr(lists.get_ids(at), lists.list_size(at)) for at in range(index.nlist)]
@@ -220,8 +207,7 @@ def _name(field: str) -> str:
 SCANNED = 10_000
 """If a filter matches at most this many vectors, their stored values are scanned."""
 
-_CANDIDATES = 2
-_SKETCHED_CANDIDATES = 3
+_CANDIDATES = 5
 
 
 def nearest(

@@ -133,7 +133,7 @@ def cover_vectors(files: Files, snapshot: Snapshot, field: VectorField) -> None:
     def mapped() -> Matrix:
         return read_stored(files.vectors(field.name, snapshot.lengths), field)
 
-    vectors.extend(files.folder, field.name, mapped, field.similarity, field.quantization)
+    vectors.extend(files.folder, field.name, mapped, field.similarity)
 
 
 @reads_stored

@@ -128,7 +128,7 @@ def test_vectors_take_as_much_as_the_files_of_an_index(tmp_path, papers):
         index.finish()
     held = sum(path.stat().st_size for path in tmp_path.rglob("*") if "vector_" in str(path) and path.is_file())
     expected = vectors_on_disk("embedded", IndexShape(papers, 100, sentences=2, dimension=32))
-    assert expected == pytest.approx(held, rel=0.02)
+    assert expected == pytest.approx(held, rel=0.04)  # faiss fills each list up to a multiple of 32 vectors
 
 
 def test_a_cluster_keeps_whole_vectors_and_smaller_ones():
