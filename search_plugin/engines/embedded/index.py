@@ -21,6 +21,7 @@ from search_plugin.engines.embedded import derived, writing
 from search_plugin.engines.embedded.errors import explained, explains_errors, reads_stored
 from search_plugin.engines.embedded.files import PAPERS, Appended, Files, folder_bytes, sealed, unsealed
 from search_plugin.engines.embedded.legs import column_paths, count_facets, counted, listing, run_legs, spelled
+from search_plugin.engines.embedded.merging import merge_segments
 from search_plugin.engines.embedded.queries import named, resembling, rows_of, word_counts
 from search_plugin.engines.embedded.records import Stored, encoded, with_values
 from search_plugin.engines.embedded.snapshot import Snapshot
@@ -264,7 +265,8 @@ class EmbeddedIndex:
             self._seen = None
 
     def finish(self) -> None:
-        """Update columns, titles and vector indexes if there are many new rows."""
+        """Update columns, titles and vector indexes if there are many new rows, and merge the word index."""
+        merge_segments(self._words, self.schema, self._snapshot())
         snapshot = self._snapshot()
         writing.cover_rows(self._files, snapshot, self._words.kinds)
         for field in self.schema.written:

@@ -196,6 +196,14 @@ class Words:
         finally:
             del writer  # or an error would keep tantivy's lock
 
+    def collect(self) -> None:
+        """Delete the files that the last commit does not need."""
+        writer = self.index.writer(_MEMORY, 1)
+        try:
+            writer.garbage_collect_files()
+        finally:
+            del writer  # with tantivy's lock
+
     def _document(self, row: int, paper: Paper) -> Any:
         from tantivy import Document
 
