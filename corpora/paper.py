@@ -66,7 +66,7 @@ class Paper:
 
     def content_hash(self) -> str:
         """Return 32 hex digits that change with any attribute but `origins` and `extra`, the same on every machine."""
-        content = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in _NOT_CONTENT}
+        content = {name: getattr(self, name) for name in _CONTENT}
         # A mark of retraction counts only where there is one.
         if not self.retracted:
             del content["retracted"]
@@ -81,6 +81,9 @@ class Paper:
         """Return the value of an attribute or of a field in `extra`, or None where there is none."""
         value: FieldValue | None = self.extra.get(name) if name in self.extra else getattr(self, name, None)
         return None if is_empty(value) else value
+
+
+_CONTENT = tuple(field.name for field in fields(Paper) if field.name not in _NOT_CONTENT)
 
 
 def paper_from(values: Mapping[str, Any]) -> Paper:
