@@ -1,4 +1,8 @@
-"""The embedded engine of ses, with its defaults; its pages mark the matches in the text, which no peer's do."""
+"""The embedded engine of ses; its pages mark the matches in the text, which no peer's do.
+
+Papers are ranked as by the peers, so neighbours do not count; other spellings are searched and words corrected, as by
+default.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +49,7 @@ def opened(folder: Path) -> Search:
 
     def answer(text: str, vector: np.ndarray, fields: Sequence[str]) -> Answer:
         encoder = SimpleNamespace(card=card, encode=lambda *_: vector[None])
-        request = SearchRequest(text, fusion="rrf", size=SIZE, window=WINDOW, facets=tuple(fields))
+        request = SearchRequest(text, fusion="rrf", neighbours=0, size=SIZE, window=WINDOW, facets=tuple(fields))
         page = search(index, request, encoder)
         rows = [Row(hit.id, hit.title, hit.paper.abstract, hit.paper.year, hit.paper.venue) for hit in page]
         return rows, {name: dict(counts) for name, counts in page.facets.counts.items()} if page.facets else {}
