@@ -49,6 +49,7 @@ def segments(folder):
 def test_segments_are_merged_and_hold_what_they_held(tmp_path, written):
     engine, index = written
     before = seen(index)
+    assert set(before[2]) == set(before[0])
     assert segments(tmp_path) > 3
     index.finish()
     assert segments(tmp_path) == 1
