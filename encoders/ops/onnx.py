@@ -69,7 +69,7 @@ class OnnxOps:
         return self._op("Expand", hidden, self._op("Concat", texts, self._ints(1, 1), axis=0))
 
     def linear(self, hidden: str, name: str) -> str:
-        return self._linear(hidden, [name], 1.0)
+        return self._linear(hidden, name)
 
     def product(self, hidden: str, name: str) -> str:
         return self._op("MatMul", hidden, self._store(f"{name}.weight", self._given[f"{name}.weight"].T.copy()))
@@ -133,15 +133,10 @@ class OnnxOps:
         width = len(self._given[f"{query_name}.weight"])
         if width % heads:
             raise ValueError(f"{width} values for {heads} heads")
-        # The weights of the queries take the 1/sqrt(d) of the attention with them.
-        factor = (width // heads) ** -0.5
-        if queries is keys:
-            # One product for all three.
-            query, key, value = self._parts(self._linear(queries, list(names), factor), 3)
-        else:
-            query = self._linear(queries, [query_name], factor)
-            key, value = self._parts(self._linear(keys, [key_name, value_name], 1.0), 2)
-        return query, key, value
+        # The weights of the queries take the 1/sqrt(d) of the attention with them. One product for all three would take
+        # longer, as its parts would be copied.
+        query = self._linear(queries, query_name, (width // heads) ** -0.5)
+        return query, self._linear(keys, key_name), self._linear(keys, value_name)
 
     def attend(self, query: str, key: str, value: str, heads: int, bias: str | None, before: int = 0) -> str:
         # Of a reshape, 0 keeps an axis and -1 takes what is left.
@@ -225,14 +220,11 @@ class OnnxOps:
         length = self._op("ReduceL2", vectors, self._ints(-1), keepdims=1)
         return self._op("Div", vectors, self._op("Max", length, self._float(1e-12)))
 
-    def _linear(self, hidden: str, names: Sequence[str], factor: float) -> str:
-        """Return the outputs of linear layers side by side, those of the first times a factor."""
-        factors = [np.float32(factor), *(np.float32(1) for _ in names[1:])]
-        joined = names[0] if len(names) == 1 else "+".join(names)
-        weight = np.concatenate([self._given[f"{name}.weight"] * by for name, by in zip(names, factors, strict=True)])
-        product = self._op("MatMul", hidden, self._store(f"{joined}.weight", np.ascontiguousarray(weight.T)))
-        bias = np.concatenate([self._given[f"{name}.bias"] * by for name, by in zip(names, factors, strict=True)])
-        return self._op("Add", product, self._store(f"{joined}.bias", bias))
+    def _linear(self, hidden: str, name: str, factor: float = 1.0) -> str:
+        """Return the outputs of a linear layer times a factor."""
+        weight, bias = (self._given[f"{name}.{part}"] * np.float32(factor) for part in ("weight", "bias"))
+        product = self._op("MatMul", hidden, self._store(f"{name}.weight", np.ascontiguousarray(weight.T)))
+        return self._op("Add", product, self._store(f"{name}.bias", bias))
 
     def _parts(self, joined: str, count: int) -> list[str]:
         return self._ops("Split", joined, outputs=count, axis=-1, num_outputs=count)

@@ -36,7 +36,7 @@ def prepare(source: RuntimeSource, precision: Precision, folder: Path) -> None:
 
     openvino = _openvino()
     whole = folder / "whole.onnx"
-    write_graph(source.weights, source.card, source.heads, whole, precision)
+    write_graph(source.weights, source.card, source.heads, whole, precision, "openvino")
     model = openvino.convert_model(str(whole))
     model.set_rt_info(precision, _PRECISION)
     model.set_rt_info(source.card.network.positions - source.card.network.first_position, _LONGEST)

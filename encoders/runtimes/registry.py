@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Device = Literal["cpu", "cuda"]
 
-GRAPH_VERSION = 4
+GRAPH_VERSION = 6
 """Increase this number when graphs change, so that cached files of older versions are not used."""
 
 Session = Callable[["np.ndarray", "np.ndarray"], "list[np.ndarray]"]

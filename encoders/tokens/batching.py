@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -32,10 +33,13 @@ def pieces(ids: Sequence[int], limit: int, prompt: int, policy: LongText) -> lis
     return [before + part + after for part in kept]
 
 
-MAX_TEXTS = 8
-"""Small batches stay in a CPU's cache: up to 8 were the fastest (benchmarks/encoding.py)."""
+CORE_TOKENS = 512
+"""Tokens of a batch for each core: what a layer computes of them stays in the core's cache."""
 
-MAX_PAIRS = MAX_TEXTS * 512**2
+MAX_TOKENS = 4096
+"""Most tokens of a batch, however many cores there are."""
+
+MAX_PAIRS = MAX_TOKENS * 512
 """Limit of token pairs that a batch's attention compares: 8 texts of 8,192 tokens would take 26 GB in each layer."""
 
 PART = 64
@@ -57,20 +61,22 @@ class Batch:
     mask: np.ndarray
 
 
-def batches(token_ids: Sequence[Sequence[int]], max_texts: int = MAX_TEXTS) -> Iterator[Batch]:
+def batches(token_ids: Sequence[Sequence[int]], max_texts: int | None = None, threads: int = 0) -> Iterator[Batch]:
     """Yield token lists in batches by length, longest first, so that memory use peaks at the start, not hours later.
 
-    The grouping depends on the lists alone: the same call makes the same batches, and so the same vectors to the last
-    bit. In another batch a vector differs only by rounding, as float32 sums in another order do. A batch has
-    `max_texts` texts at most; fewer if texts are longer than 512 tokens.
+    The same call makes the same batches with as many threads, and so the same vectors to the last bit. In another
+    batch a vector differs only by rounding, as float32 sums in another order do. A batch has `max_texts` texts, or as
+    many as `threads` cores can keep in their caches, 0 for all cores; fewer if texts are longer than 512 tokens.
     """
     import numpy as np
+
+    tokens = min(CORE_TOKENS * (threads or os.cpu_count() or 1), MAX_TOKENS)
 
     lengths = np.array([len(ids) for ids in token_ids], dtype=np.int64)
     order = np.argsort(-lengths, kind="stable")
     while len(order):
         longest = max(int(lengths[order[0]]), 1)
-        count = max(min(max_texts, MAX_PAIRS // longest**2), 1)
+        count = max(min(max_texts or tokens // longest, MAX_PAIRS // longest**2), 1)
         rows, order = order[:count], order[count:]
         ids = np.zeros((len(rows), int(lengths[rows].max())), dtype=np.int64)
         for i, row in enumerate(rows):

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from encoders.cache import EmbeddingCache
 from encoders.encoder import load_encoder
 from encoders.models.formats import Format
+from encoders.tokens.batching import batches
 from tests.encoders.test_composed import compose
 from tests.tiny import WORDS, make_model
 
 TEXTS = [" ".join(WORDS[: 1 + number % 30]) + f" {WORDS[number % 7]} {'a' * (number % 9)}" for number in range(60)]
+
+
+@pytest.fixture(autouse=True)
+def small_batches(monkeypatch):
+    """Batches of eight texts, which are as many as a few texts need."""
+    monkeypatch.setattr("encoders.encoder.batches", partial(batches, max_texts=8))
 
 
 class Steps(list):

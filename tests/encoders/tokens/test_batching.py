@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from encoders.cache import EmbeddingCache
 from encoders.encoder import load_encoder
 from encoders.models.formats import Format
-from encoders.tokens.batching import MAX_TEXTS, LongText, batches, parts, pieces
+from encoders.tokens.batching import CORE_TOKENS, MAX_TOKENS, LongText, batches, parts, pieces
 from tests.tiny import WORDS, make_model
 
 token_lists = st.lists(st.lists(st.integers(0, 30_000), min_size=1, max_size=40), max_size=40)
@@ -41,7 +41,7 @@ def test_longest_first_and_the_same_every_time(token_ids):
     # Texts of one length stay in their order.
     by_length = sorted(range(len(token_ids)), key=lambda row: -len(token_ids[row]))
     assert [row for batch in first for row in batch.rows] == by_length
-    assert all(len(batch.rows) <= MAX_TEXTS for batch in first)
+    assert all(batch.ids.size <= MAX_TOKENS for batch in first)
     for a, b in zip(first, again, strict=True):
         assert a.rows.tolist() == b.rows.tolist()
         assert a.ids.tolist() == b.ids.tolist()
@@ -58,8 +58,22 @@ def test_full_batches_by_length_pad_no_more_than_in_the_order_given(lengths, mos
 
 def test_fewer_texts_of_many_tokens_go_together():
     lengths = [4096, 1024, 1024, 1024, 512, 512, *[300] * 9]
-    made = [len(batch.rows) for batch in batches([[7] * length for length in lengths])]
+    made = [len(batch.rows) for batch in batches([[7] * length for length in lengths], 8)]
     assert made == [1, 2, 2, 8, 2]  # the third batch begins with the last text of 1,024 tokens
+
+
+@pytest.mark.parametrize(("threads", "made"), [(1, [1, 2, 5, 1]), (2, [1, 5, 3]), (100, [7, 2])])
+def test_a_batch_has_as_many_tokens_as_the_caches_of_its_cores_hold(threads, made):
+    token_ids = [[7] * length for length in (CORE_TOKENS + 9, 200, 200, *[100] * 6)]
+    assert [len(batch.rows) for batch in batches(token_ids, threads=threads)] == made
+
+
+def test_without_a_number_of_threads_a_batch_is_for_all_cores(monkeypatch):
+    monkeypatch.setattr("os.cpu_count", lambda: 3)
+    assert [len(batch.rows) for batch in batches([[7] * 2] * 1000)] == [
+        3 * CORE_TOKENS // 2,
+        1000 - 3 * CORE_TOKENS // 2,
+    ]
 
 
 texts_in_pieces = st.lists(st.lists(st.lists(st.integers(1, 9), min_size=1, max_size=12), min_size=1, max_size=3))
@@ -86,7 +100,7 @@ def test_who_goes_on_after_some_parts_makes_the_batches_of_the_others(texts, lea
 
 def test_texts_of_one_piece_are_kept_every_few_batches():
     owners = np.arange(512)
-    sizes = [sum(len(batch.rows) for batch in part) for part in parts(batches([[1]] * 512), owners)]
+    sizes = [sum(len(batch.rows) for batch in part) for part in parts(batches([[1]] * 512, 8), owners)]
     assert sizes == [64] * 8
 
 
