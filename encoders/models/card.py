@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Literal
 
 from corpora.errors import InputError
@@ -17,7 +18,7 @@ EmptyParts = Literal["dropped", "kept"]
 and UniPR's: `title [SEP] `."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ModelCard:
     """How a model's vectors are made; two models with equal fingerprints make interchangeable vectors.
 
@@ -65,7 +66,7 @@ class ModelCard:
     papers_by: str = ""
     projected: str = ""
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """Hash of everything that changes a vector or a comparison, in 16 hex digits; without name and licence."""
         if self.projected:

@@ -288,6 +288,12 @@ def test_damaged_files_are_told_by_name(file, content, message, folder):
     assert message in str(refused.value)
 
 
+def test_a_card_hashes_itself_once_and_a_changed_one_again(folder):
+    card = card_of(folder)
+    assert card.fingerprint is card.fingerprint
+    assert replace(card, separator="<>").fingerprint != card.fingerprint
+
+
 def test_the_fingerprint_is_the_same_for_the_same_model_elsewhere(folder, tmp_path):
     assert card_of(folder) == card_of(make_model(tmp_path / "other"))
 
