@@ -182,7 +182,7 @@ def _joined(found: Legs, index: Index, mode: Mode, fusion: str, protocol: Protoc
     vectors = [leg for leg in found if leg != LEXICAL]
     if mode == "hybrid":
         fused = fusion_of(fusion)(found, with_defaults(vectors, protocol.weights))
-        return smoothed(fused, index, protocol.neighbours)
+        return smoothed(fused, index, protocol.neighbours, fusion)
     asked = [LEXICAL] if mode == "lexical" else vectors
     if len(asked) > 1:
         return fusion_of(fusion)({leg: found[leg] for leg in asked}, {})

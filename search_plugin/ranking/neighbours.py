@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from search_plugin.contract.engine import Index
 from search_plugin.contract.legs import NEIGHBOURS, Fused
+from search_plugin.fusion.fusions import DEFAULT_FUSION
 from search_plugin.ranking.state import SearchState
 
 if TYPE_CHECKING:
@@ -33,16 +34,16 @@ def smooth(state: SearchState) -> SearchState:
     """Rank the papers of several legs again by their neighbours, with the request's weight."""
     if len(state.legs) < 2:
         return state
-    ranking = smoothed(state.ranking, state.index, state.request.neighbours)
+    ranking = smoothed(state.ranking, state.index, state.request.neighbours, state.request.fusion)
     return replace(state, ranking=ranking, shown=ranking)
 
 
-def smoothed(ranking: Sequence[Fused], index: Index, weight: float) -> Sequence[Fused]:
+def smoothed(ranking: Sequence[Fused], index: Index, weight: float, fusion: str) -> Sequence[Fused]:
     """Return papers ranked by their scores mixed with what their neighbours give.
 
     A score becomes `(1 - weight) * score + weight * given`, where `given` is of the best 50 papers and their vectors
     (`given_by_neighbours`); it is 0 for papers after these, and for papers without a vector. What the legs gave shrinks
-    alike, so a hit's parts still add up to its score.
+    alike, so a hit's parts still add up to its score. The fusion is the name of the one that gave the scores.
     """
     best = {hit.id: hit.score for hit in ranking[:POOL]}
     if not weight or len(best) < 2:
@@ -50,15 +51,19 @@ def smoothed(ranking: Sequence[Fused], index: Index, weight: float) -> Sequence[
     vectors = index.vectors(list(best), index.schema.legs[0])
     # The vectors of a paper's passages stand for it by their mean.
     vectors = {id_: rows.mean(axis=0) if rows.ndim > 1 else rows for id_, rows in vectors.items()}
-    return mixed(ranking, given_by_neighbours(best, vectors), weight)
+    # The others give scores of another size: those of rrf are hundredths.
+    largest = 1.0 if fusion == DEFAULT_FUSION else ranking[0].score
+    return mixed(ranking, given_by_neighbours(best, vectors, largest), weight)
 
 
-def given_by_neighbours(scores: Mapping[str, float], vectors: Mapping[str, np.ndarray]) -> dict[str, float]:
+def given_by_neighbours(
+    scores: Mapping[str, float], vectors: Mapping[str, np.ndarray], largest: float = 1.0
+) -> dict[str, float]:
     """Return what its neighbours give each paper, by id; nothing for papers without a vector.
 
     Two thirds are the mean score of the paper's five nearest others, weighted by their cosines, those of 0 or less
-    left out; one third is its cosine to the first paper, scaled to 0..1 over all. Scores are by id, best first, and
-    vectors are float32 (dimension,) by id.
+    left out; one third is its cosine to the first paper, scaled to 0..`largest` over all. Scores are by id, best first,
+    and vectors are float32 (dimension,) by id.
     """
     import numpy as np
 
@@ -77,7 +82,7 @@ def given_by_neighbours(scores: Mapping[str, float], vectors: Mapping[str, np.nd
     near = np.maximum(np.take_along_axis(cosines, nearest, axis=1), 0.0)
     own, totals = np.array([scores[id_] for id_ in ids]), near.sum(axis=1)
     means = (near * own[nearest]).sum(axis=1) / np.where(totals > 0, totals, 1.0)
-    given = (1 - FIRST) * means + FIRST * to_first / (to_first.max() or 1.0)
+    given = (1 - FIRST) * means + FIRST * largest * to_first / (to_first.max() or 1.0)
     return dict(zip(ids, given.tolist(), strict=True))
 
 

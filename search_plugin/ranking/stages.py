@@ -44,7 +44,7 @@ def complete(state: SearchState) -> Sequence[Fused]:
     where = all_of(OneOf("id", ids), plan.filter)
     legs = state.index.search(replace(plan, filter=where, window=len(ids), exact=True))
     fused = fusion_of(request.fusion)(legs, state.weights)
-    return smoothed(fused, state.index, request.neighbours) if len(legs) > 1 else fused
+    return smoothed(fused, state.index, request.neighbours, request.fusion) if len(legs) > 1 else fused
 
 
 RERANKERS: Mapping[str, Reranker] = {"complete": complete}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from search_plugin.contract.legs import Fused, Scored
 from search_plugin.fusion.fusions import minmax
-from search_plugin.ranking.neighbours import POOL, given_by_neighbours, mixed
+from search_plugin.ranking.neighbours import POOL, given_by_neighbours, mixed, smoothed
 
 PLANE = {"a": [1, 0], "b": [3, 3], "c": [0, 2], "d": [-1, 0]}
 VECTORS = {id_: np.array(row, np.float32) for id_, row in PLANE.items()}
@@ -47,6 +48,32 @@ def test_papers_without_a_vector_or_with_one_of_zeros_are_given_nothing():
     assert given_by_neighbours({"a": 0.9, "missing": 0.8}, VECTORS) == {}
     same = given_by_neighbours({"a": 0.9, "b": 0.5}, {"a": VECTORS["a"], "b": VECTORS["a"]})
     assert same == pytest.approx({"a": 2 / 3 * 0.5, "b": 2 / 3 * 0.9})
+
+
+class Held:
+    """An index that holds the vectors of `PLANE`."""
+
+    schema = SimpleNamespace(legs=("prx",))
+
+    def vectors(self, ids, leg):
+        return {id_: VECTORS[id_] for id_ in ids}
+
+
+@pytest.mark.parametrize(("fusion", "size"), [("minmax", 1), ("rrf", 0.02), ("rrf@20", 0.05), ("zscore", 2)])
+def test_neighbours_give_as_much_whatever_the_size_of_the_scores_of_a_fusion(fusion, size):
+    scores = {"a": 1.0, "b": 0.5, "d": 0.3, "c": 0.1}
+    ranking = [Fused(id_, size * score, {}) for id_, score in scores.items()]
+    given = given_by_neighbours(scores, VECTORS)
+    after = smoothed(ranking, Held(), 0.3, fusion)
+    assert {hit.id: hit.score for hit in after} == pytest.approx(
+        {id_: size * (0.7 * scores[id_] + 0.3 * given[id_]) for id_ in scores}
+    )
+
+
+def test_min_max_gives_the_first_paper_one_third_even_if_its_own_score_is_low():
+    ranking = [Fused("a", 0.5, {}), Fused("c", 0.25, {})]
+    (a, c) = smoothed(ranking, Held(), 1.0, "minmax")
+    assert (a.id, a.score, c.id, c.score) == ("a", pytest.approx(1 / 3), "c", pytest.approx(0))
 
 
 def test_the_parts_of_a_score_still_add_up_to_it():
