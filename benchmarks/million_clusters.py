@@ -1,10 +1,11 @@
 """A cluster with a million papers: loading, disk, memory, pages, filters, recall, updates and a swap under load.
 
 Papers and queries are those of `benchmarks.altered`. The vector leg is compared with all vectors, by numpy. Pages are
-hybrid unless it says otherwise, by one client, whose queries have vectors already. FOLDER keeps the figures, and what
-does not depend on the cluster. Each step is a process. A stopped run resumes, and an existing index
-is only measured; its name is `papers-PAPERS-QUANTIZATION`. The table has all clusters that were measured to the end
-at that size. A STEP alone is repeated. The cluster should hold nothing else. Needs SES_TEST_DATA.
+hybrid unless it says otherwise, by one client, whose queries have vectors already, after hundreds of pages of other
+queries: Java compiles what it runs often. FOLDER keeps the figures, and what does not depend on the cluster. Each step
+is a process. A stopped run resumes, and an existing index is only measured; its name is `papers-PAPERS-QUANTIZATION`.
+The table has all clusters that were measured to the end at that size. A STEP alone is repeated. The cluster should hold
+nothing else. Needs SES_TEST_DATA.
 Run: python -m benchmarks.million_clusters [STEP] FOLDER PAPERS URL [QUANTIZATION]
 """
 
@@ -25,8 +26,8 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import orjson
 
-from benchmarks.altered import SCHEMA, documents, encode, known_queries, page_times, times
-from benchmarks.common import Remembered, percentile, seconds
+from benchmarks.altered import QUERIES, SCHEMA, documents, encode, known_queries, page_times, times
+from benchmarks.common import Remembered, claims, percentile, seconds
 from benchmarks.sizing import finish_merging, heaps, vector_files
 from corpora.errors import SesError
 from corpora.writing import replacing
@@ -42,7 +43,7 @@ from search_plugin.search import search
 
 BATCH = 3_072
 """Papers that `ses index` writes together: six blocks of 512."""
-WINDOW, DEPTH = 100, 10
+WINDOW, DEPTH, WARMING = 100, 10, 600
 SHARES = (1, 0.5, 0.05, 0.005, 0.0005)
 ONE_IN = 100
 """One paper in so many is updated."""
@@ -150,6 +151,8 @@ def measuring(run: Run) -> None:
     engine = run.connect()
     index, queries, answers = engine.open(run.name), known_queries(run.folder), np.load(run.answers)
     keep(run, engine, disk=index.disk_bytes(), files=vector_files(index))
+    others = claims(QUERIES + WARMING)[QUERIES:]
+    page_times(index, list(zip(others, cycle(vector for _, vector in queries), strict=False)))
     pages: dict[str, list[float]] = {}
     recalls: dict[str, float] = {}
     used: list[int] = []

@@ -21,7 +21,7 @@ from search_plugin.engines.cluster.dsl import to_query
 from search_plugin.engines.cluster.mapping import sort_field
 from search_plugin.engines.cluster.passages import dot_products, nearest_papers, scored_papers
 
-MIN_CANDIDATES = 600
+MIN_CANDIDATES = 500
 MAX_CANDIDATES = 10_000
 """Candidates that a graph search keeps. More candidates give a higher recall and a slower search."""
 

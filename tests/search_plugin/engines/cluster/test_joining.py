@@ -278,7 +278,7 @@ def test_elasticsearch_is_asked_for_a_linear_retriever():
     assert {name: value for name, value in nearest["knn"].items() if name != "query_vector"} == {
         "field": "vector_prx",
         "k": 7,
-        "num_candidates": 200,
+        "num_candidates": 500,
         "filter": FILTER,
     }
 
