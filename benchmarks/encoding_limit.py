@@ -35,7 +35,7 @@ from encoders.models.formats import Format
 from encoders.registry import find_model
 from encoders.runtimes.hardware import processor
 from encoders.runtimes.onnx import open_session
-from encoders.tokens.batching import CORE_TOKENS, batches
+from encoders.tokens.batching import CPU_TOKENS, batches
 
 MODEL = "all-MiniLM-L6-v2"
 TOKENS, QUERY_TOKENS = 200, 16
@@ -90,12 +90,12 @@ def _rates(shapes: Sequence[tuple[int, int]], heads: int, depth: int) -> dict[tu
     contenders[("onnxruntime", "fp32, attention's shapes"), (depth, TOKENS)] = _attention(heads, depth)
     taken = cpu_seconds(contenders)
     print(
-        f"| bare products of {CORE_TOKENS} rows | {' | '.join(f'{a} x {b}' for a, b in shapes)} | a layer's together |"
+        f"| bare products of {CPU_TOKENS} rows | {' | '.join(f'{a} x {b}' for a, b in shapes)} | a layer's together |"
     )
     print(f"|{' --- |' * (len(shapes) + 2)}")
     rates = {}
     for name in kinds:
-        each = [2.0 * CORE_TOKENS * a * b for a, b in shapes]
+        each = [2.0 * CPU_TOKENS * a * b for a, b in shapes]
         rates[name] = sum(each) / sum(taken[name, shape] for shape in shapes)
         cells = [f"{work / taken[name, shape] / 1e9:.0f}" for work, shape in zip(each, shapes, strict=True)]
         print(f"| {' '.join(name)}, G operations/s | {' | '.join(cells)} | {rates[name] / 1e9:.0f} |")
@@ -108,7 +108,7 @@ def _rates(shapes: Sequence[tuple[int, int]], heads: int, depth: int) -> dict[tu
 
 def _onnx_int8(inputs: int, outputs: int) -> Work:
     draw = np.random.default_rng(0)
-    rows = draw.integers(0, 256, (CORE_TOKENS, inputs)).astype(np.uint8)
+    rows = draw.integers(0, 256, (CPU_TOKENS, inputs)).astype(np.uint8)
     weight = draw.integers(-127, 128, (inputs, outputs)).astype(np.int8)
     nodes = [helper.make_node("MatMulInteger", ["x", "w", "zero"], ["y"])]
     return _onnx(nodes, {"x": rows}, {"w": weight, "zero": np.array(128, np.uint8)}, TensorProto.INT32)
@@ -120,7 +120,7 @@ def _onnx_int8_without(inputs: int, outputs: int) -> Work:
 
 
 def _onnx_fp32(inputs: int, outputs: int) -> Work:
-    rows, weight = np.ones((CORE_TOKENS, inputs), np.float32), np.ones((inputs, outputs), np.float32)
+    rows, weight = np.ones((CPU_TOKENS, inputs), np.float32), np.ones((inputs, outputs), np.float32)
     return _onnx([helper.make_node("MatMul", ["x", "w"], ["y"])], {"x": rows}, {"w": weight})
 
 
@@ -159,7 +159,7 @@ def _openvino_fp32(inputs: int, outputs: int) -> Work:
     import openvino
     from openvino import opset13
 
-    rows = np.ones((CORE_TOKENS, inputs), np.float32)
+    rows = np.ones((CPU_TOKENS, inputs), np.float32)
     given = opset13.parameter(rows.shape, np.float32)
     product = opset13.matmul(given, opset13.constant(np.ones((inputs, outputs), np.float32)), False, False)  # noqa: FBT003 - OpenVINO's own
     settings = {"INFERENCE_NUM_THREADS": 1, "INFERENCE_PRECISION_HINT": "f32"}
@@ -171,7 +171,7 @@ def _torch(inputs: int, outputs: int, kind: str) -> Work:
     import torch
 
     torch.set_num_threads(1)
-    rows, weight = torch.ones(CORE_TOKENS, inputs), torch.ones(inputs, outputs)
+    rows, weight = torch.ones(CPU_TOKENS, inputs), torch.ones(inputs, outputs)
     if kind == "int8":
         return partial(torch._int_mm, rows.to(torch.int8), weight.to(torch.int8))
     of = torch.bfloat16 if kind == "bf16" else torch.float32
@@ -280,7 +280,7 @@ def _show_parts(texts: list[str]) -> None:
 def _network(encoder: Encoder, texts: list[str]) -> None:
     """Run the bare sessions of some texts, whose lengths are known."""
     session = encoder.sessions((encoder.card.head(Format.PRX),))
-    for batch in batches([encoder.tokenizer.encode(texts[0]).ids] * len(texts), threads=1):
+    for batch in batches([encoder.tokenizer.encode(texts[0]).ids] * len(texts)):
         session(batch.ids, batch.mask)
 
 

@@ -18,7 +18,7 @@ from encoders.registry import DEFAULT_MODEL, find_model
 from encoders.runtimes.registry import GRAPH_VERSION
 from encoders.runtimes.sessions import Sessions, make_sessions
 from encoders.text_encoder import EncodingProgress, TextEncoder, ignore, shared
-from encoders.tokens.batching import LongText, batches, parts, pieces
+from encoders.tokens.batching import CPU_TOKENS, GPU_TOKENS, LongText, batches, parts, pieces
 from encoders.tokens.tokenizer import load_tokenizer, well_formed
 
 if TYPE_CHECKING:
@@ -37,7 +37,6 @@ class Encoder:
         sessions: Function from heads to what runs a batch for them.
         cache: Store of vectors, if there is one.
         long_text: Treatment of texts with more tokens than the model accepts.
-        threads: Cores that the sessions use; 0 for all.
 
     Example:
         >>> encoder = load_encoder("all-MiniLM-L6-v2", cache_dir=Path("cache"))
@@ -51,7 +50,6 @@ class Encoder:
     sessions: Sessions
     cache: EmbeddingCache | None = None
     long_text: LongText = "start"
-    threads: int = 0
 
     def encode(self, texts: Sequence[str], task_format: Format = Format.PRX) -> np.ndarray:
         """Encode texts for one task format.
@@ -143,7 +141,8 @@ class Encoder:
             return
         token_ids, owners = self._pieces(prompts, like)
         owner_of, session, tokens = np.array(owners), self.sessions(heads), sum(map(len, token_ids))
-        for part in parts(batches(token_ids, threads=self.threads), owner_of):
+        size = GPU_TOKENS if "-cuda" in self.runtime else CPU_TOKENS
+        for part in parts(batches(token_ids, tokens=size), owner_of):
             rows = np.sort(np.concatenate([batch.rows for batch in part]))
             made = np.empty((len(heads), len(rows), self.card.dimension), dtype=np.float32)
             for batch in part:
@@ -228,6 +227,6 @@ def load_encoder(
             )
         tokenizer = load_tokenizer(single.folder, single.card)
         made_by, sessions = make_sessions(single, tokenizer, cache_dir, runtime, precision, threads)
-        return Encoder(single.card, made_by, tokenizer, sessions, cache, long_text, threads)
+        return Encoder(single.card, made_by, tokenizer, sessions, cache, long_text)
 
     return compose(found, loaded) if found.members else loaded(found)

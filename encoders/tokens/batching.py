@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -33,13 +32,17 @@ def pieces(ids: Sequence[int], limit: int, prompt: int, policy: LongText) -> lis
     return [before + part + after for part in kept]
 
 
-CORE_TOKENS = 512
-"""Tokens of a batch for each core: what a layer computes of them stays in the core's cache."""
+CPU_TOKENS = 512
+"""Tokens of a batch on a CPU: what a layer computes of them stays in a core's cache.
 
-MAX_TOKENS = 4096
-"""Most tokens of a batch, however many cores there are."""
+The number of cores does not change it, since a vector's last bits depend on the batch, and all machines of a run should
+give the same.
+"""
 
-MAX_PAIRS = MAX_TOKENS * 512
+GPU_TOKENS = 4096
+"""Tokens of a batch on a GPU."""
+
+MAX_PAIRS = GPU_TOKENS * 512
 """Limit of token pairs that a batch's attention compares: 8 texts of 8,192 tokens would take 26 GB in each layer."""
 
 PART = 64
@@ -61,16 +64,16 @@ class Batch:
     mask: np.ndarray
 
 
-def batches(token_ids: Sequence[Sequence[int]], max_texts: int | None = None, threads: int = 0) -> Iterator[Batch]:
+def batches(
+    token_ids: Sequence[Sequence[int]], max_texts: int | None = None, tokens: int = CPU_TOKENS
+) -> Iterator[Batch]:
     """Yield token lists in batches by length, longest first, so that memory use peaks at the start, not hours later.
 
-    The same call makes the same batches with as many threads, and so the same vectors to the last bit. In another
-    batch a vector differs only by rounding, as float32 sums in another order do. A batch has `max_texts` texts, or as
-    many as `threads` cores can keep in their caches, 0 for all cores; fewer if texts are longer than 512 tokens.
+    The grouping depends on the arguments alone: the same call makes the same batches, and so the same vectors to the
+    last bit. In another batch a vector differs only by rounding, as float32 sums in another order do. A batch has
+    `max_texts` texts, or as many as have so many tokens together; one text may have more.
     """
     import numpy as np
-
-    tokens = min(CORE_TOKENS * (threads or os.cpu_count() or 1), MAX_TOKENS)
 
     lengths = np.array([len(ids) for ids in token_ids], dtype=np.int64)
     order = np.argsort(-lengths, kind="stable")

@@ -98,6 +98,10 @@ class Dialect(ABC):
         """Return the index settings that vectors need."""
         return {}
 
+    def preferred_settings(self) -> dict[str, Any]:
+        """Return further index settings, with which searches of vectors are better."""
+        return {}
+
     @abstractmethod
     def vector(self, field: VectorField, quantization: str) -> dict[str, Any]:
         """Return the mapping of a vector field, or raise `InputError` if the product does not support it."""

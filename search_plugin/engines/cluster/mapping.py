@@ -71,6 +71,7 @@ def body_of(schema: IndexSchema, source: str, dialect: Dialect, shards: int) -> 
                 **analysis_of(schema),
                 **LOADING,
                 **dialect.settings(),
+                **dialect.preferred_settings(),
             }
         },
         "mappings": {

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from encoders.cache import EmbeddingCache
 from encoders.encoder import load_encoder
 from encoders.models.formats import Format
-from encoders.tokens.batching import CORE_TOKENS, MAX_TOKENS, LongText, batches, parts, pieces
+from encoders.tokens.batching import CPU_TOKENS, LongText, batches, parts, pieces
 from tests.tiny import WORDS, make_model
 
 token_lists = st.lists(st.lists(st.integers(0, 30_000), min_size=1, max_size=40), max_size=40)
@@ -41,7 +41,7 @@ def test_longest_first_and_the_same_every_time(token_ids):
     # Texts of one length stay in their order.
     by_length = sorted(range(len(token_ids)), key=lambda row: -len(token_ids[row]))
     assert [row for batch in first for row in batch.rows] == by_length
-    assert all(batch.ids.size <= MAX_TOKENS for batch in first)
+    assert all(batch.ids.size <= CPU_TOKENS or len(batch.rows) == 1 for batch in first)
     for a, b in zip(first, again, strict=True):
         assert a.rows.tolist() == b.rows.tolist()
         assert a.ids.tolist() == b.ids.tolist()
@@ -62,18 +62,18 @@ def test_fewer_texts_of_many_tokens_go_together():
     assert made == [1, 2, 2, 8, 2]  # the third batch begins with the last text of 1,024 tokens
 
 
-@pytest.mark.parametrize(("threads", "made"), [(1, [1, 2, 5, 1]), (2, [1, 5, 3]), (100, [7, 2])])
-def test_a_batch_has_as_many_tokens_as_the_caches_of_its_cores_hold(threads, made):
-    token_ids = [[7] * length for length in (CORE_TOKENS + 9, 200, 200, *[100] * 6)]
-    assert [len(batch.rows) for batch in batches(token_ids, threads=threads)] == made
+@pytest.mark.parametrize(("tokens", "made"), [(CPU_TOKENS, [1, 2, 5, 1]), (2 * CPU_TOKENS, [1, 5, 3]), (4096, [7, 2])])
+def test_a_batch_has_no_more_tokens_than_asked_unless_one_text_has_more(tokens, made):
+    token_ids = [[7] * length for length in (CPU_TOKENS + 9, 200, 200, *[100] * 6)]
+    assert [len(batch.rows) for batch in batches(token_ids, tokens=tokens)] == made
 
 
-def test_without_a_number_of_threads_a_batch_is_for_all_cores(monkeypatch):
-    monkeypatch.setattr("os.cpu_count", lambda: 3)
-    assert [len(batch.rows) for batch in batches([[7] * 2] * 1000)] == [
-        3 * CORE_TOKENS // 2,
-        1000 - 3 * CORE_TOKENS // 2,
-    ]
+def test_batches_do_not_depend_on_the_number_of_cores(monkeypatch):
+    made = []
+    for cores in (1, 64):
+        monkeypatch.setattr("os.cpu_count", lambda cores=cores: cores)
+        made.append([len(batch.rows) for batch in batches([[7] * 2] * 1000)])
+    assert made == [[CPU_TOKENS // 2] * 3 + [1000 - 3 * CPU_TOKENS // 2]] * 2
 
 
 texts_in_pieces = st.lists(st.lists(st.lists(st.integers(1, 9), min_size=1, max_size=12), min_size=1, max_size=3))

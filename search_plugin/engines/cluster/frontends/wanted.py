@@ -79,7 +79,12 @@ def installation_of(
 def _template(index: ClusterIndex) -> Mapping[str, Any]:
     """Return the mappings of an index for others to make, with the settings that they need."""
     schema, dialect = index.schema, index.dialect
-    settings = {"similarity": similarity_of(schema.bm25), **analysis_of(schema), **dialect.settings()}
+    settings = {
+        "similarity": similarity_of(schema.bm25),
+        **analysis_of(schema),
+        **dialect.settings(),
+        **dialect.preferred_settings(),
+    }
     return {
         "settings": {"index": settings},
         "mappings": {"dynamic": "strict", "properties": properties_of(schema, dialect)},
