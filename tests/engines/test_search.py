@@ -128,7 +128,7 @@ def test_another_model_and_no_hits_behave(filled):
 
 @pytest.mark.parametrize("kept", CLUSTERS, indirect=True)
 def test_a_page_takes_two_requests_once_its_words_are_known(filled):
-    counts, legs = "_search for papers with each word", "_msearch for the legs lexical, prx"
+    counts, legs = "_msearch for papers with each word", "_msearch for the legs lexical, prx"
     shown = "_msearch for papers and facets"
 
     def asked(typed, neighbours=0.0):
