@@ -15,7 +15,7 @@ from encoders.models.card import ModelCard
 from encoders.models.formats import Precision
 from encoders.models.model import Weights
 from encoders.ops.onnx import OnnxOps
-from encoders.runtimes.quantized import Reader, quantized
+from encoders.runtimes.quantized import GraphReader, quantized
 
 _INPUTS = ("input_ids", "attention_mask")
 
@@ -29,7 +29,7 @@ def write_graph(
     heads: Sequence[str],
     path: Path,
     precision: Precision = "fp32",
-    reader: Reader = "onnxruntime",
+    reader: GraphReader = "onnxruntime",
 ) -> None:
     """Write the graph into a file, and its weights into one beside it (`.data`), which sessions map.
 

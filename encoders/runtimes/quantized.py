@@ -28,12 +28,12 @@ from onnx import helper
 _LEVELS = 127  # on either side of 0
 _CONSTANTS = ("int8.scale", "int8.zero", "int8.axis", "int8.least", "int8.one", "int8.gelu")
 
-Reader = Literal["onnxruntime", "openvino"]
+GraphReader = Literal["onnxruntime", "openvino"]
 """The library that runs a graph."""
 
 
 def quantized(
-    nodes: Sequence[onnx.NodeProto], arrays: Mapping[str, np.ndarray], reader: Reader
+    nodes: Sequence[onnx.NodeProto], arrays: Mapping[str, np.ndarray], reader: GraphReader
 ) -> tuple[list[onnx.NodeProto], dict[str, np.ndarray]]:
     """Return a graph's nodes and constants, with products by constants in int8; equal constants are one array."""
     activated = {node.output[0] for node in nodes if node.op_type == "Gelu"}

@@ -36,7 +36,7 @@ COMMANDS = {
         "Let other programs search an index in OpenSearch or Elasticsearch without ses.",
     ),
     "encode": (f"{_HERE}.encode:encode", "Encode papers, queries or texts into an embedding file."),
-    "shards": (f"{_HERE}.shards:shards", "Look after folders of `ses encode --shards`."),
+    "shards": (f"{_HERE}.shards:shards", "Look after what `ses encode --shards` has encoded."),
     "reviewers": (f"{_HERE}.reviewers:reviewers", "Find reviewers for submissions."),
     "authors": (f"{_HERE}.authors:authors", "Group papers under one name by author."),
     "topics": (f"{_HERE}.topics:topics", "Cluster the papers of an index into topics."),

@@ -36,18 +36,19 @@ def scores_of(page):
     return {hit.id: hit.score for hit in page.hits}
 
 
-def by_neighbours(scores, weight):
+def by_neighbours(scores, weight, fusion):
     """Scores mixed with those of the five nearest papers, and with the closeness to the first, paper by paper."""
     pool = sorted(scores, key=lambda id_: (-scores[id_], id_))[:50]
     mixed = {id_: (1 - weight) * score for id_, score in scores.items()}
     to_first = {id_: float(ROWS[id_] @ ROWS[pool[0]]) for id_ in pool}
     low, high = min(to_first.values()), max(to_first.values())
+    largest = 1.0 if fusion == "minmax" else scores[pool[0]]
     for id_ in pool:
         cosines = {other: float(ROWS[id_] @ ROWS[other]) for other in pool if other != id_}
         near = sorted(cosines, key=lambda other: -cosines[other])[:5]
         shares = np.maximum([cosines[other] for other in near], 0)
         mean = (shares @ [scores[other] for other in near]) / shares.sum()
-        mixed[id_] += weight * (2 * mean + (to_first[id_] - low) / (high - low)) / 3
+        mixed[id_] += weight * (2 * mean + largest * (to_first[id_] - low) / (high - low)) / 3
     return mixed
 
 
@@ -57,7 +58,7 @@ def test_scores_are_mixed_with_those_of_the_nearest_papers(filled, fusion):
     plain = search(filled, asked(fusion=fusion), ENCODER)
     mixed = search(filled, asked(fusion=fusion, neighbours=0.3), ENCODER)
     assert 50 < plain.candidates == len(plain.hits) == len(mixed.hits)  # so all of them are on the page
-    expected = by_neighbours(scores_of(plain), 0.3)
+    expected = by_neighbours(scores_of(plain), 0.3, fusion)
     assert scores_of(mixed) == pytest.approx(expected, abs=1e-5)
     assert [hit.score for hit in mixed.hits] == sorted(scores_of(mixed).values(), reverse=True)
     assert [hit.id for hit in mixed.hits] != [hit.id for hit in plain.hits]

@@ -72,7 +72,8 @@ class ElasticsearchDialect(Dialect):
         Without it, such a search finds 8 of 10 where one paper of 20 passes (docs/benchmarks.md, A million papers in a
         cluster).
         """
-        return {"dense_vector.hnsw_filter_heuristic": "fanout"} if self.product.version >= _HEURISTIC_SINCE else {}
+        heuristic = {"dense_vector": {"hnsw_filter_heuristic": "fanout"}}
+        return heuristic if self.product.version >= _HEURISTIC_SINCE else {}
 
     def vector(self, field: VectorField, quantization: str) -> dict[str, Any]:
         """Return the mapping of a vector field, or raise `InputError` if the product does not support it."""

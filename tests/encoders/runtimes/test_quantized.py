@@ -15,7 +15,7 @@ from encoders.runtimes import openvino as openvino_runtime
 from encoders.runtimes.hardware import TRIAL
 from encoders.runtimes.onnx import open_session
 from encoders.runtimes.openvino import open_model
-from encoders.runtimes.quantized import Reader, quantized
+from encoders.runtimes.quantized import GraphReader, quantized
 
 DRAW = np.random.default_rng(0)
 WEIGHT = DRAW.standard_normal((32, 24)).astype(np.float32)
@@ -131,6 +131,6 @@ def test_a_product_of_what_a_gelu_returns_rounds_each_token_by_its_largest_value
 
 def test_onnxruntime_adds_up_a_softmax_in_one_order_and_openvino_reads_it_whole():
     softmax = helper.make_node("Softmax", ["x"], ["y"], axis=-1)
-    kinds = {reader: [node.op_type for node in quantized([softmax], {}, reader)[0]] for reader in get_args(Reader)}
+    kinds = {reader: [node.op_type for node in quantized([softmax], {}, reader)[0]] for reader in get_args(GraphReader)}
     assert "Softmax" not in kinds["onnxruntime"]
     assert kinds["openvino"] == ["Softmax"]

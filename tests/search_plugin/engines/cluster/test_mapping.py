@@ -141,10 +141,10 @@ def test_the_whole_body(dialect):
         "merge.policy.segments_per_tier": 100,
         "similarity": {"default": {"type": "BM25", "k1": 1.2, "b": 0.75}},
         "analysis": {"analyzer": {"names": NAMES}},
-        **({"knn": True} if dialect is OPENSEARCH else {"dense_vector.hnsw_filter_heuristic": "fanout"}),
+        **({"knn": True} if dialect is OPENSEARCH else {"dense_vector": {"hnsw_filter_heuristic": "fanout"}}),
     }
     # Elasticsearch has that setting from 9.1 on.
-    assert "dense_vector.hnsw_filter_heuristic" not in body_of(SCHEMA, "source", ELASTICSEARCH8, 1)["settings"]["index"]
+    assert "dense_vector" not in body_of(SCHEMA, "source", ELASTICSEARCH8, 1)["settings"]["index"]
 
 
 def kept(schema=SCHEMA, dialect=OPENSEARCH):
