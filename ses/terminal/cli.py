@@ -97,6 +97,10 @@ def main() -> None:
             code = 2
         else:
             code = _fail(*explained(error))
+            try:
+                sys.stdout.flush()
+            except OSError:  # Python would try again at exit, and replace the exit code
+                _close_stdout()
     sys.exit(code or 0)
 
 
