@@ -211,7 +211,8 @@ def test_a_process_searches_as_its_user_does(home):
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device is always full here")
 def test_a_full_disk_under_the_output_is_told(home):
     with Path("/dev/full").open("w") as full:
-        done = in_a_process(["models", "list"], {}, stdout=full, stderr=subprocess.PIPE, capture_output=False)
+        buffered = {"PYTHONUNBUFFERED": ""}  # as for users: Python tries once more to write at exit
+        done = in_a_process(["models", "list"], buffered, stdout=full, stderr=subprocess.PIPE, capture_output=False)
     assert done.returncode == 3
     assert done.stderr.startswith("Error: A disk is full")
     assert done.stderr.count("\n") == 1
