@@ -140,16 +140,25 @@ def filled(engine):
     return filled_in(engine)
 
 
-def filled_once(lane, folder):
-    """Give the engine of a lane with an index of 200 papers, for all tests of a module that only read it."""
-    for engine in emptied(lane, folder):
-        filled_in(engine)
-        yield engine
+def kept_on(lanes):
+    """Return the fixture of an engine with an index of 200 papers, for all tests of a module that only read it."""
+
+    @pytest.fixture(scope="module", params=lanes)
+    def kept(request, tmp_path_factory):
+        for engine in emptied(request.param, tmp_path_factory.mktemp("kept")):
+            filled_in(engine)
+            yield engine
+
+    return kept
 
 
-@pytest.fixture(scope="module", params=NEWEST)
-def kept(request, tmp_path_factory):
-    yield from filled_once(request.param, tmp_path_factory.mktemp("kept"))
+kept = kept_on(NEWEST)
+
+
+@pytest.fixture
+def opened(kept):
+    """The index of `kept`, opened for each test, which only reads it."""
+    return kept.open("papers")
 
 
 @pytest.fixture(params=["in process", pytest.param("service", marks=pytest.mark.serve)])

@@ -21,7 +21,8 @@ from tests.engines.conftest import (
     emptied,
     facets_of,
     filled_in,
-    filled_once,
+    kept_on,
+    opened,
 )
 from tests.search_plugin.filters.filtered import exact_filter
 
@@ -31,15 +32,8 @@ def engine(request, tmp_path):
     yield from emptied(request.param, tmp_path)
 
 
-@pytest.fixture(scope="module", params=EVERYWHERE)
-def kept(request, tmp_path_factory):
-    yield from filled_once(request.param, tmp_path_factory.mktemp("kept"))
-
-
-@pytest.fixture
-def filled(kept):
-    """Opened for each test, which only reads it."""
-    return kept.open("papers")
+kept = kept_on(EVERYWHERE)
+filled = opened
 
 
 def test_gives_back_papers_hashes_and_vectors_as_written(filled):

@@ -12,14 +12,10 @@ from search_plugin import reading
 from search_plugin.contract.trace import Clock
 from search_plugin.request import SearchRequest, make_request
 from search_plugin.search import asked, search
-from tests.engines.conftest import SCHEMA, documents, filled_in
+from tests.engines.conftest import SCHEMA, documents, filled_in, opened
 from tests.engines.test_search import ENCODER
 
-
-@pytest.fixture
-def filled(kept):
-    """Opened for each test, which only reads it."""
-    return kept.open("papers")
+filled = opened
 
 
 def whole(index, request, meanwhile=lambda number: None):

@@ -13,16 +13,13 @@ from search_plugin.filters.parse import parse_filter
 from search_plugin.request import SearchRequest
 from search_plugin.search import search
 from search_plugin.words.terms import terms_of
-from tests.engines.conftest import by_http_too, facets_of
+from tests.engines.conftest import by_http_too, facets_of, opened
 from tests.engines.test_search import ENCODER, MATRIX, PAPERS, WRITTEN
 
 ROWS = {given.paper.id: row for given, row in zip(WRITTEN, MATRIX, strict=True)}
 
 
-@pytest.fixture
-def filled(kept):
-    """Opened for each test, which only reads it."""
-    return kept.open("papers")
+filled = opened
 
 
 def asked(**changed):

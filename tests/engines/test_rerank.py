@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from search_plugin import reading
 from search_plugin.contract.legs import RERANKED
 from search_plugin.contract.trace import Clock
 from search_plugin.request import SearchRequest
 from search_plugin.search import asked, search, similar
+from tests.engines.conftest import opened
 from tests.engines.test_search import ENCODER, PAPERS
 
-
-@pytest.fixture
-def filled(kept):
-    """Opened for each test, which only reads it."""
-    return kept.open("papers")
+filled = opened
 
 
 class ByLength:

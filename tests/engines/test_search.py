@@ -13,7 +13,7 @@ from search_plugin.filters.matching import matches
 from search_plugin.filters.parse import parse_filter
 from search_plugin.request import SearchRequest
 from search_plugin.search import search, similar
-from tests.engines.conftest import CLUSTERS, DIMENSION, ENGINES, SCHEMA, by_http_too, documents, filled_once
+from tests.engines.conftest import CLUSTERS, DIMENSION, ENGINES, SCHEMA, by_http_too, documents, kept_on, opened
 
 WRITTEN = documents(200)
 PAPERS = {given.paper.id: given.paper for given in WRITTEN}
@@ -23,15 +23,8 @@ CARD = SimpleNamespace(name=SCHEMA.model, fingerprint=SCHEMA.fingerprint, papers
 ENCODER = SimpleNamespace(card=CARD, encode=lambda texts, task_format: np.stack([QUERY] * len(texts)))
 
 
-@pytest.fixture(scope="module", params=ENGINES)
-def kept(request, tmp_path_factory):
-    yield from filled_once(request.param, tmp_path_factory.mktemp("kept"))
-
-
-@pytest.fixture
-def filled(kept):
-    """Opened for each test, which only reads it."""
-    return kept.open("papers")
+kept = kept_on(ENGINES)
+filled = opened
 
 
 def nearest(query=QUERY, keep=lambda paper: True):
