@@ -67,11 +67,8 @@ def body_of(schema: IndexSchema, source: str, dialect: Dialect, shards: int) -> 
         "settings": {
             "index": {
                 "number_of_shards": shards,
-                "similarity": similarity_of(schema.bm25),
-                **analysis_of(schema),
+                **settings_of(schema, dialect),
                 **LOADING,
-                **dialect.settings(),
-                **dialect.preferred_settings(),
             }
         },
         "mappings": {
@@ -79,6 +76,16 @@ def body_of(schema: IndexSchema, source: str, dialect: Dialect, shards: int) -> 
             "_meta": {"ses": {"schema": to_stored(schema), "source": source}},
             "properties": properties_of(schema, dialect),
         },
+    }
+
+
+def settings_of(schema: IndexSchema, dialect: Dialect) -> dict[str, Any]:
+    """Return the settings of an index by which it is searched."""
+    return {
+        "similarity": similarity_of(schema.bm25),
+        **analysis_of(schema),
+        **dialect.settings(),
+        **dialect.preferred_settings(),
     }
 
 

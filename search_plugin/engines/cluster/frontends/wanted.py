@@ -15,7 +15,7 @@ from search_plugin.engines.cluster.frontends.stored import (
     StoredTemplate,
 )
 from search_plugin.engines.cluster.frontends.templates import TEMPLATES, template_of
-from search_plugin.engines.cluster.mapping import analysis_of, properties_of, similarity_of
+from search_plugin.engines.cluster.mapping import properties_of, settings_of
 from search_plugin.engines.cluster.opensearch import pipeline_for
 from search_plugin.fusion.fusions import DEFAULT_FUSION
 
@@ -78,14 +78,7 @@ def installation_of(
 
 def _template(index: ClusterIndex) -> Mapping[str, Any]:
     """Return the mappings of an index for others to make, with the settings that they need."""
-    schema, dialect = index.schema, index.dialect
-    settings = {
-        "similarity": similarity_of(schema.bm25),
-        **analysis_of(schema),
-        **dialect.settings(),
-        **dialect.preferred_settings(),
-    }
     return {
-        "settings": {"index": settings},
-        "mappings": {"dynamic": "strict", "properties": properties_of(schema, dialect)},
+        "settings": {"index": settings_of(index.schema, index.dialect)},
+        "mappings": {"dynamic": "strict", "properties": properties_of(index.schema, index.dialect)},
     }
