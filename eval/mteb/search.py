@@ -137,9 +137,7 @@ class MtebSearch:
         weights = self.weights if self.mode == "hybrid" else {}
         # As in a search, neighbours count where words and vectors are joined.
         neighbours = DEFAULTS["neighbours"] if self.mode == "hybrid" else 0.0
-        found = {
-            query: smoothed(fuse(of, weights), self._index, neighbours, self.fusion) for query, of in legs.items()
-        }
+        found = {query: smoothed(fuse(of, weights), self._index, neighbours, self.fusion) for query, of in legs.items()}
         return {query: {hit.id: hit.score for hit in found.get(query, ())[:top_k]} for query in texts}
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from search_plugin.contract.engine import Index
 from search_plugin.contract.legs import NEIGHBOURS, Fused
-from search_plugin.fusion.fusions import DEFAULT_FUSION
+from search_plugin.fusion.fusions import fusion_of, minmax
 from search_plugin.ranking.state import SearchState
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def smoothed(ranking: Sequence[Fused], index: Index, weight: float, fusion: str)
     # The vectors of a paper's passages stand for it by their mean.
     vectors = {id_: rows.mean(axis=0) if rows.ndim > 1 else rows for id_, rows in vectors.items()}
     # The others give scores of another size: those of rrf are hundredths.
-    largest = 1.0 if fusion == DEFAULT_FUSION else ranking[0].score
+    largest = 1.0 if fusion_of(fusion) is minmax else ranking[0].score
     return mixed(ranking, given_by_neighbours(best, vectors, largest), weight)
 
 
