@@ -95,7 +95,7 @@ def order_of(state: SearchState, clock: Clock) -> FixedRanking | None:
     """Rank the papers of a search; None for a listing, whose engine keeps the order."""
     if state.plan.order:
         return None
-    done = run_stages(state, RANKING, clock)
+    done = run_stages(replace(state, index=state.index.pinned()), RANKING, clock)
     lexical = done.legs.get(LEXICAL)
     whole = lexical is not None and len(lexical) < state.request.window
     return FixedRanking(
@@ -128,7 +128,7 @@ def read(state: SearchState, order: FixedRanking | None, place: Bookmark, clock:
         The page, and the next place; None at the end.
     """
     size = state.request.size
-    state = replace(state, before=place.read)
+    state = replace(state, index=state.index.pinned(), before=place.read)
     if order is None:
         return _listed(state, place, clock)
     known = replace(state.meaning, known_by=order.known_by)

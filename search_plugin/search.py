@@ -51,7 +51,7 @@ def search(
         UnavailableError: If the engine does not answer.
     """
     clock = Clock()
-    return _page(asked(index, request, encoder, clock, scorers), clock)
+    return _page(asked(index.pinned(), request, encoder, clock, scorers), clock)
 
 
 def asked(
@@ -163,7 +163,7 @@ def similar(
         NotFoundError: If the paper is not in the index.
     """
     clock = Clock()
-    return _page(asked_like(index, paper_id, request, clock, scorers), clock)
+    return _page(asked_like(index.pinned(), paper_id, request, clock, scorers), clock)
 
 
 def asked_like(
@@ -228,7 +228,7 @@ def similar_text(
     with clock.step("encode"):
         vectors = tuple(VectorClause(leg, text_vector(index, title, abstract, loaded, leg)) for leg in legs)
     plan = plan_of(index, request, vectors)
-    return _page(SearchState(index, request, plan, notes=request.notes, scorer=scorer), clock)
+    return _page(SearchState(index.pinned(), request, plan, notes=request.notes, scorer=scorer), clock)
 
 
 def _loaded(index: Index, request: SearchRequest, encoder: EncoderSource | None) -> EncoderSource:

@@ -78,6 +78,12 @@ class Index(Protocol):
     generation: int
     schema: IndexSchema
 
+    def pinned(self) -> Index:
+        """Return the index for the reads of one page: they see the same papers, whatever others write meanwhile.
+
+        An engine whose requests can't share a state returns the index itself.
+        """
+
     def upsert(self, documents: Sequence[Document]) -> Sequence[Refused]:
         """Write documents, replacing those with the same ids; durable on return. Returns the refused ones."""
 

@@ -45,7 +45,7 @@ class Followed:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._open, self._fresh, self._changed, self._clock = open_index, fresh_seconds, changed, clock
-        self._last: Held | SesError | None = None
+        self._last: Held | UnavailableError | None = None
         self._until = 0.0  # when it is looked at again
         self._looking: Future[Held] | None = None
         self._lock = Lock()
@@ -70,7 +70,7 @@ class Followed:
             recent = self._clock() < self._until
             if recent and isinstance(last, Held) and not now:
                 return last
-            if isinstance(last, SesError) and (recent or looking):
+            if isinstance(last, UnavailableError) and (recent or looking):
                 raise last
             first = looking is None
             if looking is None:
@@ -82,10 +82,11 @@ class Followed:
             found = self._published()
         except BaseException as error:
             with self._lock:
-                if isinstance(error, SesError):
-                    # What is missing may be made at any moment; an engine that is away costs time at each look.
-                    away = isinstance(error, UnavailableError)
-                    self._last, self._until = error, self._clock() + (AWAY_SECONDS if away else self._fresh)
+                # An engine that is away costs time at each look. What is missing may be made at any moment.
+                if isinstance(error, UnavailableError):
+                    self._last, self._until = error, self._clock() + AWAY_SECONDS
+                elif isinstance(error, SesError):
+                    self._last = None
                 self._looking = None
             looking.set_exception(error)
             raise

@@ -83,6 +83,10 @@ class ClusterIndex:
         self._writable = False
         self._loading: bool | None = None
 
+    def pinned(self) -> ClusterIndex:
+        """Return this index: each request of a cluster sees its own state."""
+        return self
+
     def hashes(self, ids: Sequence[str]) -> Mapping[str, str]:
         """Return the content hashes of the ids that exist."""
         columns = {"_source": False, "stored_fields": "_none_", "docvalue_fields": ["id", "content_hash"]}

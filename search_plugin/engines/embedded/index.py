@@ -1,4 +1,4 @@
-"""One generation of an index in the embedded engine. Each read sees one commit: the last one at its start."""
+"""One generation of an index in the embedded engine. Each read sees one commit: the last one, or a pinned one."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -107,6 +108,13 @@ class EmbeddedIndex:
         # More threads than cores would take the interpreter's lock from each other at every call of a library.
         self._turns = threading.BoundedSemaphore(_cores())
         self._seen: tuple[object, Snapshot] | None = None
+        self._pinned: Snapshot | None = None
+
+    def pinned(self) -> EmbeddedIndex:
+        """Return this index with the last commit for all reads; see `Index`."""
+        index = copy(self)
+        index._pinned = self._snapshot()
+        return index
 
     def hashes(self, ids: Sequence[str]) -> Mapping[str, str]:
         """Return the content hashes of the ids that exist."""
@@ -114,8 +122,7 @@ class EmbeddedIndex:
 
     def papers(self, ids: Sequence[str]) -> Mapping[str, Paper]:
         """Return the papers that exist."""
-        snapshot = self._seen_last()
-        return {stored.paper.id: stored.paper for stored in map(snapshot.stored, snapshot.find(ids))}
+        return {stored.paper.id: stored.paper for stored in self._stored(ids)}
 
     def named(self, ids: Sequence[str], identifiers: Sequence[str]) -> Mapping[str, Paper]:
         """Return the papers that have one of some ids or one of some identifiers."""
@@ -151,7 +158,7 @@ class EmbeddedIndex:
 
     def documents(self, ids: Sequence[str], fields: Sequence[str]) -> Mapping[str, Document]:
         """Return the papers that exist, with their vectors of some formats."""
-        snapshot = self._seen_last()
+        snapshot = self._snapshot()
         rows = [(snapshot.stored(row), row) for row in snapshot.find(ids)]
         wanted = {name: self.schema.leg(name) for name in fields}
         return {
@@ -165,7 +172,7 @@ class EmbeddedIndex:
 
     def vectors(self, ids: Sequence[str], field: str) -> Mapping[str, np.ndarray]:
         """Return float32 (dimension,) vectors of a format, or (passages, dimension), of the ids that exist."""
-        return self._seen_last().vectors_by_id(ids, self.schema.leg(field))
+        return self._snapshot().vectors_by_id(ids, self.schema.leg(field))
 
     def count(self, field: str | None = None) -> int:
         """Return how many papers the index holds, or how many of them have a vector of a format."""
@@ -211,7 +218,7 @@ class EmbeddedIndex:
     def fetch(self, ids: Sequence[str], counting: Counting | None = None) -> tuple[Mapping[str, Paper], Facets | None]:
         """Return the papers that exist, and the requested facet counts."""
         with self._turns:
-            facets = count_facets(self._words, self._seen_last().searcher, counting) if counting else None
+            facets = count_facets(self._words, self._snapshot().searcher, counting) if counting else None
             return self.papers(ids), facets
 
     def upsert(self, documents: Sequence[Document]) -> Sequence[Refused]:
@@ -300,13 +307,10 @@ class EmbeddedIndex:
             derived.remove(folder)
         self.finish()
 
-    def _seen_last(self) -> Snapshot:
-        """Return the snapshot of the last search, so that a page shows one state."""
-        seen = self._seen
-        return seen[1] if seen else self._snapshot()
-
     def _snapshot(self) -> Snapshot:
-        """Return a snapshot of the last commit, of any writer."""
+        """Return a snapshot of the last commit, of any writer, or the one that this index is pinned to."""
+        if self._pinned:
+            return self._pinned
         status = (self.folder / WORDS_FOLDER / META).stat()
         mark = status.st_ino, status.st_mtime_ns
         with self._lock:

@@ -105,8 +105,12 @@ def test_complete_keeps_to_the_filter_and_leaves_a_lexical_search_alone(index):
 
 
 def test_rerankers_that_cannot_be_had_are_refused_before_the_index_is_asked():
+    class Unasked:
+        name = "x"
+        pinned = classmethod(lambda cls: cls)
+
     with pytest.raises(InputError, match="no reranker 'magic'; choose one of complete"):
-        search(type("Index", (), {"name": "x"}), SearchRequest("virus", mode="lexical", rerank="magic"))
+        search(Unasked, SearchRequest("virus", mode="lexical", rerank="magic"))
     with pytest.raises(InputError, match="window of 5,001 is too large to rank again; choose up to 5,000"):
         SearchRequest("virus", window=5_001, rerank="complete")
 

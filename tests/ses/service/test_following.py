@@ -42,16 +42,29 @@ def test_it_looks_once_in_a_while_and_keeps_what_has_not_changed():
     assert [held.revision for held in world.changed] == ["1", "2"]
 
 
-@pytest.mark.parametrize(("error", "seconds"), [(UnavailableError("away"), AWAY_SECONDS), (NotFoundError("none"), 1.0)])
-def test_a_failure_is_remembered_for_a_moment(error, seconds):
+def test_an_engine_that_is_away_is_left_alone_for_a_moment():
     world = World()
     world.followed.current()
-    world.error, world.now = error, 5.0
+    world.error, world.now = UnavailableError("away"), 5.0
     for _ in range(3):
-        with pytest.raises(type(error)):
+        with pytest.raises(UnavailableError):
             world.followed.current(now=True)
     assert world.looks == 2
-    world.error, world.now = None, 5.0 + seconds
+    world.error, world.now = None, 5.0 + AWAY_SECONDS
+    assert world.followed.current().revision == "1"
+
+
+def test_what_is_missing_is_found_as_soon_as_it_is_made():
+    world = World()
+    world.error = NotFoundError("none")
+    with pytest.raises(NotFoundError):
+        world.followed.current()
+    world.error = None
+    assert world.followed.current().revision == "1"
+    world.error, world.now = NotFoundError("none"), 5.0
+    with pytest.raises(NotFoundError):
+        world.followed.current()
+    world.error = None
     assert world.followed.current().revision == "1"
 
 

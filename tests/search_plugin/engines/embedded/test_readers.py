@@ -44,6 +44,7 @@ def write(index, year):
 
 def look(index, least):
     """Search once, check that all that is found is of one commit, and return which."""
+    index = index.pinned()
     legs = index.search(Plan(EVERY, (VectorClause("prx", QUERY),), None, 4 * PAPERS))
     found = {hit.id for hit in legs["lexical"]}
     assert found == {hit.id for hit in legs["prx"]}
@@ -81,10 +82,7 @@ def test_threads_share_an_index(tmp_path):
     def read(_):
         seen = 0
         while seen < ROUNDS:
-            legs = index.search(Plan(EVERY, (VectorClause("prx", QUERY),), None, 4 * PAPERS))
-            found = {hit.id for hit in legs["lexical"]}
-            assert found == {hit.id for hit in legs["prx"]}
-            seen = max(paper.year for paper in index.papers(list(found)).values())
+            seen = look(index, seen)
         return seen
 
     with ThreadPoolExecutor(4) as pool:
@@ -92,6 +90,26 @@ def test_threads_share_an_index(tmp_path):
         for year in range(2, ROUNDS + 1):
             write(index, year)
         assert [one.result(timeout=120) for one in reading] == [ROUNDS] * 4
+
+
+def test_a_page_is_of_one_commit_whatever_others_read_and_write_meanwhile(tmp_path, monkeypatch):
+    _, index = make(tmp_path)
+    write(index, 1)
+    fetch = type(index).fetch
+
+    def late(self, ids, counting=None):
+        monkeypatch.undo()
+        write(index, 2)
+        assert look(index, 2) == 2
+        return fetch(self, ids, counting)
+
+    request = SearchRequest(EVERY, mode="lexical", size=PAPERS, facets=("year",))
+    before = search(index, request)
+    monkeypatch.setattr(type(index), "fetch", late)
+    page = search(index, request)
+    assert [(hit.paper, hit.score) for hit in page] == [(hit.paper, hit.score) for hit in before]
+    assert page.facets == before.facets
+    assert {hit.paper.year for hit in search(index, request)} == {2}
 
 
 def test_noted_rows_are_bounded(tmp_path, monkeypatch):
