@@ -126,8 +126,8 @@ def _run(encoder: Encoder, texts: list[str], size: int) -> np.ndarray:
     session = encoder.sessions(tuple(dict.fromkeys(encoder.card.heads.values())))
     vectors = np.empty((len(texts), encoder.card.dimension), np.float32)
     token_ids = [encoding.ids[:TOKENS] for encoding in encoder.tokenizer.encode_batch_fast(texts)]
-    for batch in batches(token_ids, size):
-        (vectors[batch.rows],) = session(batch.ids, batch.mask)
+    for batch, (found,) in session.each(batches(token_ids, size)):
+        vectors[batch.rows] = found
     return vectors
 
 

@@ -152,7 +152,7 @@ def _onnx(
         [numpy_helper.from_array(array, name) for name, array in constants.items()],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10)
-    return partial(open_session(model.SerializeToString(), 1).run, None, dict(given))
+    return partial(open_session(model.SerializeToString()).run, None, dict(given))
 
 
 def _openvino_fp32(inputs: int, outputs: int) -> Work:

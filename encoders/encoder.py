@@ -18,7 +18,7 @@ from encoders.registry import DEFAULT_MODEL, find_model
 from encoders.runtimes.registry import GRAPH_VERSION
 from encoders.runtimes.sessions import Sessions, make_sessions
 from encoders.text_encoder import EncodingProgress, TextEncoder, ignore, shared
-from encoders.tokens.batching import CPU_TOKENS, GPU_TOKENS, LongText, batches, parts, pieces
+from encoders.tokens.batching import CPU_TOKENS, GPU_TOKENS, Batch, LongText, batches, parts, pieces
 from encoders.tokens.tokenizer import load_tokenizer, well_formed
 
 if TYPE_CHECKING:
@@ -140,17 +140,25 @@ class Encoder:
         if not prompts:
             return
         token_ids, owners = self._pieces(prompts, like)
-        owner_of, session, tokens = np.array(owners), self.sessions(heads), sum(map(len, token_ids))
-        size = GPU_TOKENS if "-cuda" in self.runtime else CPU_TOKENS
-        for part in parts(batches(token_ids, tokens=size), owner_of):
-            rows = np.sort(np.concatenate([batch.rows for batch in part]))
+        owner_of = np.array(owners)
+        for part in parts(self._ran(token_ids, heads, len(prompts), done), owner_of):
+            rows = np.sort(np.concatenate([batch.rows for batch, _ in part]))
             made = np.empty((len(heads), len(rows), self.card.dimension), dtype=np.float32)
-            for batch in part:
-                for number, vectors in enumerate(session(batch.ids, batch.mask)):
+            for batch, found in part:
+                for number, vectors in enumerate(found):
                     made[number, np.searchsorted(rows, batch.rows)] = vectors
-                done(float(batch.mask.sum()) / tokens * len(prompts))
             complete, means = sorted(set(owner_of[rows].tolist())), self._means(made, owner_of[rows])
             yield complete, dict(zip(heads, means, strict=True))
+
+    def _ran(
+        self, token_ids: Sequence[Sequence[int]], heads: tuple[str, ...], texts: int, done: EncodingProgress
+    ) -> Iterator[tuple[Batch, list[np.ndarray]]]:
+        """Yield the batches of some texts with their vectors."""
+        tokens = sum(map(len, token_ids))
+        size = GPU_TOKENS if "-cuda" in self.runtime else CPU_TOKENS
+        for batch, vectors in self.sessions(heads).each(batches(token_ids, tokens=size)):
+            done(float(batch.mask.sum()) / tokens * texts)
+            yield batch, vectors
 
     def _pieces(self, prompts: Sequence[str], like: Format) -> tuple[list[list[int]], list[int]]:
         """Return the token ids that the network reads, and the number of the text that each list is of."""

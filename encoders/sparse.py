@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 _TEXTS = 2
-"""Texts in a batch: the weights of the whole vocabulary for each token take 60 MB for a text of 512 tokens."""
+"""Texts in a batch of each core: the weights of the whole vocabulary take 60 MB for a text of 512 tokens."""
 
 _KEPT_BITS = 8
 _FLOAT_BITS = 23
@@ -129,10 +129,10 @@ class SparseEncoder:
         session, tokens = self.sessions((self.card.head(Format.PRX),)), sum(map(len, token_ids))
         left_out = self._special() if self.query_weights is not None else []
         owner_of = np.array(owners)
-        for part in parts(batches(token_ids, _TEXTS), owner_of):
+        for part in parts(session.each(batches(token_ids, _TEXTS)), owner_of):
             made: dict[int, np.ndarray] = {}
-            for batch in part:
-                for row, weights in zip(batch.rows.tolist(), session(batch.ids, batch.mask)[0], strict=True):
+            for batch, (found,) in part:
+                for row, weights in zip(batch.rows.tolist(), found, strict=True):
                     owner = owners[row]
                     made[owner] = np.maximum(made[owner], weights) if owner in made else weights
                 done(float(batch.mask.sum()) / tokens * len(keys))

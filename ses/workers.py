@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
+from corpora.cores import cores
 from corpora.errors import require
 from indexer.blocks import OwnPlan, PaperEncoder, SparsePlan, VectorPlan
 from indexer.tasks import BlockResult, BlockTask, run_task
@@ -90,7 +91,7 @@ class LocalPool:
 
     def __init__(self, workers: int, settings: Settings) -> None:
         self.workers = workers
-        threads = settings.threads or max(1, _cores() // workers)
+        threads = settings.threads or max(1, cores() // workers)
         self._settings = (*settings_of_worker(settings, threads), ("cache_dir", settings.cache_dir.resolve()))
         self._free: queue.SimpleQueue[_Process | None] = queue.SimpleQueue()
         self._all: list[_Process] = []
@@ -161,8 +162,3 @@ def _serve(tasks: Connection, settings: WorkerSettings) -> None:
     with suppress(EOFError, OSError):
         while True:
             tasks.send(work_on(tasks.recv(), settings))
-
-
-def _cores() -> int:
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -44,8 +44,7 @@ class CrossEncoder:
         first = self.card.prompt(well_formed(query), Format.QRY)
         pairs = self.tokenizer.encode_batch([(first, well_formed(text)) for text in texts])
         session, found = self.sessions((SCORE,)), np.empty(len(texts), dtype=np.float32)
-        for batch in pair_batches(pairs, segments=self.card.network.options["segments"]):
-            (scores,) = session(batch.ids, batch.mask)
+        for batch, (scores,) in session.each(pair_batches(pairs, segments=self.card.network.options["segments"])):
             found[batch.rows] = scores[:, 0]
         check_numbers(self.card, found)
         return found

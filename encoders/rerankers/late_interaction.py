@@ -70,8 +70,7 @@ class LateInteraction:
             return found
         options, session = self.card.network.options, self.sessions((TOKENS,))
         ids = self._ids(texts, self.document, options["document_tokens"])
-        for batch in batches(ids):
-            (vectors,) = session(batch.ids, batch.mask)
+        for batch, (vectors,) in session.each(batches(ids)):
             for row, of_text in zip(batch.rows.tolist(), vectors, strict=True):
                 kept = [place for place, token in enumerate(ids[row]) if token not in self.skipped]
                 found[row] = (asked @ of_text[kept].T).max(axis=1).sum() if kept else 0.0

@@ -19,12 +19,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
+from corpora.cores import cores
 from corpora.documents import read_json
 from corpora.errors import InputError, UnavailableError
 from corpora.installed import installed_version
 from encoders.models.formats import Precision
 from encoders.runtimes.hardware import has_device, processor
 from encoders.runtimes.registry import Runtime, RuntimeSource, Session, is_installed
+from encoders.tokens.batching import Batch
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,9 +40,6 @@ _WORDS: Mapping[Shape, str] = {"bulk": "batches", "single": "single texts"}
 
 _ROUNDS: Mapping[Shape, int] = {"bulk": 5, "single": 15}
 
-TokenBatch = tuple["np.ndarray", "np.ndarray"]
-"""Token ids and mask of a batch."""
-
 Candidates = Mapping[str, tuple[Runtime, Precision]]
 
 
@@ -49,12 +48,13 @@ def prepare(runtimes: Sequence[Runtime], source: RuntimeSource, precision: Preci
     work = _work(source)
     loaded, skipped = _loaded(_candidates(runtimes, precision), source, list(work.values()), folder)
     seconds = {shape: race(loaded, run, _ROUNDS[shape]) for shape, run in work.items()}
-    loaded.clear()  # some systems delete no file that is in use
     winners = {shape: next(iter(taken)) for shape, taken in seconds.items()}
+    at_once = loaded[winners["bulk"]].at_once
+    loaded.clear()  # some systems delete no file that is in use
     for child in folder.iterdir():
         if child.name not in winners.values():
             shutil.rmtree(child)
-    facts = {"cpu": processor().name, "winners": winners, "seconds": seconds, "skipped": skipped}
+    facts = {"cpu": processor().name, "winners": winners, "seconds": seconds, "skipped": skipped, "at_once": at_once}
     (folder / _FILE).write_text(json.dumps(facts, indent=2), encoding="utf-8")
     choices = []
     for shape, what in _WORDS.items():
@@ -65,7 +65,7 @@ def prepare(runtimes: Sequence[Runtime], source: RuntimeSource, precision: Preci
 
 
 def _loaded(
-    candidates: Candidates, source: RuntimeSource, work: Sequence[TokenBatch], folder: Path
+    candidates: Candidates, source: RuntimeSource, work: Sequence[Sequence[Batch]], folder: Path
 ) -> tuple[dict[str, Session], dict[str, str]]:
     """Prepare every candidate in its own folder; return those that work, and why the others do not."""
     loaded: dict[str, Session] = {}
@@ -76,8 +76,8 @@ def _loaded(
         try:
             runtime.prepare(source, precision, own)
             session = runtime.load(own, source.threads)
-            for run in work:
-                session(*run)
+            for batch, *_ in work:
+                session(batch.ids, batch.mask)
         except Exception as error:  # noqa: BLE001 - whatever fails in one library, the others may do
             failed[name] = error
             logging.getLogger("ses").warning("The runtime auto leaves out %s: %s", name, error)
@@ -88,17 +88,19 @@ def _loaded(
     return loaded, {name: str(error) for name, error in failed.items()}
 
 
-def _work(source: RuntimeSource) -> dict[Shape, TokenBatch]:
-    """Return what is timed: a batch of texts of middling length, and the shortest text by itself, as queries are."""
+def _work(source: RuntimeSource) -> dict[Shape, list[Batch]]:
+    """Return what is timed: batches of texts of middling length, and the shortest text by itself, as queries are."""
     middle, last = source.samples[len(source.samples) // 2], source.samples[-1]
     length = int(last.mask[-1].sum())
-    return {"bulk": (middle.ids, middle.mask), "single": (last.ids[-1:, :length], last.mask[-1:, :length])}
+    query = Batch(last.rows[-1:], last.ids[-1:, :length], last.mask[-1:, :length])
+    return {"bulk": [middle] * (source.threads or cores()), "single": [query]}
 
 
 def load(runtimes: Sequence[Runtime], folder: Path, threads: int) -> Session:
     """Load what `prepare` wrote, each winner when it is first used; raises `InputError` if it is damaged."""
     try:
-        winners, known = read_json(folder / _FILE)["winners"], _every(runtimes)
+        facts, known = read_json(folder / _FILE), _every(runtimes)
+        winners, at_once = facts["winners"], int(facts.get("at_once", 1))
         chosen = {shape: known[winners[shape]] for shape in get_args(Shape)}
     except (LookupError, OSError, TypeError, ValueError) as error:
         raise InputError(f"{folder} does not say which runtime won; delete it, and it is created again.") from error
@@ -114,7 +116,7 @@ def load(runtimes: Sequence[Runtime], folder: Path, threads: int) -> Session:
                 sessions[name] = runtime.load(folder / name, threads)
         return sessions[name](ids, mask)
 
-    return run
+    return Session(run, at_once)
 
 
 def version(runtimes: Sequence[Runtime], precision: Precision, threads: int) -> str:
@@ -142,7 +144,7 @@ def _every(runtimes: Iterable[Runtime]) -> Candidates:
 _BEHIND = 2.0
 
 
-def race(sessions: Mapping[str, Session], work: TokenBatch, rounds: int) -> dict[str, float]:
+def race(sessions: Mapping[str, Session], work: Sequence[Batch], rounds: int) -> dict[str, float]:
     """Return the median seconds of each session for the same work, the fastest first, and last those that left."""
     # They take turns, so that other load is spread over all of them. A session that is twice as slow as the best after
     # a round leaves, as most of the time would go to the slowest. All have run this batch before, as some compile for
@@ -161,9 +163,9 @@ def race(sessions: Mapping[str, Session], work: TokenBatch, rounds: int) -> dict
     return {name: medians[name] for name in (*running, *left)}
 
 
-def _seconds(session: Session, work: TokenBatch) -> float:
-    ids, mask = work
-    session(ids[:1, :2], mask[:1, :2])  # threads of the one before may still spin
+def _seconds(session: Session, work: Sequence[Batch]) -> float:
+    session(work[0].ids[:1, :2], work[0].mask[:1, :2])  # threads of the one before may still spin
     begun = time.perf_counter()
-    session(ids, mask)
+    for _ in session.each(work):
+        pass
     return time.perf_counter() - begun

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from corpora.cores import cores
 from corpora.errors import InputError, UnavailableError
 from encoders.models.formats import Precision
 from encoders.runtimes.hardware import products_saturate
@@ -35,7 +36,7 @@ def load(folder: Path, threads: int, device: Device = "cpu") -> Session:
     """Load what `prepare` wrote; `InputError` if it is damaged, `UnavailableError` if the GPU can't be used."""
     providers = _providers(device)
     try:
-        session = open_session(folder / _FILE, threads, providers)
+        session = open_session(folder / _FILE, providers)
     except Exception as error:
         raise InputError(f"{folder} holds an incomplete ONNX file; delete it, and it is created again.") from error
     if device == "cuda" and _CUDA not in session.get_providers():
@@ -50,18 +51,19 @@ def load(folder: Path, threads: int, device: Device = "cpu") -> Session:
         vectors: list[np.ndarray] = session.run(None, {"input_ids": ids, "attention_mask": mask})
         return vectors
 
-    return run
+    return Session(run, at_once=(threads or cores()) if device == "cpu" else 1)
 
 
-def open_session(graph: Path | bytes, threads: int, providers: Sequence[Any] = ("CPUExecutionProvider",)) -> Any:
-    """Return onnxruntime's session of a graph, given as file or content, with the options that all of ses have."""
+def open_session(graph: Path | bytes, providers: Sequence[Any] = ("CPUExecutionProvider",)) -> Any:
+    """Return onnxruntime's session of a graph, given as file or content, with the options that all of ses have.
+
+    It runs a batch by the thread that calls it.
+    """
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
+    options.intra_op_num_threads = 1
     options.log_severity_level = 4  # what fails is raised too
-    # Threads that wait for work spin. They need no longer than between two operators, and not while a graph is loaded.
-    options.add_session_config_entry("session.intra_op.spin_duration_us", "1000")
     if products_saturate():
         # Takes int8 weights as uint8, whose products are added in 32 bits. With VNNI it would only cost time.
         options.add_session_config_entry("session.x64quantprecision", "1")

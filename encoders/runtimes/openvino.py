@@ -7,10 +7,11 @@ computed in bytes only where their products don't saturate; elsewhere the same r
 from __future__ import annotations
 
 import sys
-import threading
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
+from corpora.cores import cores
 from corpora.errors import InputError
 from corpora.installed import needing
 from encoders.models.formats import Precision
@@ -52,20 +53,25 @@ def load(folder: Path, threads: int) -> Session:
         longest = int(_kept(model, _LONGEST))
     except (RuntimeError, ValueError) as error:
         raise InputError(f"{folder} holds an incomplete OpenVINO model; delete it, and it is created again.") from error
-    requests = threading.local()  # an inference request serves one caller at a time
+    idle: SimpleQueue[Any] = SimpleQueue()  # an inference request serves one caller at a time
 
     def run(ids: np.ndarray, mask: np.ndarray) -> list[np.ndarray]:
-        if not hasattr(requests, "mine"):
-            requests.mine = compiled.create_infer_request()
-        found = requests.mine.infer({"input_ids": _padded(ids, longest), "attention_mask": _padded(mask, longest)})
-        return [found[output].copy() for output in compiled.outputs]
+        try:
+            request = idle.get_nowait()
+        except Empty:
+            request = compiled.create_infer_request()
+        found = request.infer({"input_ids": _padded(ids, longest), "attention_mask": _padded(mask, longest)})
+        vectors = [found[output].copy() for output in compiled.outputs]
+        idle.put(request)
+        return vectors
 
-    return run
+    return Session(run, at_once=threads or cores())
 
 
 def open_model(file: Path, threads: int) -> tuple[Any, Any]:
     """Return OpenVINO's model of a file, and the same compiled with the settings that all models of ses have."""
-    settings: dict[str, Any] = {"INFERENCE_NUM_THREADS": threads} if threads else {}
+    at_once = threads or cores()
+    settings: dict[str, Any] = {"INFERENCE_NUM_THREADS": at_once, "NUM_STREAMS": at_once}
     core = _openvino().Core()
     model = core.read_model(file)
     # Without the hint a CPU with bf16 would silently run "fp32" in bf16.

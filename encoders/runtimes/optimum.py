@@ -15,6 +15,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from corpora.cores import cores
 from corpora.errors import InputError, UnavailableError
 from encoders.models.card import ModelCard
 from encoders.models.folder import bert_config
@@ -86,14 +87,14 @@ def load(folder: Path, threads: int) -> Session:
 
     try:
         pooling = read_pooling(folder)
-        session = open_session(folder / _GRAPH, threads)
+        session = open_session(folder / _GRAPH)
         trial = run(np.zeros((1, 2), dtype=np.int64), np.ones((1, 2), dtype=np.int64))
         fits = trial[0].shape == (1, pooling.dimension)
     except Exception:  # noqa: BLE001 - whatever a damaged file raises in onnxruntime
         fits = False
     if not fits:
         raise InputError(f"{folder} holds an incomplete model of optimum; delete it, and it is created again.")
-    return run
+    return Session(run, at_once=threads or cores())
 
 
 def _write_network(weights: Weights, card: ModelCard, folder: Path) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Literal, get_args
 
 from corpora.errors import InputError
@@ -13,6 +15,7 @@ from corpora.installed import deferred
 from encoders.models.formats import Precision
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
     from pathlib import Path
 
     import numpy as np
@@ -25,8 +28,52 @@ Device = Literal["cpu", "cuda"]
 GRAPH_VERSION = 6
 """Increase this number when graphs change, so that cached files of older versions are not used."""
 
-Session = Callable[["np.ndarray", "np.ndarray"], "list[np.ndarray]"]
+_AHEAD = 2
+"""Batches that run or wait, for each that can run at once."""
+
+Run = Callable[["np.ndarray", "np.ndarray"], "list[np.ndarray]"]
 """Token ids and mask, both int64 (batch, length), to vectors, float32 (batch, dimension), for each head."""
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A loaded network; threads may share it.
+
+    Attributes:
+        run: What runs a batch.
+        at_once: How many batches to run at once, where each is run by one thread. Threads that share a batch wait for
+            each other at every operator.
+    """
+
+    run: Run
+    at_once: int = 1
+
+    def __call__(self, ids: np.ndarray, mask: np.ndarray) -> list[np.ndarray]:
+        """Run a batch; arguments and result as of `Run`."""
+        return self.run(ids, mask)
+
+    def each(self, batches: Iterable[Batch]) -> Iterator[tuple[Batch, list[np.ndarray]]]:
+        """Yield batches, in their order, with their vectors; only a few are held at a time."""
+        from concurrent.futures import ThreadPoolExecutor
+
+        left = iter(batches)
+        first = list(islice(left, 2))
+        if len(first) < 2 or self.at_once == 1:
+            for batch in chain(first, left):
+                yield batch, self.run(batch.ids, batch.mask)
+            return
+        waiting: deque[tuple[Batch, Future[list[np.ndarray]]]] = deque()
+        pool = ThreadPoolExecutor(self.at_once, "encode")
+        try:
+            for new in chain(first, left):
+                waiting.append((new, pool.submit(self.run, new.ids, new.mask)))
+                if len(waiting) > _AHEAD * self.at_once:
+                    batch, future = waiting.popleft()
+                    yield batch, future.result()
+            for batch, future in waiting:
+                yield batch, future.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -172,7 +172,7 @@ class ExportedSessions:
                 if graph is None:
                     raise InputError(f"{self._model.folder} was exported without {head}; export the model again.")
                 parts.append(_picked(self._session(graph), [graph.index(head)]))
-        return lambda ids, mask: [part(ids, mask)[0] for part in parts]
+        return Session(lambda ids, mask: [part(ids, mask)[0] for part in parts], parts[0].at_once)
 
     def _session(self, graph: tuple[str, ...]) -> Session:
         if graph not in self._loaded:
@@ -234,7 +234,7 @@ def _picked(session: Session, places: Sequence[int]) -> Session:
         vectors = session(ids, mask)
         return [vectors[place] for place in places]
 
-    return run
+    return Session(run, session.at_once)
 
 
 def _cosines(first: np.ndarray, second: np.ndarray) -> np.ndarray:

@@ -75,7 +75,7 @@ def load(folder: Path, threads: int, device: Device = "cpu") -> Session:
             vectors = forward(torch.tensor(ids, device=device), torch.tensor(mask, device=device))
             return [vector.cpu().numpy() for vector in vectors]
 
-    return run
+    return Session(run)
 
 
 def _forward(weights: Mapping[str, Any], network: _Network) -> Forward:

@@ -118,7 +118,7 @@ def load(folder: Path, threads: int) -> Session:
             torch.set_num_threads(threads)
         return pooling.vectors(states(ids, mask), mask)
 
-    return run
+    return Session(run)
 
 
 def _model(folder: Path, precision: Precision) -> tuple[Any, Mapping[str, Any]]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 if TYPE_CHECKING:
     import numpy as np
+
+V = TypeVar("V")
 
 LongText = Literal["start", "ends", "passages"]
 """Keep the start (what the papers do), keep start and end in equal parts, or encode passages and take their mean."""
@@ -87,15 +89,18 @@ def batches(
         yield Batch(rows, ids, (np.arange(ids.shape[1]) < lengths[rows, None]).astype(np.int64))
 
 
-def parts(batches: Iterable[Batch], owners: np.ndarray, least: int = PART) -> Iterator[list[Batch]]:
-    """Yield batches in parts of at least `least` rows that split no text, given the text of each row, int64 (rows,)."""
+def parts(ran: Iterable[tuple[Batch, V]], owners: np.ndarray, least: int = PART) -> Iterator[list[tuple[Batch, V]]]:
+    """Yield batches with what was made of them, in parts of at least `least` rows that split no text.
+
+    `owners` is the text of each row, int64 (rows,).
+    """
     import numpy as np
 
     # The texts of the parts that remain give the same batches again, also in another process.
     counts = np.bincount(owners)
-    left, part, rows = counts.copy(), list[Batch](), 0
-    for batch in batches:
-        part.append(batch)
+    left, part, rows = counts.copy(), list[tuple[Batch, V]](), 0
+    for batch, made in ran:
+        part.append((batch, made))
         rows += len(batch.rows)
         np.subtract.at(left, owners[batch.rows], 1)
         if rows >= least and not ((left > 0) & (left < counts)).any():

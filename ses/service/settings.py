@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
+from corpora.cores import cores
 from corpora.errors import InputError
 from ses.checked import nearest
 from ses.service.keys import Keys
@@ -32,11 +33,6 @@ from ses.settings import SERVE
 from ses.settings_files import read_settings_files
 
 _PREFIX = "SES_SERVE_"
-
-
-def cores() -> int:
-    """Return how many cores this process may use, which can be fewer than the machine has."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _site(value: Any) -> SiteSettings:

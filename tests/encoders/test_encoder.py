@@ -20,7 +20,7 @@ from corpora.errors import InputError, UnavailableError
 from encoders.cache import EmbeddingCache
 from encoders.encoder import load_encoder
 from encoders.models.formats import Format
-from encoders.runtimes.registry import RUNTIMES
+from encoders.runtimes.registry import RUNTIMES, Session
 from tests.tiny import make_model, papers
 
 TEXTS = [f"{paper.title} [SEP] {paper.abstract}" for paper in papers(20)]
@@ -53,7 +53,7 @@ def counting(encoder, **changes):
             sizes.append(len(ids))
             return session(ids, mask)
 
-        return run
+        return Session(run)
 
     return replace(encoder, sessions=counted, **changes), sizes
 
@@ -252,13 +252,13 @@ def test_weights_that_are_no_numbers_are_told(tmp_path):
 
 
 def test_vectors_that_are_no_numbers_are_told(plain, tmp_path):
-    encoder = replace(plain, sessions=lambda heads: lambda ids, mask: [np.full((len(ids), 64), np.inf)])
+    encoder = replace(plain, sessions=lambda heads: Session(lambda ids, mask: [np.full((len(ids), 64), np.inf)]))
     with pytest.raises(InputError, match="gave vectors that are not numbers: its weights are damaged"):
         encoder.encode(["virus"])
 
 
 def test_a_vector_of_zeros_is_told_where_cosines_are_wanted(plain):
-    made = replace(plain, sessions=lambda heads: lambda ids, mask: [np.zeros((len(ids), 64), np.float32)])
+    made = replace(plain, sessions=lambda heads: Session(lambda ids, mask: [np.zeros((len(ids), 64), np.float32)]))
     assert not replace(made, card=replace(plain.card, similarity="l2")).encode(["virus"]).any()
     with pytest.raises(InputError, match="gave a vector of zeros, which has no cosine to another"):
         replace(made, card=replace(plain.card, similarity="cosine")).encode(["virus"])

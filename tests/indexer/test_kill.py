@@ -14,6 +14,7 @@ import pytest
 
 from encoders.cache import EmbeddingCache
 from encoders.encoder import load_encoder
+from encoders.runtimes.registry import Session
 from encoders.tokens.batching import PART
 from tests.chance import drawn, effort, kills
 from tests.indexer.jobs import contents, engine_in, make_job, run_in_child, run_job
@@ -104,7 +105,7 @@ def _counting(job, texts, stop=None):
                 texts.append(len(ids))
                 return session(ids, mask)
 
-            return run
+            return Session(run)
 
         return replace(encoder, sessions=count)
 

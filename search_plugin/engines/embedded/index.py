@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from corpora.cores import cores
 from corpora.errors import InputError
 from corpora.writing import replacing
 from search_plugin.contract.engine import Document, Refused
@@ -69,11 +69,6 @@ def write_facts(folder: Path, facts: Facts) -> None:
 WORDS_FOLDER = "words"
 
 
-def _cores() -> int:
-    """Return how many cores this process may use, which can be fewer than the machine has."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def files_of(folder: Path, schema: IndexSchema) -> Files:
     """Return the files of a generation."""
     return Files(folder, {field.name: stored_type(field) for field in schema.written})
@@ -106,7 +101,7 @@ class EmbeddedIndex:
             self._words = open_words(folder / WORDS_FOLDER, schema)
         self._lock = threading.Lock()
         # More threads than cores would take the interpreter's lock from each other at every call of a library.
-        self._turns = threading.BoundedSemaphore(_cores())
+        self._turns = threading.BoundedSemaphore(cores())
         self._seen: tuple[object, Snapshot] | None = None
         self._pinned: Snapshot | None = None
 

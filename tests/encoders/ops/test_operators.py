@@ -64,7 +64,7 @@ def run_graph(compute, *given):
     graph = onnx.shape_inference.infer_shapes(
         helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10)
     )
-    values = open_session(graph.SerializeToString(), 1).run(None, dict(zip(names, given, strict=True)))
+    values = open_session(graph.SerializeToString()).run(None, dict(zip(names, given, strict=True)))
     return values if several else values[0]
 
 

@@ -14,12 +14,12 @@ from corpora.errors import InputError, UnavailableError
 from encoders.encoder import load_encoder
 from encoders.runtimes import auto
 from encoders.runtimes.auto import race
-from encoders.runtimes.registry import RUNTIMES, Runtime, RuntimeSource, fastest_of
+from encoders.runtimes.registry import RUNTIMES, Runtime, RuntimeSource, Session, fastest_of
 from encoders.tokens.batching import Batch
 from tests.encoders.runtimes.kinds import PADDED_TOGETHER
 
 
-def fake(name, *, bulk=0.001, single=0.001, error=None, precisions=("fp32",), packages=(), **options):
+def fake(name, *, bulk=0.001, single=0.001, error=None, precisions=("fp32",), packages=(), at_once=1, **options):
     """A runtime that takes so long, gives its name's first letter, and can fail to prepare."""
 
     def prepare(source, precision, folder):
@@ -34,7 +34,7 @@ def fake(name, *, bulk=0.001, single=0.001, error=None, precisions=("fp32",), pa
             time.sleep((single if len(ids) == 1 else bulk) * (ids.shape[1] > 2))
             return [np.full((len(ids), 1), ord(name[0]), np.float32)]
 
-        return run
+        return Session(run, at_once)
 
     return Runtime(name, precisions, packages, prepare, load, **options)
 
@@ -43,7 +43,7 @@ def ones(texts, tokens):
     return Batch(np.arange(texts), np.ones((texts, tokens), np.int64), np.ones((texts, tokens), np.int64))
 
 
-SOURCE = RuntimeSource({}, None, (), [ones(8, 20), ones(8, 10), ones(3, 5)])
+SOURCE = RuntimeSource({}, None, (), [ones(8, 20), ones(8, 10), ones(3, 5)], threads=1)
 
 
 def run_auto(runtimes, tmp_path, precision="fp32"):
@@ -69,6 +69,23 @@ def test_it_takes_the_fastest_for_each_shape_and_deletes_the_others(tmp_path, ca
     (line,) = caplog.messages
     assert line.startswith("The runtime auto takes big-fp32 for batches (")
     assert " times as fast as quick-fp32) and quick-fp32 for single texts (" in line
+
+
+def test_as_many_batches_run_at_once_as_its_winner_for_batches_runs(tmp_path):
+    runtimes = [fake("slow", bulk=0.05), fake("many", at_once=3)]
+    run_auto(runtimes, tmp_path)
+    assert fastest_of(runtimes).load(tmp_path, 0).at_once == 3
+    told = json.loads((tmp_path / "winners.json").read_text())
+    (tmp_path / "winners.json").write_text(json.dumps({**told, "at_once": None}))
+    with pytest.raises(InputError, match="does not say which runtime won"):
+        fastest_of(runtimes).load(tmp_path, 0)
+
+
+def test_the_race_is_for_batches_that_run_at_once_where_a_runtime_can(tmp_path):
+    source = replace(SOURCE, threads=4)
+    fastest = fastest_of([fake("alone", bulk=0.02), fake("many", bulk=0.04, at_once=4)])
+    fastest.prepare(source, "fp32", tmp_path)
+    assert json.loads((tmp_path / "winners.json").read_text())["winners"]["bulk"] == "many-fp32"
 
 
 def test_one_may_win_both(tmp_path, caplog):
@@ -126,7 +143,7 @@ def test_a_burst_of_other_work_decides_nothing(tmp_path):
             return [np.full((len(ids), 1), ord("b"), np.float32)]
 
         started = True
-        return run
+        return Session(run)
 
     burst = replace(burst, load=load)
     assert run_auto([burst, fake("calm", bulk=0.02)], tmp_path)[1]["winners"]["bulk"] == "burst-fp32"
@@ -177,7 +194,7 @@ def test_a_real_race_ends_with_a_runtime_that_works_and_is_run_once(models, tmp_
     assert sum("auto takes" in line for line in caplog.messages) == 1
 
 
-WORK = (np.ones((4, 6), np.int64), np.zeros((4, 6), np.int64))
+WORK = [Batch(np.arange(4), np.ones((4, 6), np.int64), np.zeros((4, 6), np.int64))]
 
 
 @pytest.fixture
@@ -195,7 +212,7 @@ def timed(monkeypatch):
             clock[0] += (left.pop(0) if len(left) > 1 else left[0]) if whole else 100
             return []
 
-        return session
+        return Session(session)
 
     return make, ran
 

@@ -40,7 +40,7 @@ def run(request, tmp_path):
         onnx.checker.check_model(model, full_check=True)
         content = model.SerializeToString()
         if request.param == "onnx":
-            return open_session(content, 1).run(None, {"x": states})[0]
+            return open_session(content).run(None, {"x": states})[0]
         (tmp_path / "model.onnx").write_bytes(content)
         _, compiled = open_model(tmp_path / "model.onnx", 1)
         return compiled({"x": states})[compiled.outputs[0]]

@@ -11,7 +11,7 @@ import pytest
 from corpora.errors import InputError
 from encoders.models.model import Exported
 from encoders.registry import find_model
-from encoders.runtimes.registry import RUNTIMES, Runtime
+from encoders.runtimes.registry import RUNTIMES, Runtime, Session
 from encoders.runtimes.sessions import make_sessions, make_source, run_texts, sample_texts
 from encoders.tokens.batching import batches
 from encoders.tokens.tokenizer import load_tokenizer
@@ -47,7 +47,7 @@ def fake(monkeypatch):
     def load(folder, threads):
         heads = (folder / "heads").read_text().split(",")
         calls.append(("load", tuple(heads), threads))
-        return lambda ids, mask: [np.full((len(ids), 1), int(head), np.float32) for head in heads]
+        return Session(lambda ids, mask: [np.full((len(ids), 1), int(head), np.float32) for head in heads])
 
     runtime = Runtime("fake", ("bf16", "fp32"), (), prepare, load, version=lambda precision, threads: f"t{threads}")
     monkeypatch.setitem(RUNTIMES, "fake", runtime)
@@ -144,7 +144,7 @@ def test_an_export_is_for_one_runtime_and_precision(options, made, fake, model, 
 )
 def test_an_export_gives_nearly_the_vectors_of_where_it_was_made(vector, told, fake, model, tokenizer, tmp_path):
     made = np.array([3.0, 4.0], np.float32)
-    load = lambda folder, threads: lambda ids, mask: [np.tile(made, (len(ids), 1))]  # noqa: E731
+    load = lambda folder, threads: Session(lambda ids, mask: [np.tile(made, (len(ids), 1))])  # noqa: E731
     RUNTIMES["fake"] = replace(RUNTIMES["fake"], load=load)
     # All but one are as they were: the least alike decides.
     vectors = [[6.0, 8.0], vector] if len(vector) == 2 else [vector, vector]

@@ -85,22 +85,30 @@ def cut(texts, numbers):
     return [piece for number in numbers for piece in texts[number]], np.array(owners, np.int64)
 
 
+def made_parts(token_ids, owners, least):
+    """The batches of each part; what was made of a batch stays with it."""
+    made = list(parts(((batch, len(batch.rows)) for batch in batches(token_ids)), owners, least))
+    assert all(len(batch.rows) == count for part in made for batch, count in part)
+    return [[batch for batch, _ in part] for part in made]
+
+
 @given(texts_in_pieces, st.integers(1, 9), st.data())
 def test_who_goes_on_after_some_parts_makes_the_batches_of_the_others(texts, least, data):
     token_ids, owners = cut(texts, range(len(texts)))
-    made = list(parts(batches(token_ids), owners, least))
+    made = made_parts(token_ids, owners, least)
     assert [batch.rows.tolist() for part in made for batch in part] == [b.rows.tolist() for b in batches(token_ids)]
     assert all(sum(len(batch.rows) for batch in part) >= least for part in made[:-1])
     kept = data.draw(st.integers(0, len(made)))
     done = {owners[row] for part in made[:kept] for batch in part for row in batch.rows}
     left, whose = cut(texts, [number for number in range(len(texts)) if number not in done])
-    again = list(parts(batches(left), whose, least))
+    again = made_parts(left, whose, least)
     assert [[b.ids.tolist() for b in part] for part in again] == [[b.ids.tolist() for b in p] for p in made[kept:]]
 
 
 def test_texts_of_one_piece_are_kept_every_few_batches():
     owners = np.arange(512)
-    sizes = [sum(len(batch.rows) for batch in part) for part in parts(batches([[1]] * 512, 8), owners)]
+    ran = ((batch, None) for batch in batches([[1]] * 512, 8))
+    sizes = [sum(len(batch.rows) for batch, _ in part) for part in parts(ran, owners)]
     assert sizes == [64] * 8
 
 
