@@ -1,8 +1,9 @@
 """Encoding by worker processes: two of one core each against one, and the memory of the process that writes the index.
 
-The first encodes PubMed's papers by the default model, and needs SES_TEST_DATA. The second has invented papers and a
-small model with random weights. Each run is a process of its own. A third part tells how long each shard reads a corpus
-of PubMed's papers, in CPU time, beside encoding it by one thread. Run: python -m benchmarks.scale workers [PAPERS], or
+The first encodes PubMed's papers by the default model, and needs SES_TEST_DATA. It also runs `ses index` twice at the
+same time, each with half of the papers and one worker: what the two cores can give. The second has invented papers and
+a small model with random weights. Each run is a process of its own. A third part tells how long each shard reads a
+corpus of PubMed's papers, in CPU time, beside encoding it by one thread. Run: python -m benchmarks.scale workers [PAPERS], or
 python -m benchmarks.scale memory [PAPERS ...], or python -m benchmarks.scale reading [PAPERS ...]
 """
 
@@ -17,6 +18,8 @@ import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -47,20 +50,30 @@ def main() -> None:
 
 
 def workers(home: Path, papers: int) -> None:
-    corpus = home / "papers.jsonl"
-    corpus.write_text("".join(json.dumps(row) + "\n" for row in pubmed_rows()[:papers]), encoding="utf-8")
-    given = ("--corpus", "jsonl", "--path", str(corpus), "--fresh", "--index", "papers")
-    run(home, *given, "--limit", "1")  # builds the model's graph
-    taken: dict[str, list[float]] = {"1": [], "2": []}
+    rows, given = pubmed_rows()[:papers], ("--corpus", "jsonl", "--fresh", "--index", "papers", "--path")
+    whole, *halves = (home / name for name in ("whole.jsonl", "first.jsonl", "second.jsonl"))
+    for path, part in zip((whole, *halves), (rows, rows[: papers // 2], rows[papers // 2 :]), strict=True):
+        path.write_text("".join(json.dumps(row) + "\n" for row in part), encoding="utf-8")
+
+    def timed(folder: Path, corpus: Path, count: int) -> float:
+        return run(folder, *given, str(corpus), "--workers", str(count))[0]["seconds"]
+
+    def at_once() -> float:
+        with ThreadPoolExecutor(2) as pool:
+            return max(pool.map(timed, (home / "first", home / "second"), halves, (1, 1)))
+
+    for folder in (home, home / "first", home / "second"):
+        run(folder, *given, str(whole), "--limit", "1")  # builds the model's graph
+    one_and_two = {name: partial(timed, home, whole, count) for name, count in (("one", 1), ("two", 2))}
+    contenders: dict[str, Callable[[], float]] = {**one_and_two, "halves": at_once}
+    taken: dict[str, list[float]] = {name: [] for name in contenders}
     for _ in range(ROUNDS):
-        for count, seconds in taken.items():
-            report, _ = run(home, *given, "--workers", count)
-            seconds.append(report["seconds"])
-            print(
-                f"{count} workers: {report['seconds']:.1f} s, {report['encoding_seconds']:.1f} s encoding", flush=True
-            )
-    one, two = map(statistics.median, taken.values())
-    print(f"{papers:,} papers: {one:.1f} s by one, {two:.1f} s by two, {one / two:.2f} times as fast")
+        for name, contender in contenders.items():
+            taken[name].append(contender())
+            print(f"{name}: {taken[name][-1]:.1f} s", flush=True)
+    one, two, apart = (statistics.median(taken[name]) for name in contenders)
+    print(f"{papers:,} papers: {one:.1f} s by one worker, {two:.1f} s by two, {one / two:.2f} times as fast;")
+    print(f"two runs at once, of half of the papers each, take {apart:.1f} s: {one / apart:.2f} times as fast")
 
 
 def memory(home: Path, sizes: list[int]) -> None:
