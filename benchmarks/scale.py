@@ -3,7 +3,8 @@
 The first encodes PubMed's papers by the default model, and needs SES_TEST_DATA. It also runs `ses index` twice at the
 same time, each with half of the papers and one worker: what the two cores can give. The second has invented papers and
 a small model with random weights. Each run is a process of its own. A third part tells how long each shard reads a
-corpus of PubMed's papers, in CPU time, beside encoding it by one thread. Run: python -m benchmarks.scale workers [PAPERS], or
+corpus of PubMed's papers, in CPU time, beside encoding it by one thread.
+Run: python -m benchmarks.scale workers [PAPERS], or
 python -m benchmarks.scale memory [PAPERS ...], or python -m benchmarks.scale reading [PAPERS ...]
 """
 
