@@ -241,7 +241,7 @@ def passing(
     match where:
         case tree.Says() | tree.Begun():
             return saying(where)
-        case tree.Not() | tree.And() | tree.Or() if _of_words(where):
+        case tree.Not() | tree.And() | tree.Or() if of_words(where):
             return saying(where)
         case tree.Not(part):
             return ~passing(part, parts, count, saying)
@@ -265,24 +265,24 @@ def _mark(mask: np.ndarray, rows: np.ndarray) -> None:
     mask[rows] = True
 
 
-def _of_words(where: tree.Filter) -> bool:
-    """Return whether a filter asks for words alone."""
+def of_words(where: tree.Filter, join: Callable[[Iterable[bool]], bool] = all) -> bool:
+    """Return whether all parts of a filter, or any, ask for words; `join` is `all` or `any`."""
     match where:
         case tree.Says() | tree.Begun():
             return True
         case tree.Not(part):
-            return _of_words(part)
+            return of_words(part, join)
         case tree.And(parts) | tree.Or(parts):
-            return all(map(_of_words, parts))
+            return join(of_words(part, join) for part in parts)
     return False
 
 
 def _together(kind: type[tree.And | tree.Or], parts: Sequence[tree.Filter]) -> list[tree.Filter]:
     """Return the parts with those of words as one: together they find fewer rows than each by itself."""
-    words = tuple(part for part in parts if _of_words(part))
+    words = tuple(part for part in parts if of_words(part))
     if len(words) < 2:
         return list(parts)
-    return [kind(words), *(part for part in parts if not _of_words(part))]
+    return [kind(words), *(part for part in parts if not of_words(part))]
 
 
 def _compared(test: tree.Test, numbers: np.ndarray) -> np.ndarray:

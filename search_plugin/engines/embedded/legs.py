@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from search_plugin.contract.ordering import BY_ID, TITLE
 from search_plugin.contract.plan import LEXICAL, LISTED, check_sparse
 from search_plugin.contract.schema import SparseField
 from search_plugin.engines.embedded import queries
+from search_plugin.engines.embedded.columns import of_words
 from search_plugin.engines.embedded.queries import among, both, either, matching, rows_of, to_tantivy
 from search_plugin.engines.embedded.vectors import nearest
 from search_plugin.filters.matching import joined
@@ -28,6 +30,12 @@ if TYPE_CHECKING:
     from search_plugin.contract.tree import Filter
     from search_plugin.engines.embedded.snapshot import Snapshot
     from search_plugin.engines.embedded.words import Words
+
+_MANY_PASS = 0.1
+"""Share of the papers that pass a filter, from which on the best of all papers are searched for them."""
+
+_SPARE = 1.5
+"""How many times as many papers are searched for then as are expected to be enough."""
 
 _PER_PAPER = 3
 """Passages that are looked for to find a paper: those near a query often belong to the same papers."""
@@ -57,12 +65,37 @@ def run_legs(snapshot: Snapshot, words: Words, schema: IndexSchema, plan: Plan) 
 
 def lexical_leg(snapshot: Snapshot, words: Words, plan: Plan) -> list[Scored]:
     """Return the papers that match a plan's words, best first, ties by id."""
+    found = _passing_of_best(snapshot, words, plan) or _best(snapshot, words, plan, plan.window)
+    found = found[: plan.window]
+    return _scored(snapshot, [row for row, _ in found], [score for _, score in found], plan.column)
+
+
+def _best(snapshot: Snapshot, words: Words, plan: Plan, size: int) -> list[tuple[int, float]]:
+    """Return the rows of the best papers for a plan's words, with their scores, best first."""
     best: dict[int, float] = {}
     for query in queries.ranking(words, snapshot.searcher, plan):
-        for row, score in zip(*rows_of(snapshot.searcher, query, plan.window), strict=True):
+        for row, score in zip(*rows_of(snapshot.searcher, query, size), strict=True):
             best[row] = max(score, best.get(row, score))
-    rows = sorted(best, key=lambda row: -best[row])[: plan.window]
-    return _scored(snapshot, rows, [best[row] for row in rows], plan.column)
+    return sorted(best.items(), key=lambda one: -one[1])[:size]
+
+
+def _passing_of_best(snapshot: Snapshot, words: Words, plan: Plan) -> list[tuple[int, float]]:
+    """Return what `_best` returns for a plan with a filter, found without the filter; nothing if that is not enough.
+
+    With a filter, tantivy scores all papers that pass. Without one, it skips those that can't be among the best. So in
+    a large index it is faster to look for more papers, and to leave out those that do not pass. The result is the same,
+    since all papers that are better than the last one found were found too.
+    """
+    if plan.filter is None or snapshot.searcher.num_docs < queries.LARGE or of_words(plan.filter, any):
+        return []
+    passing = snapshot.passing(plan.filter)
+    share = max(int(passing.sum()), 1) / snapshot.searcher.num_docs
+    if share < _MANY_PASS:
+        return []
+    size = round(_SPARE * plan.window / share)
+    found = _best(snapshot, words, replace(plan, filter=None), size)
+    passed = [one for one in found if passing[one[0]]]
+    return passed if len(passed) >= plan.window or len(found) < size else []
 
 
 def vector_leg(snapshot: Snapshot, schema: IndexSchema, plan: Plan, clause: VectorClause) -> list[Scored]:

@@ -52,6 +52,7 @@ class Snapshot:
         self._postings: dict[str, sparse.TokenPostings | None] = {}
         self._owners: dict[str, tuple[np.ndarray, np.ndarray | None]] = {}
         self._found: dict[str, int] = {}
+        self._passed: tuple[Filter, np.ndarray] | None = None  # the last filter: both legs of a page ask for it
         # What was found in this commit for words of queries: by `Index.remembered`, and how many papers hold a word.
         self.answers: Remembered[str] = Remembered()
         self.counts: Remembered[int] = Remembered()
@@ -192,8 +193,10 @@ class Snapshot:
         """Return which rows are current and match a filter, bool (rows,)."""
         if where is None:
             return self.live
-        passed: np.ndarray = passing(where, self._columns, len(self.rows), self._saying) & self.live
-        return passed
+        last = self._passed
+        if last is None or last[0] != where:
+            last = self._passed = where, passing(where, self._columns, len(self.rows), self._saying) & self.live
+        return last[1]
 
     @reads_stored
     def _saying(self, where: Filter) -> np.ndarray:

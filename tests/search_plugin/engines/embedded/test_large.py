@@ -70,6 +70,31 @@ def test_both_legs_find_the_same(index, notion, where, monkeypatch):
 
 
 @pytest.mark.parametrize(
+    ("where", "window", "spare", "asked"),
+    [
+        ("year>=1950", 20, 1.5, [60]),  # half of the papers pass, so twice as many are looked for, and some more
+        ("year<1910", 20, 1.5, [300]),
+        ("year<1909", 20, 1.5, [20]),  # too few pass
+        ("year>=1950", 20, 0.6, [24, 20]),  # not enough of those found pass
+        ("year>=1950", 1_000, 1.5, [3_000]),  # all are found
+        ("title says heart", 20, 1.5, [20]),  # which papers pass is not known without asking tantivy for each
+        ("year>=1950 AND NOT title says heart", 20, 1.5, [20]),
+        ("", 20, 1.5, [20]),
+    ],
+)
+def test_the_best_that_pass_a_filter_are_looked_for_among_the_best(index, where, window, spare, asked, monkeypatch):
+    sizes, best = [], legs._best
+    monkeypatch.setattr(legs, "_SPARE", spare)
+    plan = Plan("lung gene", (), parse_filter(where, SCHEMA.fields) if where else None, window, plain="lung gene")
+    as_large(monkeypatch, 10**9)
+    expected = index.search(plan)
+    as_large(monkeypatch, 0)
+    monkeypatch.setattr(legs, "_best", lambda *given: sizes.append(given[-1]) or best(*given))
+    assert found(index, plan) == {name: [(hit.id, hit.score) for hit in hits] for name, hits in expected.items()}
+    assert sizes == asked
+
+
+@pytest.mark.parametrize(
     ("notion", "queries"), [("a rare word", 2), ("two", 2), ("a frequent word", 1), ("a word of no paper", 1)]
 )
 def test_only_rare_spellings_are_searched_by_themselves(index, notion, queries, monkeypatch):
