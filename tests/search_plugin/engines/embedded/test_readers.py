@@ -12,6 +12,7 @@ from contextlib import ExitStack
 import numpy as np
 import pytest
 
+from corpora.cores import cores
 from corpora.errors import UnavailableError
 from search_plugin.contract.ordering import Sort
 from search_plugin.contract.plan import Counting, Plan, VectorClause
@@ -124,10 +125,10 @@ def test_noted_rows_are_bounded(tmp_path, monkeypatch):
 
 def test_pages_wait_for_their_turn(tmp_path):
     _, index = make(tmp_path, 6)
-    cores = len(os.sched_getaffinity(0))
+    count = cores()
     with ThreadPoolExecutor(1) as pool:
         with ExitStack() as taken:
-            for _ in range(cores):
+            for _ in range(count):
                 taken.enter_context(index._turns)
             page = pool.submit(search, index, SearchRequest("virus", mode="lexical"))
             with pytest.raises(TimeoutError):
