@@ -31,7 +31,7 @@ GRAPH_VERSION = 6
 _AHEAD = 2
 """Batches that run or wait, for each that can run at once."""
 
-Run = Callable[["np.ndarray", "np.ndarray"], "list[np.ndarray]"]
+RunBatch = Callable[["np.ndarray", "np.ndarray"], "list[np.ndarray]"]
 """Token ids and mask, both int64 (batch, length), to vectors, float32 (batch, dimension), for each head."""
 
 
@@ -45,11 +45,11 @@ class Session:
             each other at every operator.
     """
 
-    run: Run
+    run: RunBatch
     at_once: int = 1
 
     def __call__(self, ids: np.ndarray, mask: np.ndarray) -> list[np.ndarray]:
-        """Run a batch; arguments and result as of `Run`."""
+        """Run a batch; arguments and result as of `RunBatch`."""
         return self.run(ids, mask)
 
     def each(self, batches: Iterable[Batch]) -> Iterator[tuple[Batch, list[np.ndarray]]]:
