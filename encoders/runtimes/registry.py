@@ -54,14 +54,14 @@ class Session:
 
     def each(self, batches: Iterable[Batch]) -> Iterator[tuple[Batch, list[np.ndarray]]]:
         """Yield batches, in their order, with their vectors; only a few are held at a time."""
-        from concurrent.futures import ThreadPoolExecutor
-
         left = iter(batches)
         first = list(islice(left, 2))
         if len(first) < 2 or self.at_once == 1:
             for batch in chain(first, left):
                 yield batch, self.run(batch.ids, batch.mask)
             return
+        from concurrent.futures import ThreadPoolExecutor
+
         waiting: deque[tuple[Batch, Future[list[np.ndarray]]]] = deque()
         pool = ThreadPoolExecutor(self.at_once, "encode")
         try:

@@ -88,8 +88,10 @@ def _passing_of_best(snapshot: Snapshot, words: Words, plan: Plan) -> list[tuple
     """
     if plan.filter is None or snapshot.searcher.num_docs < queries.LARGE or of_words(plan.filter, any):
         return []
+    import numpy as np
+
     passing = snapshot.passing(plan.filter)
-    share = max(int(passing.sum()), 1) / snapshot.searcher.num_docs
+    share = np.count_nonzero(passing) / snapshot.searcher.num_docs
     if share < _MANY_PASS:
         return []
     size = round(_SPARE * plan.window / share)
