@@ -9,6 +9,9 @@ from typing import Any
 
 from corpora.errors import UnavailableError
 
+DISTRIBUTION = "ses-scholar"
+"""The name under which ses is installed. The package index has another project called `ses`."""
+
 
 @contextmanager
 def needing(need: str, install: str) -> Iterator[None]:
@@ -20,6 +23,14 @@ def needing(need: str, install: str) -> Iterator[None]:
         yield
     except ImportError as error:
         raise UnavailableError(need, f"run `pip install {install}`") from error
+
+
+def extra(*names: str) -> str:
+    """Return what `pip install` takes to add extras to the ses that is installed, quoted for a shell.
+
+    pip finds the installed one, and fetches only what the extras need.
+    """
+    return f"'{DISTRIBUTION}[{','.join(names)}]'"
 
 
 def installed_version(package: str) -> str | None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from corpora.errors import InputError, UnavailableError
-from corpora.installed import needing
+from corpora.installed import extra, needing
 from corpora.writing import explaining, replacing
 
 _HINT = "look whether the URL is right, and whether this machine has credentials that may read and write there"
@@ -53,7 +53,7 @@ def storage_at(place: str | Path) -> Storage:
     text = str(place)
     if "://" not in text:
         return FolderStorage(Path(place).resolve())
-    with needing(f"{text} needs the package fsspec", "'ses[scale]'"):
+    with needing(f"{text} needs the package fsspec", extra("scale")):
         import fsspec
     kind = text.partition("://")[0]
     if kind in ("file", "local"):

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, UnavailableError, require
-from corpora.installed import needing
+from corpora.installed import extra, needing
 from indexer.tasks import BlockResult, BlockTask
 from indexer.workers import WorkerEndedError
 from ses.workers import WorkerSettings, settings_of_worker, work_on
@@ -42,7 +42,7 @@ def ray_pool(address: str, settings: Settings) -> Iterator[RayPool]:
         "one connection",
         "run this on a machine of the cluster with <workers=ray>, or by `ray job submit`",
     )
-    with needing("Workers of Ray need the package ray", "'ses[scale]'"):
+    with needing("Workers of Ray need the package ray", extra("scale")):
         import ray
     connected = ray.is_initialized()
     if not connected:

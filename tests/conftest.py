@@ -88,35 +88,35 @@ GUZZLE = Path("/usr/share/php/GuzzleHttp/autoload.php")
 
 LANES = {
     "realdata": Lane(_given("SES_TEST_DATA"), "set SES_TEST_DATA to a folder of real papers"),
-    "torch": Lane(_installed("torch", "transformers"), "pip install 'ses[train]'"),
+    "torch": Lane(_installed("torch", "transformers"), "pip install '.[train]'"),
     "dev": Lane(
-        _installed("importlinter", "ipykernel", "jedi", "mutmut", "nbclient", "zensical"), "pip install 'ses[dev]'"
+        _installed("importlinter", "ipykernel", "jedi", "mutmut", "nbclient", "zensical"), "pip install '.[dev]'"
     ),
     "serve": Lane(
         _installed("babel", "fastapi", "httpx", "jinja2", "prometheus_client", "uvicorn"),
-        "pip install 'ses[serve,client]'",
+        "pip install '.[serve,client]'",
     ),
-    "mcp": Lane(_installed("mcp"), "pip install 'ses[mcp]'"),
-    "ray": Lane(_installed("ray"), "pip install 'ses[scale]'"),
+    "mcp": Lane(_installed("mcp"), "pip install '.[mcp]'"),
+    "ray": Lane(_installed("ray"), "pip install '.[scale]'"),
     "s3": Lane(_installed("s3fs", "moto"), "pip install s3fs 'moto[server]' in an environment of its own"),
-    "tensorboard": Lane(_installed("torch", "tensorboard"), "pip install 'ses[train,tensorboard]'"),
-    "openvino": Lane(_installed("openvino"), "pip install 'ses[openvino]'"),
+    "tensorboard": Lane(_installed("torch", "tensorboard"), "pip install '.[train,tensorboard]'"),
+    "openvino": Lane(_installed("openvino"), "pip install '.[openvino]'"),
     "optimum": Lane(
         _installed("optimum", "optimum.exporters.onnx"),
-        "pip install 'ses[optimum]' in an environment of its own, without the extra train",
+        "pip install '.[optimum]' in an environment of its own, without the extra train",
     ),
     "adapters": Lane(
         _installed("adapters", "peft", "torch"),
         "pip install adapters peft in an environment of its own, beside transformers 4",
     ),
-    "gpu": Lane(_cuda, "take a machine with a GPU, and a torch for CUDA or pip install 'ses[gpu]'"),
-    "mteb": Lane(_installed("mteb"), "pip install 'ses[mteb]'"),
+    "gpu": Lane(_cuda, "take a machine with a GPU, and a torch for CUDA or pip install '.[gpu]'"),
+    "mteb": Lane(_installed("mteb"), "pip install '.[mteb]'"),
     "frameworks": Lane(
         _installed("langchain_core", "llama_index", "pyterrier", "ir_datasets", "beir"),
-        "pip install 'ses[frameworks]'",
+        "pip install '.[frameworks]'",
     ),
     "haystack": Lane(
-        _installed("haystack"), "pip install 'ses[haystack]' in an environment of its own, without the extra dev"
+        _installed("haystack"), "pip install '.[haystack]' in an environment of its own, without the extra dev"
     ),
     "emulation": Lane(
         lambda: platform.machine() == "x86_64" and shutil.which("qemu-x86_64") is not None,

@@ -15,7 +15,7 @@ from datetime import timedelta
 from typing import Any, TypeVar
 
 from corpora.errors import UnavailableError
-from corpora.installed import needing
+from corpora.installed import extra, needing
 
 T = TypeVar("T")
 
@@ -90,7 +90,7 @@ def joined() -> Iterator[Processes]:
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         yield ALONE
         return
-    with needing("Training needs torch", "'ses[train]'"):
+    with needing("Training needs torch", extra("train")):
         import torch
 
         # Its functions hold the group that exists when it is first imported, as torch's optimizers do, and the threads

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from corpora.assembling import assemble
 from corpora.cleaning import text_of
 from corpora.errors import InputError
-from corpora.installed import needing
+from corpora.installed import extra, needing
 from corpora.markup import plain_members
 from corpora.opening import NOT_UTF8, PLAIN, Opening, as_text, open_binary
 from corpora.paper import Record, Rejected
@@ -51,7 +51,7 @@ def read(
     A paper's id is the entry's key. Custom fields have the names of BibTeX's fields: `publisher`, `note`, `issn` ...
     Broken entries are rejected. Raises `UnavailableError` if bibtexparser isn't installed.
     """
-    with needing("Reading BibTeX needs bibtexparser and pylatexenc", "'ses[references]'"):
+    with needing("Reading BibTeX needs bibtexparser and pylatexenc", extra("references")):
         import bibtexparser
         from bibtexparser import model
         from bibtexparser.middlewares import names

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from corpora.assembling import assemble
 from corpora.errors import InputError, require
 from corpora.identifiers import identifiers_of, read_identifier
-from corpora.installed import needing
+from corpora.installed import extra, needing
 from corpora.opening import LONGEST_RECORD, PLAIN, Opening, check_encoding, open_binary, open_bytes
 from corpora.paper import Deleted, Record, Rejected
 from corpora.readers.jsonl import read_objects
@@ -101,7 +101,7 @@ def read(
 
 
 def _need() -> Any:
-    with needing("Reading MARC needs pymarc", "'ses[marc]'"):
+    with needing("Reading MARC needs pymarc", extra("marc")):
         import pymarc
     return pymarc
 

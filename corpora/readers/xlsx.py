@@ -10,7 +10,7 @@ from corpora.aliases import check_columns
 from corpora.assembling import assemble
 from corpora.custom import placed
 from corpora.errors import InputError, require
-from corpora.installed import needing
+from corpora.installed import extra, needing
 from corpora.opening import PLAIN, Opening
 from corpora.paper import Record, Rejected
 from corpora.readers.delimited import choose_columns
@@ -54,7 +54,7 @@ def read(
 
 def _rows(path: Path) -> tuple[int, Sequence[Sequence[object]]]:
     """Return the rows of the first sheet that isn't empty, and the number of the first of them."""
-    with needing("Reading spreadsheets needs python-calamine, and CSV does not", "'ses[spreadsheets]'"):
+    with needing("Reading spreadsheets needs python-calamine, and CSV does not", extra("spreadsheets")):
         from python_calamine import CalamineError, CalamineWorkbook
 
     try:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, UnavailableError, require
+from corpora.installed import extra
 
 if TYPE_CHECKING:
     import numpy as np
@@ -96,7 +97,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
         import torch
     except ImportError:
         raise UnavailableError(
-            f"{path} is a torch file, and torch is not installed: run `pip install 'ses[train]'`, "
+            f"{path} is a torch file, and torch is not installed: run `pip install {extra('train')}`, "
             "or get the same weights as safetensors."
         ) from None
     archive = _is_archive(path)

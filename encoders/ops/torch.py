@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from corpora.installed import needing
+from corpora.installed import extra, needing
 from encoders.ops.base import MASKED, Activation, not_in_operators
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def import_torch() -> Any:
     """Return the module torch, or raise `UnavailableError`: the one place where ses needs it."""
-    with needing("torch is not installed", "'ses[train]'"):
+    with needing("torch is not installed", extra("train")):
         import torch
     return torch
 

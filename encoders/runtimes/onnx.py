@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.cores import cores
 from corpora.errors import InputError, UnavailableError
+from corpora.installed import extra
 from encoders.models.formats import Precision
 from encoders.runtimes.hardware import products_saturate
 from encoders.runtimes.registry import Device, RuntimeSource, Session
@@ -81,8 +82,8 @@ def _providers(device: Device) -> list[Any]:
         return ["CPUExecutionProvider"]
     if _CUDA not in onnxruntime.get_available_providers():
         raise UnavailableError(
-            "The onnxruntime here can't use GPUs: run `pip install 'ses[gpu]'`, then `pip install --force-reinstall "
-            "--no-deps onnxruntime-gpu`, since the package for CPUs has the same folder."
+            f"The onnxruntime here can't use GPUs: run `pip install {extra('gpu')}`, then "
+            "`pip install --force-reinstall --no-deps onnxruntime-gpu`, since the package for CPUs has the same folder."
         )
     # It finds the libraries of pip's packages only on request, and prints those it does not find.
     with contextlib.redirect_stdout(sys.stderr):

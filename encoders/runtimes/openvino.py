@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.cores import cores
 from corpora.errors import InputError
-from corpora.installed import needing
+from corpora.installed import extra, needing
 from encoders.models.formats import Precision
 from encoders.runtimes.hardware import products_saturate
 from encoders.runtimes.registry import RuntimeSource, Session
@@ -96,6 +96,6 @@ def _padded(tokens: np.ndarray, longest: int) -> np.ndarray:
 def _openvino() -> Any:
     # OpenVINO would report each import and conversion to Google Analytics, by processes that it forks off this one.
     sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
-    with needing("The openvino runtime is not installed", "'ses[openvino]'"):
+    with needing("The openvino runtime is not installed", extra("openvino")):
         import openvino
     return openvino

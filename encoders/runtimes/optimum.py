@@ -125,7 +125,7 @@ def _exporter() -> Any:
         from optimum.exporters.onnx import main_export
     except ImportError:
         raise UnavailableError(
-            "The optimum runtime is not installed: run `pip install 'ses[optimum]'` in an environment without the "
+            "The optimum runtime is not installed: install ses with the extra optimum in an environment without the "
             "extra train, as they need different versions of transformers."
         ) from None
     for name in ("optimum", "transformers"):

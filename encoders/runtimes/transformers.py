@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.documents import read_json
 from corpora.errors import InputError, UnavailableError
-from corpora.installed import needing
+from corpora.installed import extra, needing
 from encoders.architectures.registry import TRANSFORMERS
 from encoders.models.card import ModelCard
 from encoders.models.folder import check_dimensions, check_limits
@@ -164,7 +164,7 @@ def _states(model: Any) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
 
 
 def _library(path: Path, family: str) -> Any:
-    with needing(f"{path} is of the model type {family}, which ses runs by transformers", "'ses[train]'"):
+    with needing(f"{path} is of the model type {family}, which ses runs by transformers", extra("train")):
         import torch  # noqa: F401 - the library can be imported without it, and run nothing
         import transformers
     logging.getLogger("transformers").setLevel(logging.ERROR)  # what it reports of weights is checked here

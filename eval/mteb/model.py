@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from corpora.errors import require
+from corpora.installed import extra
 from encoders.models.card import ModelCard
 from encoders.models.formats import Format
 from encoders.text_encoder import TextEncoder
@@ -103,7 +104,7 @@ def model_meta(encoder: TextEncoder) -> Any:
     MTEB does not repeat a task if it has a result with the same name, revision and `experiment_kwargs`. So one of these
     must differ whenever the vectors differ.
     """
-    mteb = optional("mteb.models.model_meta", "Evaluating on MTEB needs mteb", "'ses[mteb]'")
+    mteb = optional("mteb.models.model_meta", "Evaluating on MTEB needs mteb", extra("mteb"))
     card = encoder.card
     facts = {
         "name": f"ses/{plain(Path(card.name).name)}",

@@ -10,6 +10,7 @@ from pathlib import Path
 import orjson
 
 from corpora.errors import UnavailableError, require
+from corpora.installed import extra
 from corpora.outgoing import json_text
 from eval.files.text import write_lines
 from eval.reports import html, latex, markdown
@@ -42,7 +43,7 @@ def check_report(path: Path) -> None:
         f"The report {path} can't be written there: name a file in a folder that exists.",
     )
     if path.suffix.lower() == ".html" and not find_spec("matplotlib"):
-        raise UnavailableError("An HTML report draws plots with matplotlib", "run `pip install 'ses[eval]'`")
+        raise UnavailableError("An HTML report draws plots with matplotlib", f"run `pip install {extra('eval')}`")
 
 
 def write_report(report: Report, path: Path) -> None:

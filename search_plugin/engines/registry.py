@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, UnavailableError
+from corpora.installed import extra
 
 if TYPE_CHECKING:
     from search_plugin.contract.connection import Connection
@@ -25,7 +26,7 @@ def _cluster(url: str, connection: Connection | None) -> Engine:
     if not find_spec("tenacity"):
         raise UnavailableError(
             "A cluster needs its client, which is not installed; "
-            "run `pip install 'ses[opensearch]'` or `pip install 'ses[elasticsearch]'`."
+            f"run `pip install {extra('opensearch')}` or `pip install {extra('elasticsearch')}`."
         )
     from search_plugin.engines.cluster.engine import ClusterEngine
 

@@ -8,7 +8,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import SesError
-from corpora.installed import needing
+from corpora.installed import DISTRIBUTION, extra, needing
 from corpora.outgoing import json_text
 from ses.assistants.tools import QUOTED, Assistant
 
@@ -39,12 +39,12 @@ _INSTRUCTIONS = (
 
 def make_server(assistant: Assistant) -> MCPServer:
     """Return the server of the tools; `UnavailableError` if the SDK is not installed."""
-    with needing("Assistants need the SDK of the Model Context Protocol, which is not installed", "ses[mcp]"):
+    with needing("Assistants need the SDK of the Model Context Protocol, which is not installed", extra("mcp")):
         from mcp.server import MCPServer
         from mcp.types import ToolAnnotations
 
     made = MCPServer(
-        "ses", instructions=_INSTRUCTIONS, version=version("ses"), log_level="WARNING", subscriptions=False
+        "ses", instructions=_INSTRUCTIONS, version=version(DISTRIBUTION), log_level="WARNING", subscriptions=False
     )
     hints = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
     for name, title in TOOLS.items():

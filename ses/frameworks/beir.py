@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from corpora.errors import InputError
-from corpora.installed import needing
+from corpora.installed import extra, needing
 from ses.frameworks.source import PLAIN, SearchedIndex, scores_of
 from ses.opened import OpenIndex
 
-with needing("The search of BEIR needs beir, which is not installed", "'ses[beir]'"):
+with needing("The search of BEIR needs beir, which is not installed", extra("beir")):
     from beir.retrieval.search import BaseSearch
 
 

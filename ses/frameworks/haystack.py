@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from corpora.installed import needing
+from corpora.installed import extra, needing
 from ses.frameworks.source import SearchedIndex, metadata_of, text_of
 from ses.opened import OpenIndex
 
-with needing("The retriever of Haystack needs haystack-ai, which is not installed", "'ses[haystack]'"):
+with needing("The retriever of Haystack needs haystack-ai, which is not installed", extra("haystack")):
     from haystack import Document, component, default_to_dict
 
 

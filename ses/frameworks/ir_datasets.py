@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from corpora.errors import InputError, require
 from corpora.identifiers import identifier_of, link_of
-from corpora.installed import needing
+from corpora.installed import extra, needing
 from corpora.paper import Paper
 from eval.retrieval.beir import JudgedQueries
 from products.indexed import in_blocks
@@ -16,7 +16,7 @@ from search_plugin.filters.parse import quoted
 from ses.frameworks.source import SearchedIndex, text_of
 from ses.opened import OpenIndex
 
-with needing("A data set of ir_datasets needs ir-datasets, which is not installed", "'ses[ir-datasets]'"):
+with needing("A data set of ir_datasets needs ir-datasets, which is not installed", extra("ir-datasets")):
     import ir_datasets
     from ir_datasets.formats import BaseDocs, BaseQrels, BaseQueries, GenericQuery, TrecQrel
     from ir_datasets.indices import Docstore

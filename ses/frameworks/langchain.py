@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, PrivateAttr
 
-from corpora.installed import needing
+from corpora.installed import extra, needing
 from ses.frameworks.source import SearchedIndex, metadata_of, text_of
 
-with needing("The retriever of LangChain needs langchain-core, which is not installed", "'ses[langchain]'"):
+with needing("The retriever of LangChain needs langchain-core, which is not installed", extra("langchain")):
     from langchain_core.documents import Document
     from langchain_core.retrievers import BaseRetriever
 

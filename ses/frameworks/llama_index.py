@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from corpora.installed import needing
+from corpora.installed import extra, needing
 from ses.frameworks.source import SearchedIndex, metadata_of, text_of
 from ses.opened import OpenIndex
 
-with needing("The retriever of LlamaIndex needs llama-index-core, which is not installed", "'ses[llama-index]'"):
+with needing("The retriever of LlamaIndex needs llama-index-core, which is not installed", extra("llama-index")):
     from llama_index.core.retrievers import BaseRetriever
     from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corpora.installed import needing
+from corpora.installed import extra, needing
 from ses.frameworks.source import PLAIN, SearchedIndex, scores_of
 from ses.opened import OpenIndex
 
-with needing("The transformer of PyTerrier needs python-terrier, which is not installed", "'ses[pyterrier]'"):
+with needing("The transformer of PyTerrier needs python-terrier, which is not installed", extra("pyterrier")):
     import pyterrier as pt
 
 if TYPE_CHECKING:

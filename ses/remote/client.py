@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import ConflictError, InputError, NotFoundError, SesError, UnavailableError
-from corpora.installed import needing
+from corpora.installed import extra, needing
 from search_plugin.contract.connection import CONNECTING, Connection
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class ServiceClient:
     """
 
     def __init__(self, url: str, connection: Connection) -> None:
-        with needing("A service needs the client of ses, which is not installed", "ses[client]"):
+        with needing("A service needs the client of ses, which is not installed", extra("client")):
             import httpx
             import tenacity  # noqa: F401 - used when it asks
         try:

@@ -15,6 +15,7 @@ from anyio import CapacityLimiter
 from anyio.to_thread import current_default_thread_limiter
 from fastapi import FastAPI
 
+from corpora.installed import DISTRIBUTION
 from ses.service.compression import Compression
 from ses.service.methods import EveryMethod
 from ses.service.openapi import describe
@@ -90,7 +91,7 @@ def make_app(service: Service) -> FastAPI:
 
     app = FastAPI(
         title="ses",
-        version=version("ses"),
+        version=version(DISTRIBUTION),
         description=_DESCRIPTION,
         lifespan=lifespan,
         docs_url=None,

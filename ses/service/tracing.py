@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers
 
-from corpora.installed import needing
+from corpora.installed import extra, needing
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
@@ -27,7 +27,7 @@ def traced(app: ASGIApp, service: Service) -> ASGIApp:
     """Return a layer that traces requests; without the setting `telemetry`, the application itself."""
     if not service.settings.telemetry:
         return app
-    with needing("Telemetry needs OpenTelemetry, which is not installed", "ses[telemetry]"):
+    with needing("Telemetry needs OpenTelemetry, which is not installed", extra("telemetry")):
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
         from opentelemetry.sdk.resources import Resource
         from opentelemetry.sdk.trace import TracerProvider

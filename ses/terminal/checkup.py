@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import SesError, UnavailableError
-from corpora.installed import installed_version
+from corpora.installed import DISTRIBUTION, installed_version
 from encoders.registry import find_model
 from encoders.runtimes.hardware import processor, products_saturate
 from search_plugin.contract.diagnosis import human_bytes
@@ -16,7 +16,7 @@ from search_plugin.engines.registry import connect
 from ses.default_index import chosen_index, default_file
 from ses.settings import SETTINGS, Settings, from_environment, stray_variables, variable_of
 from ses.settings_files import read_settings_files
-from ses.terminal.foreign import foreign_packages
+from ses.terminal.foreign import foreign_distributions, foreign_packages
 from ses.terminal.messages import EXIT_CODES, message_of, with_flags
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def check_up(settings: Settings, flags: Mapping[str, Any], index: str | None) ->
     shown = origins(settings, flags)
     model = _check_model(next(setting.value for setting in shown if setting.name == "model"))
     troubles = [f"{variable} is no setting of ses, and is ignored." for variable in stray_variables()]
-    troubles += foreign_packages()
+    troubles += (*foreign_packages(), *foreign_distributions())
     troubles += [model.problem] if model.problem else []
     engine, models = None, {}
     try:
@@ -159,7 +159,7 @@ def check_up(settings: Settings, flags: Mapping[str, Any], index: str | None) ->
         troubles += [trouble for found in engine.indexes for trouble in _model_troubles(found, models)]
         troubles += map(with_flags, engine.troubles)
     return Checkup(
-        ses=installed_version("ses") or "not installed as a package",
+        ses=installed_version(DISTRIBUTION) or "not installed as a package",
         python=platform.python_version(),
         parts=tuple(OptionalPackage(package, extra, installed_version(package)) for package, extra in EXTRAS.items()),
         processor=_check_processor(),

@@ -11,6 +11,7 @@ from io import TextIOWrapper
 import rich_click as click
 from click.exceptions import NoArgsIsHelpError
 
+from corpora.installed import DISTRIBUTION
 from corpora.outgoing import in_a_line
 from ses.terminal.lazy import LazyGroup
 from ses.terminal.messages import explained
@@ -62,7 +63,7 @@ COMMANDS = {
     lazy=COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.version_option(package_name="ses")
+@click.version_option(package_name=DISTRIBUTION)
 def ses() -> None:
     """Scientific search with task-format embeddings: papers in, hybrid search out.
 

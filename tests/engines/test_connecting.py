@@ -189,7 +189,7 @@ def test_a_server_without_the_vector_plugin_is_told_before_anything_is_made():
 def test_a_client_that_is_not_installed_is_told_by_the_command_that_installs_it(kind, monkeypatch):
     for module in ("opensearchpy", "elasticsearch8", "elasticsearch9", "elasticsearch"):
         monkeypatch.setitem(sys.modules, module, None)
-    command = "pip install 'ses[opensearch]'" if kind == "opensearch" else f"pip install '{kind}'"
+    command = "pip install 'ses-scholar[opensearch]'" if kind == "opensearch" else f"pip install '{kind}'"
     with pretend(root(kind)) as server:
         assert command in refused(UnavailableError, "which is not installed; run", server.url)
 
@@ -218,5 +218,5 @@ def test_hosts_that_do_not_answer_are_passed_over(closed_port, impatient):
 
 def test_a_cluster_without_any_extra_is_told_what_to_install(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(UnavailableError, match=r"needs its client, .*; run `pip install 'ses\[opensearch\]'` or"):
+    with pytest.raises(UnavailableError, match=r"needs its client, .*; run `pip install '.+\[opensearch\]'` or"):
         connect("http://127.0.0.1:1")

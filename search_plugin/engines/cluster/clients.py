@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import orjson
 
 from corpora.errors import UnavailableError
-from corpora.installed import needing
+from corpora.installed import extra, needing
 from search_plugin.engines.cluster.errors import ClusterError, failure, unreachable
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def open_client(product: Product, hosts: tuple[str, ...], connection: Connection
 
 
 def _opensearch(hosts: tuple[str, ...], common: Mapping[str, Any], limits: Timeout) -> Send:
-    with needing("OpenSearch needs its client, which is not installed", "'ses[opensearch]'"):
+    with needing("OpenSearch needs its client, which is not installed", extra("opensearch")):
         from opensearchpy import OpenSearch, exceptions
 
     client = OpenSearch(list(hosts), timeout=limits, pool_maxsize=_CONNECTIONS, serializer=_OrJson(), **common)

@@ -12,6 +12,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from pydantic import Field
 
 from corpora.errors import SesError, as_argument, written
+from corpora.installed import DISTRIBUTION
 from search_plugin.request import SAME_WORK
 from ses.service.access import needs
 from ses.service.answers import json_response
@@ -155,7 +156,8 @@ def page_of(service: Service, asked: Any) -> Page:
 def _for_programs(base: str) -> Response:
     """Return where a program that accepts no page finds the API."""
     links = {"search": "/v1/search", "indexes": "/v1/indexes", "openapi": "/openapi.json"}
-    content = {"name": "ses", "version": version("ses"), **{name: f"{base}{path}" for name, path in links.items()}}
+    addresses = {name: f"{base}{path}" for name, path in links.items()}
+    content = {"name": "ses", "version": version(DISTRIBUTION), **addresses}
     return json_response(content, headers={"Vary": "Accept"})
 
 

@@ -30,9 +30,9 @@ def serve(
     """
     if context.invoked_subcommand:
         return
-    from corpora.installed import needing
+    from corpora.installed import extra, needing
 
-    with needing("The service needs FastAPI and uvicorn, which are not installed", "ses[serve]"):
+    with needing("The service needs FastAPI and uvicorn, which are not installed", extra("serve")):
         from ses.service.run import run
     from ses.service.settings import load_service_settings, warnings_of
 

@@ -138,5 +138,5 @@ def test_entities_are_not_expanded(tmp_path):
 
 def test_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "python_calamine", None)
-    with pytest.raises(UnavailableError, match=r"pip install 'ses\[spreadsheets\]'"):
+    with pytest.raises(UnavailableError, match=r"pip install '.+\[spreadsheets\]'"):
         read(tmp_path, workbook([HEADER]))

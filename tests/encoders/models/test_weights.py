@@ -217,6 +217,6 @@ def test_without_torch_its_files_are_refused_with_a_way_out(tmp_path, monkeypatc
     with pytest.raises(UnavailableError) as missing:
         read_weights(path)
     assert str(missing.value) == (
-        f"{path} is a torch file, and torch is not installed: run `pip install 'ses[train]'`, "
+        f"{path} is a torch file, and torch is not installed: run `pip install 'ses-scholar[train]'`, "
         "or get the same weights as safetensors."
     )

@@ -162,7 +162,7 @@ def test_a_missing_package_is_told(encode, tmp_path, monkeypatch):
     with pytest.raises(UnavailableError) as told:
         encode()
     assert str(told.value) == (
-        "The optimum runtime is not installed: run `pip install 'ses[optimum]'` in an environment without the extra "
+        "The optimum runtime is not installed: install ses with the extra optimum in an environment without the extra "
         "train, as they need different versions of transformers."
     )
     assert list((tmp_path / "graphs").iterdir()) == []

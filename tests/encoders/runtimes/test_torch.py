@@ -152,7 +152,7 @@ def test_threads_may_share_it(models, tmp_path):
 def test_a_missing_torch_is_told(encode, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     monkeypatch.delitem(sys.modules, "safetensors.torch", raising=False)
-    with pytest.raises(UnavailableError, match=r"torch is not installed; run `pip install 'ses\[train\]'`"):
+    with pytest.raises(UnavailableError, match=r"torch is not installed; run `pip install '.+\[train\]'`"):
         encode()
     assert list((tmp_path / "graphs").iterdir()) == []
 
@@ -165,7 +165,7 @@ def test_a_missing_gpu_is_told(encode, monkeypatch):
         encode("torch-cuda")
 
 
-@pytest.mark.parametrize(("providers", "told"), [(["CPUExecutionProvider"], r"pip install 'ses\[gpu\]'"), ([], "GPU")])
+@pytest.mark.parametrize(("providers", "told"), [(["CPUExecutionProvider"], r"pip install '.+\[gpu\]'"), ([], "GPU")])
 def test_an_onnxruntime_without_gpus_is_told(providers, told, models, tmp_path, monkeypatch):
     import onnxruntime
 

@@ -111,5 +111,5 @@ def test_scores_restore_the_order_of_the_hits(index):
 def test_a_missing_library_is_said_in_one_sentence(module, missing, extra, monkeypatch):
     monkeypatch.setitem(sys.modules, missing, None)
     monkeypatch.delitem(sys.modules, f"ses.frameworks.{module}", raising=False)
-    with pytest.raises(UnavailableError, match=rf"which is not installed; run `pip install 'ses\[{extra}\]'`"):
+    with pytest.raises(UnavailableError, match=rf"which is not installed; run `pip install '.+\[{extra}\]'`"):
         importlib.import_module(f"ses.frameworks.{module}")

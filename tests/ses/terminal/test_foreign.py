@@ -47,6 +47,25 @@ def test_the_doctor_names_a_foreign_package(other, tmp_path):
     assert f"Python finds another eval, in {place}, before the one of ses in {ROOT}; install ses" in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("project", "files", "scripts", "has"),
+    [
+        ("ses", ["ses/__init__.py"], "ses = ses.voice:main", "package ses and command ses"),
+        ("evaluate-it", ["eval/__init__.py", "products/__init__.py"], "", "package products and package eval"),
+        ("ses-voice", ["voice/__init__.py"], "ses = voice:main", "command ses"),
+    ],
+)
+def test_the_doctor_names_a_project_whose_files_overwrite_ours(project, files, scripts, has, tmp_path):
+    """The files themselves are ours: an installation of ses came last."""
+    info = tmp_path / "others" / f"{project.replace('-', '_')}-0.0.2.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project}\nVersion: 0.0.2\n")
+    (info / "RECORD").write_text("".join(f"{file},,\n" for file in files))
+    (info / "entry_points.txt").write_text(f"[console_scripts]\n{scripts}\n")
+    told = f"The project {project} is installed here too and has its own {has}: run `pip uninstall {project}`, then"
+    assert told in run(tmp_path, "doctor").stdout
+
+
 def test_a_command_that_needs_it_names_it(other, tmp_path):
     place = other("eval")
     done = run(tmp_path, "eval", "score", "a.run", "--qrels", "a.qrels")

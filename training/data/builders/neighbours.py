@@ -7,7 +7,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
-from corpora.installed import needing
+from corpora.installed import extra, needing
 from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made
 from training.data.builders.graph import Graph, others, read_graph
 
@@ -55,7 +55,7 @@ def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
 
 def embedded(graph: Graph, linked: list[int], dimension: int, seed: int) -> np.ndarray:
     """Return unit vectors of the papers with links: float64 (papers, dimension)."""
-    with needing("Neighbours need scipy", "'ses[train]'"):
+    with needing("Neighbours need scipy", extra("train")):
         from scipy.sparse import coo_array, diags_array
         from scipy.sparse.linalg import svds
     import numpy as np

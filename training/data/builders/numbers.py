@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
-from corpora.installed import needing
+from corpora.installed import extra, needing
 from training.data.builders.base import (
     Builder,
     BuilderOptions,
@@ -115,7 +115,7 @@ def expected_by_words(ids: Sequence[str], texts: Sequence[str], values: np.ndarr
     """
     import numpy as np
 
-    with needing("The option words needs scikit-learn", "'ses[eval]'"):
+    with needing("The option words needs scikit-learn", extra("eval")):
         from sklearn.feature_extraction.text import TfidfVectorizer
         from sklearn.linear_model import Ridge
     fewest = min(_FEWEST, 1 + len(ids) // 100)
