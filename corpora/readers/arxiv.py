@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from corpora.assembling import assemble
 from corpora.cleaning import normal_date, text_of
 from corpora.markup import with_accents
+from corpora.names import whole_name
 from corpora.opening import PLAIN, Opening
 from corpora.paper import Record, Rejected
 from corpora.readers.jsonl import read_file
@@ -67,7 +68,7 @@ def _by_python_names(entry: Mapping[str, object]) -> dict[str, object]:
 def _name(author: object) -> str:
     """Return "Csaba Balázs Jr" of `["Balázs", "Csaba", "Jr"]`; what follows is an affiliation."""
     last, first, suffix = (*map(text_of, author), "", "", "")[:3] if isinstance(author, list) else ("", "", "")
-    return " ".join(filter(None, (first, last, suffix)))
+    return whole_name(last, first, suffix)
 
 
 def _published(versions: object) -> str:

@@ -14,6 +14,7 @@ from corpora.cleaning import text_of
 from corpora.errors import require
 from corpora.json_objects import JsonObject, read_lists
 from corpora.markup import plain_members
+from corpora.names import whole_name
 from corpora.opening import BUFFER_BYTES, PLAIN, Opening, open_binary
 from corpora.paper import Record, Rejected
 from corpora.readers.jsonl import json_files, read_objects
@@ -128,8 +129,8 @@ def _venue(work: Mapping[str, object]) -> str:
 
 
 def _name(author: Mapping[str, object]) -> str:
-    parts = (text_of(author.get(part)) for part in ("given", "family", "suffix"))
-    return " ".join(filter(None, parts)) or text_of(author.get("name")) or text_of(author.get("literal"))
+    family, given, suffix = (text_of(author.get(part)) for part in ("family", "given", "suffix"))
+    return whole_name(family, given, suffix) or text_of(author.get("name")) or text_of(author.get("literal"))
 
 
 def _date(value: object) -> str:

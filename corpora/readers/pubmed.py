@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.assembling import assemble
+from corpora.cleaning import text_of
 from corpora.custom import placed
 from corpora.errors import InputError, UnavailableError
 from corpora.installed import extra, needing
 from corpora.markup import plain_members
+from corpora.names import whole_name
 from corpora.opening import COMPRESSED_SUFFIXES, PLAIN, Opening, open_binary
 from corpora.paper import Deleted, Record, Rejected
 from corpora.reading import read_each
@@ -196,12 +198,13 @@ def _members(article: Element, info: Mapping[str, Any]) -> dict[str, object]:
 
 
 def _name_of(author: Element) -> str:
-    """Return "Eric A Toth Jr", or the name of a group; pubmed_parser leaves out groups and suffixes."""
+    """Return the name of an author or of a group; pubmed_parser leaves out groups and suffixes."""
     if author.get("ValidYN") == "N":  # a misspelled form that the journal has corrected; the right one follows
         return ""
-    given = author.findtext("ForeName") or author.findtext("Initials")
-    others = (author.findtext(part) for part in ("LastName", "Suffix", "CollectiveName"))
-    return " ".join(filter(None, (given, *others)))
+    family, forename, initials, suffix, group = (
+        text_of(author.findtext(part)) for part in ("LastName", "ForeName", "Initials", "Suffix", "CollectiveName")
+    )
+    return " ".join(filter(None, (whole_name(family, forename or initials, suffix), group)))
 
 
 def _by_kind(ids: Iterator[Element]) -> dict[str, list[Element]]:

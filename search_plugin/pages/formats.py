@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from corpora.identifiers import identifier_of, link_of
+from corpora.names import parse_name
 from corpora.outgoing import cell, json_text, plain
 from corpora.paper import Paper
 from search_plugin.contract.ordering import title_key
@@ -27,15 +28,6 @@ _ESCAPED = str.maketrans(
 )
 _VERBATIM = str.maketrans({"{": "%7B", "}": "%7D", "\\": "%5C"})
 _AND = re.compile(r"(^|\s)and(\s|$)", re.IGNORECASE)
-
-_GROUP = re.compile(
-    r"\b(and|for|of|the|association|cent(er|re)s?|collaboration|collaborators|committee|consortium|department|group|"
-    r"institutes?|investigators|ministry|network|organi[sz]ation|project|society|team|university)\b",
-    re.IGNORECASE,
-)
-_INITIALS = re.compile(r"[A-Z]{1,3}(-[A-Z])?|([A-Z]\.-?){1,4}")
-_HAN = "\u2e80"
-"""From here on scripts in which the family name is written first."""
 
 
 def facts_of(hit: Hit) -> dict[str, Any]:
@@ -134,8 +126,10 @@ def escaped(text: str) -> str:
 def _bibtex_author(text: str) -> str:
     name = parse_name(one_line(text))
     # In braces, BibTeX takes it for one name, whatever words and commas it holds.
-    whole = not name.given or _AND.search(str(name)) or "," in name.family + name.given
-    return f"{{{escaped(str(name))}}}" if whole else escaped(str(name))
+    if not name.given or _AND.search(str(name)) or "," in name.family + name.given:
+        return f"{{{escaped(str(name))}}}"
+    # BibTeX has the suffix second, others last.
+    return escaped(", ".join(filter(None, (name.family, name.suffix, name.given))))
 
 
 def _bibtex_key(paper: Paper) -> str:
@@ -176,34 +170,3 @@ def at_meeting(paper: Paper) -> bool:
 def one_line(text: str) -> str:
     """Return a plain text in one line, without surplus blanks."""
     return " ".join(plain(text).split())
-
-
-class WrittenName(NamedTuple):
-    """A name in parts; `given` is empty for a group, or where there is one part only."""
-
-    family: str
-    given: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.family}, {self.given}" if self.given else self.family
-
-
-def parse_name(text: str) -> WrittenName:
-    """Take a name apart: family name, with small words such as `van` before it, and given names.
-
-    It may be `Kim, Mi-Na`, `Mi-Na Kim`, `Ludwig van der Berg`, `Toth EA` as PubMed writes it, or the name of a group.
-    """
-    family, comma, given = (part.strip() for part in text.partition(","))
-    if comma and family and given:
-        return WrittenName(family, given)
-    words = text.replace(",", " ").split()
-    if len(words) < 2 or _GROUP.search(text):
-        return WrittenName(" ".join(words) or text)
-    if _INITIALS.fullmatch(words[-1]) and not _INITIALS.fullmatch(words[-2]):
-        return WrittenName(" ".join(words[:-1]), words[-1])
-    if words[0][0] >= _HAN:
-        return WrittenName(words[0], " ".join(words[1:]))
-    first = len(words) - 1
-    while first > 1 and words[first - 1].islower():
-        first -= 1
-    return WrittenName(" ".join(words[first:]), " ".join(words[:first]))

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 
+from corpora.names import SUFFIXES
+
 PARTICLES = frozenset(
     (
         *("af", "al", "bin", "da", "das", "de", "del", "della", "den", "der", "di", "do", "dos", "du", "el", "ibn"),
@@ -20,7 +22,7 @@ PARTICLES = frozenset(
 )
 """Words before a family name that some databases leave out."""
 
-_SUFFIXES = frozenset(("jr", "sr", "ii", "iii", "iv", "phd", "md"))
+_SUFFIXES = SUFFIXES | {"phd", "md"}
 _LETTERS = {"æ": "ae", "œ": "oe", "ß": "ss", "þ": "th", "ð": "d", "ø": "o", "ł": "l", "đ": "d", "\u0131": "i", "ħ": "h"}
 _DIGRAPHS = {"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa"}
 _HAN = "\u2e80"
@@ -99,7 +101,10 @@ def _read(text: str, *, typed: bool, digraphs: bool) -> list[Name]:
     before, comma, after = text.partition(",")
     rest = [token for token in after.replace(",", " ").split() if not _is_suffix(token)]
     if comma and fold(before) and fold(" ".join(rest)):
-        return [Name(fold(before, digraphs=digraphs), _given(rest, digraphs=digraphs))]
+        name = Name(fold(before, digraphs=digraphs), _given(rest, digraphs=digraphs))
+        # Of two family names, people search by the first, by the last, or by both.
+        ends = () if typed else dict.fromkeys((name.core[:1], name.core[-1:]))
+        return [name, *(Name(end, name.given) for end in ends if end != name.core)]
     tokens = [token for token in before.split() if fold(token)]
     while len(tokens) > 1 and _is_suffix(tokens[-1]):
         tokens.pop()

@@ -17,7 +17,8 @@ import orjson
 from markupsafe import Markup
 
 from corpora.identifiers import identifier_of, link_of
-from search_plugin.pages.formats import at_meeting, one_line, parse_name
+from corpora.names import parse_name
+from search_plugin.pages.formats import at_meeting, one_line
 
 if TYPE_CHECKING:
     from corpora.paper import Paper

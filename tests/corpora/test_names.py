@@ -1,0 +1,67 @@
+"""Names are put together of a source's parts so that every citation divides them as the source does."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corpora.names import WrittenName, parse_name, whole_name
+from search_plugin.words.names import same_author
+
+WORDS = st.text("abcdeéAÖMZ", min_size=2, max_size=6).map(str.capitalize).filter(lambda word: not word.isupper())
+PARTS = st.lists(WORDS, min_size=1, max_size=3).map(" ".join)
+
+
+@pytest.mark.parametrize(
+    ("text", "family", "given", "suffix"),
+    [
+        ("Toth, Eric A.", "Toth", "Eric A.", ""),
+        ("Eric A. Toth", "Toth", "Eric A.", ""),
+        ("Toth EA", "Toth", "EA", ""),
+        ("van der Berg L", "van der Berg", "L", ""),
+        ("Ludwig van der Berg", "van der Berg", "Ludwig", ""),
+        ("Maria De la Cruz", "De la Cruz", "Maria", ""),
+        ("Mi-Na Kim", "Kim", "Mi-Na", ""),
+        ("J. R. R. Tolkien", "Tolkien", "J. R. R.", ""),
+        ("Martin Toth Jr.", "Toth", "Martin", "Jr."),
+        ("Toth, Martin, III", "Toth", "Martin", "III"),
+        ("Toth, Jr., Martin", "Toth", "Martin", "Jr."),
+        ("Toth II", "Toth", "II", ""),
+        ("WHO", "WHO", "", ""),
+        ("World Health Organization", "World Health Organization", "", ""),
+        ("Department of Bees, Lyon", "Department of Bees, Lyon", "", ""),
+        ("李 雷", "李", "雷", ""),
+        (",", ",", "", ""),
+    ],
+)
+def test_names_are_taken_apart(text, family, given, suffix):
+    assert parse_name(text) == WrittenName(family, given, suffix)
+
+
+@pytest.mark.parametrize(
+    ("family", "given", "suffix", "whole"),
+    [
+        ("Toth", "Eric A.", "", "Eric A. Toth"),
+        ("van den Berg", "Ludwig", "", "Ludwig van den Berg"),
+        ("Rodríguez García", "José Ignacio", "", "Rodríguez García, José Ignacio"),
+        ("Toth", "Martin", "Jr.", "Martin Toth Jr."),
+        ("Rodríguez García", "José", "Jr.", "Rodríguez García, José, Jr."),
+        ("WHO", "", "", "WHO"),
+        ("", "Madonna", "", "Madonna"),
+    ],
+)
+def test_a_whole_name_says_how_it_is_divided_where_its_words_do_not(family, given, suffix, whole):
+    assert whole_name(family, given, suffix) == whole
+
+
+@given(PARTS, PARTS, st.sampled_from(["", "Jr.", "III"]))
+def test_a_name_is_divided_as_its_source_does(family, given, suffix):
+    name = whole_name(family, given, suffix)
+    assert parse_name(name) == (family, given, suffix)
+
+
+@pytest.mark.parametrize("typed", ["Rodríguez García", "Garcia JI", "Rodriguez, José", "José Ignacio Rodríguez García"])
+def test_an_author_with_two_family_names_is_found_by_either(typed):
+    assert same_author(typed, whole_name("Rodríguez García", "José Ignacio"))
+    assert not same_author("Ignacio, José", whole_name("Rodríguez García", "José Ignacio"))
