@@ -13,6 +13,7 @@ import argparse
 import compileall
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -29,10 +30,12 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import grimp
     import libcst
     import pytest
 
 ROOT = Path(__file__).parents[1]
+_COMMANDS = "ses.terminal.commands."
 PACKAGES = ("ses", "corpora", "encoders", "indexer", "search_plugin", "training", "eval", "products")
 
 CHECKS = ("encoding", "strict")
@@ -124,7 +127,11 @@ def _skipped(node: libcst.CSTNode) -> bool:
     match node:
         case cst.Annotation() | cst.Decorator() | cst.Raise() | cst.Import() | cst.ImportFrom():
             return True
-        case cst.If(test=cst.Name("TYPE_CHECKING")) | cst.Call(func=cst.Name("TypeVar")) | cst.Expr(cst.SimpleString()):
+        case (
+            cst.If(test=cst.Name("TYPE_CHECKING"))
+            | cst.Call(func=cst.Name("TypeVar" | "cast"))
+            | cst.Expr(cst.SimpleString())
+        ):
             return True
         case cst.Arg(keyword=cst.Name(name)):
             return name in CHECKS
@@ -154,6 +161,8 @@ def importers(packages: Sequence[str] = PACKAGES, limit: int = 12) -> Callable[[
         mirrored = module.removeprefix("tests.").replace(".test_", ".")
         if mirrored != module and mirrored in graph.modules:
             graph.add_import(importer=module, imported=mirrored)  # registries import some modules by name
+    for test, command in _commands_run(graph):
+        graph.add_import(importer=test, imported=command)  # the command line imports them by name
 
     def tests(file: str) -> list[str]:
         parts = [part for part in Path(file).with_suffix("").parts if part != "__init__"]
@@ -174,6 +183,14 @@ def importers(packages: Sequence[str] = PACKAGES, limit: int = 12) -> Callable[[
         return [name.replace(".", "/") + ".py" for name in found[:limit]]
 
     return tests
+
+
+def _commands_run(graph: grimp.ImportGraph) -> Iterator[tuple[str, str]]:
+    """Yield the test modules that run a command of ses, with the module of the command."""
+    commands = {module.rpartition(".")[2]: module for module in graph.modules if module.startswith(_COMMANDS)}
+    for test in graph.find_modules_that_directly_import("tests.commands") if commands else ():
+        text = (ROOT / test.replace(".", "/")).with_suffix(".py").read_text(encoding="utf-8")
+        yield from ((test, commands[name]) for name in re.findall(r', "([a-z]+)"', text) if name in commands)
 
 
 class Bench:

@@ -13,6 +13,7 @@ SOURCE = '''"""Grows."""
 from typing import TYPE_CHECKING
 
 T = TypeVar("T", bound=int)
+NUMBER = cast("int", 1)
 if TYPE_CHECKING:
     SIZE = 1
 
@@ -30,14 +31,14 @@ def test_mutations_are_drawn_by_the_seed_from_what_changes_results(tmp_path):
     (tmp_path / "sums.py").write_text(SOURCE)
     every, possible = sample(["sums.py"], 100, 1, tmp_path)
     assert {(one.line, one.before, one.after) for one in every} == {
-        (9, SOURCE.splitlines()[8], 'def grown(number: "int", *, by=4) -> "str":'),
-        (11, "if number < 0:", "if number <= 0:"),
-        (11, "if number < 0:", "if number < 1:"),
-        (13, 'print("a line of the log")', "pass"),
-        (14, SOURCE.splitlines()[13].strip(), 'return open("XXnameXX", encoding="utf-8", buffering=by)'),
-        (14, SOURCE.splitlines()[13].strip(), 'return open("NAME", encoding="utf-8", buffering=by)'),
-        (14, SOURCE.splitlines()[13].strip(), 'return open(encoding="utf-8", buffering=by)'),
-        (14, SOURCE.splitlines()[13].strip(), 'return open("name", encoding="utf-8", )'),
+        (10, SOURCE.splitlines()[9], 'def grown(number: "int", *, by=4) -> "str":'),
+        (12, "if number < 0:", "if number <= 0:"),
+        (12, "if number < 0:", "if number < 1:"),
+        (14, 'print("a line of the log")', "pass"),
+        (15, SOURCE.splitlines()[14].strip(), 'return open("XXnameXX", encoding="utf-8", buffering=by)'),
+        (15, SOURCE.splitlines()[14].strip(), 'return open("NAME", encoding="utf-8", buffering=by)'),
+        (15, SOURCE.splitlines()[14].strip(), 'return open(encoding="utf-8", buffering=by)'),
+        (15, SOURCE.splitlines()[14].strip(), 'return open("name", encoding="utf-8", )'),
     }
     assert len(every) == possible
     for seed in (1, 2):
@@ -56,6 +57,7 @@ def test_tests_are_found_by_imports_and_fixtures_nearest_first():
     assert columns[0] == "tests/search_plugin/engines/embedded/test_columns.py"
     assert "tests/engines/test_bm25.py" in columns  # by way of the fixtures in tests/engines/conftest.py
     assert found("encoders/runtimes/torch.py")[0] == "tests/encoders/runtimes/test_torch.py"  # imported by its name
+    assert "tests/ses/test_eval_retrieval.py" in found("ses/evaluation/tuning.py")  # by a command
     assert importers(limit=2)("corpora/paper.py") == found("corpora/paper.py")[:2]
 
 
