@@ -8,6 +8,7 @@ from pathlib import Path
 from corpora.errors import InputError, require
 from encoders.layouts.registry import read_model
 from encoders.layouts.sentence_modules import DENSE_FILES
+from encoders.models.formats import Format
 from encoders.models.hub import cached, fetch, is_hub_id
 from encoders.models.known import KNOWN_MODELS, KnownModel
 from encoders.models.model import Model
@@ -15,12 +16,16 @@ from encoders.models.weights import SAFETENSORS, TORCH, weights_file
 
 DEFAULT_MODEL = "ses-minilm"
 
+_SETS = {known.adapters[Format.PRX]: name for name, known in KNOWN_MODELS.items() if known.adapters}
+"""Sets of adapters by the hub id of the first of them, by which people call the whole: `allenai/specter2`."""
+
 
 def find_model(name: str) -> Model:
     """Find a model and check its weights.
 
     Args:
-        name: A key of `KNOWN_MODELS`, the path of a folder, or a hub id, `org/model` or `org/model@revision`.
+        name: A key of `KNOWN_MODELS`, the path of a folder, or a hub id, `org/model` or `org/model@revision`;
+            `allenai/specter2` is SPECTER2 with its base and all its adapters.
 
     Returns:
         The folder and what it declares.
@@ -43,6 +48,7 @@ def is_here(name: str) -> bool:
 
 def _find(name: str, within: tuple[Path, ...], fetched: Path | None) -> Model:
     """Find a model that is a part of those in some folders, of which one was fetched, or none."""
+    name = _SETS.get(name, name)
     known = KNOWN_MODELS.get(name)
     if known:
         folder = _packaged(known) or fetch_model(known.hub_id, hint=known.install)
@@ -102,8 +108,11 @@ def _packaged(known: KnownModel) -> Path | None:
 
 def fetch_model(hub_id: str, hint: str = "") -> Path:
     """Fetch the files of a model from the hub; `hint` and errors as of `encoders.models.hub.fetch`."""
+    from encoders.layouts.adapter_kinds import FILES
+
     described = ["*.json", "vocab.txt", "merges.txt", "*.model"]  # the last of sentencepiece, to tell what is missing
     # Of sparse models.
     described += ["query_token_weights.txt", f"query_*/{SAFETENSORS}", f"document_*/{SAFETENSORS}"]
+    described += [f"*/{file}" for file in FILES]  # of adapters in folders of their own
     folder = fetch(hub_id, [*described, *DENSE_FILES, SAFETENSORS], hint)
     return folder if (folder / SAFETENSORS).exists() else fetch(hub_id, [*described, *DENSE_FILES, TORCH], hint)

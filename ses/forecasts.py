@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.custom import check_field_name
 from ses.checked import checked, checked_methods
+from ses.stored_formats import note_of_format
 
 if TYPE_CHECKING:
     from corpora.progress import Progress
@@ -98,9 +99,10 @@ class Forecasts:
             made_from=made_from,
         )
         write_forecaster(self.folder / name, forecaster)
-        if not ranked.left_out:
-            return forecaster, ()
-        return forecaster, (f"Papers of years with fewer than {chosen.fewest} papers, left out: {ranked.left_out:,}",)
+        notes = note_of_format(opened, Format.RGN, source.format, asked=False)
+        if ranked.left_out:
+            notes += (f"Papers of years with fewer than {chosen.fewest} papers, left out: {ranked.left_out:,}",)
+        return forecaster, notes
 
     def apply(
         self,

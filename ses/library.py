@@ -318,7 +318,7 @@ class Library:
         corpus: str = "",
         columns: Mapping[str, str] | None = None,
         fields: Mapping[str, str] | None = None,
-        formats: Sequence[str] = ("prx",),
+        formats: Sequence[str] | None = None,
         passages: Passages | None = None,
         limit: int | None = None,
         fresh: bool = False,
@@ -351,7 +351,7 @@ class Library:
                 field.
             fields: Custom fields to keep, kinds by name, such as `{"collection": "keyword"}`.
             formats: Task formats to store vectors for; `prx` always is. A vector that is the same for several is stored
-                once.
+                once. If None, a fresh build has those of the version before, and a first one `prx` alone.
             passages: Passages to store vectors of in a new index, which searches use too: `sentences` or `none`. If
                 None, as before, and none in a first build.
             limit: Index the first papers only.
@@ -390,7 +390,6 @@ class Library:
         """
         from corpora.custom import declared
         from corpora.registry import CORPORA
-        from encoders.models.formats import parse_formats
         from encoders.projection import projected_card
         from indexer.job import IndexJob
         from indexer.pipeline import index_corpus
@@ -435,16 +434,18 @@ class Library:
         schema_before = self._schema_before(name, fresh=fresh)
         own_models = own_jobs(self._models, schema_before, own)
         others = [one for job in own_models for one in job.formats]
+        needed: list[Format] = []
         if tags:
             projection = schema.projection if schema else kept_projection(model.card, schema_before, dimension)
             cards = [projected_card(model.card, projection), *(one.card for one in own_models)]
-            others.append(self._checked_tagger(tags, name, cards, schema))
-            formats = [*formats, others[-1]]
+            needed.append(self._checked_tagger(tags, name, cards, schema))
         job = IndexJob(
             records=source.records,
             source=source.mark,
             index=name,
-            formats=formats_to_store(model.card, parse_formats(*formats), schema, others),
+            formats=formats_to_store(
+                model.card, _asked_formats(formats), schema_before, others, needed, new=fresh or schema is None
+            ),
             passages=passages,
             fresh=fresh,
             prune=prune,
@@ -478,6 +479,7 @@ class Library:
         sparse_tokens: int | None = None,
         sparse_ratio: float | None = None,
         own: Mapping[str, str] | None = None,
+        formats: Sequence[str] | None = None,
         passages: Passages | None = None,
         workers: int | str = 0,
         shards: str | Path | None = None,
@@ -496,6 +498,7 @@ class Library:
             sparse_ratio: Least weight of a kept token, as a share of the paper's heaviest; as before if None.
             own: Models by format that make its vectors in place of the index's model, beside those of before; `none` is
                 no such model. What the cache of embeddings holds is not encoded again.
+            formats: Task formats to store vectors for; as before if None.
             passages: Passages to store vectors of, `sentences` or `none`; as before if None.
             workers: What encodes, as of `index`; this process if 0.
             shards: Where workers put vectors, and look for them; in the data folder if None.
@@ -530,7 +533,8 @@ class Library:
             **self._encoding(model),
         )
         others = [one for made in job.own for one in made.formats]
-        job = replace(job, formats=formats_to_store(model.card, job.formats, index.schema, others))
+        asked = _asked_formats(formats)
+        job = replace(job, formats=formats_to_store(model.card, asked, index.schema, others, new=True))
         with encoded_elsewhere(self._settings, job, workers, shards) as job:
             return index_corpus(job, self._engine, progress)
 
@@ -542,7 +546,7 @@ class Library:
         abstract: str = "",
         fields: Mapping[str, str] | None = None,
         name: str = "",
-        formats: Sequence[str] = ("prx",),
+        formats: Sequence[str] | None = None,
         language: str | None = None,
         beside: bool = False,
         vectors: Mapping[str, str] | None = None,
@@ -564,7 +568,7 @@ class Library:
             fields: Fields for filters, facets and records, by attribute of a paper or by a name of your choice,
                 such as `{"year": "pub_year", "authors": "authors.name", "shelf": "extra.shelf"}`.
             name: Name of the index in ses; its own name if empty.
-            formats: Task formats to make vectors for; `prx` always is. `("none",)` makes no vectors.
+            formats: Task formats to make vectors for; `prx` always is, and alone if None. `("none",)` makes no vectors.
             language: Language of the texts, for highlights and queries; English if None.
             beside: Keep the vectors beside the documents in any case.
             vectors: Models by the field of vectors that they made, such as `{"embedding": "all-MiniLM-L6-v2"}`.
@@ -582,7 +586,6 @@ class Library:
             InputError: If the engine is no cluster, a field can't serve, or a model did not make the vectors.
             StoppedError: If the user stopped it; the message says what is kept.
         """
-        from encoders.models.formats import parse_formats
         from encoders.registry import find_model
         from indexer.attaching import follow, only_searched, schema_for
         from indexer.comparing import compare
@@ -609,7 +612,7 @@ class Library:
         loaders = {field: functools.partial(self._models.encoder, model) for field, model in models.items()}
         found = engine.found(wanted) if named else None
         compared = compare(engine, found, loaders, unchecked=unchecked) if found else ()
-        if tuple(formats) == ("none",):
+        if formats is not None and tuple(formats) == ("none",):
             if found is None:
                 raise InputError(
                     "Without vectors, nothing can be searched by meaning", "name a <vector>, or other <formats>"
@@ -620,7 +623,7 @@ class Library:
             return replace(only_searched(engine, attachment, self._settings.data_dir), vectors=compared)
         job = self._vectors_job(wanted.name, language=language)
         held = self._engine.schema(wanted.name)
-        job = replace(job, formats=formats_to_store(job.card, parse_formats(*formats), held))
+        job = replace(job, formats=formats_to_store(job.card, _asked_formats(formats), held, new=held is None))
         with encoded_elsewhere(self._settings, job, workers, shards) as job:
             engine.attach(wanted, schema_for(job))
             return replace(follow(job, engine, progress), vectors=compared)
@@ -825,6 +828,12 @@ class Library:
         from ses.default_index import shown_url
 
         return Kept(self._settings.data_dir / folder, kind, noun), shown_url(self._settings)
+
+
+def _asked_formats(formats: Sequence[str] | None) -> tuple[Format, ...] | None:
+    from encoders.models.formats import parse_formats
+
+    return None if formats is None else parse_formats(*formats)
 
 
 def _no_evaluation(name: str) -> str:

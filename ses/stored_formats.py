@@ -6,14 +6,28 @@ import logging
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from corpora.errors import InputError, SesError
+
 if TYPE_CHECKING:
     from encoders.models.card import ModelCard
     from encoders.models.formats import Format
+    from encoders.models.known import KnownModel
+    from search_plugin.contract.engine import Index
     from search_plugin.contract.schema import IndexSchema
 
 
+_READERS = {"clf": "tags", "rgn": "forecasts"}
+"""What reads the vectors of a format, and those of prx where an index holds none."""
+
+
 def formats_to_store(
-    card: ModelCard, asked: Iterable[Format], schema: IndexSchema | None, others: Iterable[Format] = ()
+    card: ModelCard,
+    asked: Iterable[Format] | None,
+    before: IndexSchema | None,
+    others: Iterable[Format] = (),
+    needed: Iterable[Format] = (),
+    *,
+    new: bool,
 ) -> tuple[Format, ...]:
     """Return the formats to store vectors for: prx, which searches use, and those that are asked for.
 
@@ -21,25 +35,86 @@ def formats_to_store(
 
     Args:
         card: The index's model.
-        asked: Formats that are asked for.
-        schema: Schema of the index, if it exists.
-        others: Formats that are stored in any case, such as those with models of their own.
+        asked: Formats that are asked for. If None, a new version has those of the version before, and a first one prx
+            alone, with a warning if the model, which is new to the index, has other vectors of papers too.
+        before: Schema of the published version, if there is one.
+        others: Formats with models of their own.
+        needed: Formats that are stored in any case, such as the one that a tagger reads.
+        new: Whether a new version is built.
 
     Returns:
         The formats, prx first.
+
+    Raises:
+        InputError: If no search could encode its query, or the model lacks a format of the version before.
     """
     from encoders.models.formats import Format
+    from encoders.models.known import KNOWN_MODELS
 
-    wanted = tuple(dict.fromkeys([Format.PRX, *asked]))
-    kept = {*card.distinct(wanted), *others}
-    if schema and schema.model_fingerprint == card.fingerprint:
-        kept |= {Format(field.format) for field in schema.vectors if field.unit == "paper"}
-    # What the model lacks is refused later.
+    held = [Format(field.format) for field in before.vectors if field.unit == "paper"] if before else []
+    same = before is not None and before.model_fingerprint == card.fingerprint
+    if not same and Format.QRY not in card.heads:
+        raise InputError(
+            f"The model {card.name} has no {Format.QRY} vectors, so no search of the index could be encoded",
+            f"name what encodes queries in its ses_card.json, such as the adapter of {Format.PRX} (docs/encoders.md), "
+            "or choose another <model>",
+        )
+    wanted = tuple(dict.fromkeys([Format.PRX, *(asked if asked is not None else held if new else ()), *needed]))
+    kept = {*card.distinct(wanted), *others, *needed, *(held if same else ())}
+    lacking = [one for one in wanted if one not in {*card.heads, *kept}]
+    if asked is None and lacking:
+        stays = [one for one in wanted if one not in lacking]
+        raise InputError(
+            f"The version before has {' and '.join(lacking)} vectors, and the model {card.name} has none",
+            f"give <formats={','.join(stays)}> to have no such vectors, or choose another <model>",
+        )
+    # What the model lacks of those that are asked for is refused later.
     twins = [one for one in wanted if one in card.heads and one not in kept]
     stored = tuple(one for one in wanted if one not in twins)
+    log = logging.getLogger("ses")
     if twins:
-        logging.getLogger("ses").warning(
+        log.warning(
             "The model %s has no %s vectors of its own, so only its %s vectors are stored.",
             *(card.name, " and ".join(twins), " and ".join(stored)),
         )
+    if new and not same and (whole := [name for name, one in KNOWN_MODELS.items() if _is_base(card, one)]):
+        log.warning(
+            "The model %s is a network without its adapters; the model %s has them, one for each format.",
+            *(card.name, " or ".join(whole)),
+        )
+    more = [one for one in card.distinct((*stored, Format.CLF, Format.RGN)) if one not in (*stored, *others)]
+    if new and asked is None and not same and more:
+        log.warning(
+            "The model %s has %s vectors too, which are not stored, so %s will use its %s vectors; to store them, "
+            "index with the formats %s.",
+            *(card.name, " and ".join(more), " and ".join(_READERS[one] for one in more), Format.PRX),
+            ",".join((*stored, *more)),
+        )
     return stored
+
+
+def _is_base(card: ModelCard, known: KnownModel) -> bool:
+    return bool(known.adapters) and card.name.partition("@")[0] == known.hub_id
+
+
+def note_of_format(index: Index, wanted: Format, used: Format, *, asked: bool) -> tuple[str, ...]:
+    """Return a sentence for users if an index lacks vectors that its model makes, or that were asked for.
+
+    `wanted` is the format of the vectors that are best, and `used` that of those which are used.
+    """
+    from encoders.registry import find_model
+
+    if used is wanted:
+        return ()
+    schema, lacks = index.schema, f"The index {index.name} holds no {wanted} vectors, so its {used} vectors are used"
+    try:
+        card = find_model(schema.model).card
+    except SesError:  # nothing is encoded, so its model need not be here
+        card = None
+    if card and card.fingerprint == schema.model_fingerprint and wanted in card.distinct((used, wanted)):
+        held = [field.format for field in schema.vectors if field.unit == "paper"]
+        how = (
+            f"the own model {wanted}={schema.model}" if schema.projection else f"the formats {','.join(held)},{wanted}"
+        )
+        return (f"{lacks}, though its model makes them; to have them, build the index again with {how}.",)
+    return (f"{lacks}.",) if asked else ()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from corpora.custom import check_field_name
 from corpora.errors import require
 from ses.checked import checked, checked_methods
+from ses.stored_formats import note_of_format
 
 if TYPE_CHECKING:
     from corpora.progress import Progress
@@ -105,9 +106,7 @@ class Tags:
         wanted = parse_format(format or "clf")
         source = vectors_for(opened, wanted)
         papers, rows = labelled_vectors(opened, source, judgments, known, chosen.fewest)
-        notes = []
-        if format and source.format is not wanted:
-            notes.append(f"The index {index} holds no {wanted} vectors, so its {source.format} vectors are used.")
+        notes = [*note_of_format(opened, wanted, source.format, asked=bool(format))]
         if papers.unknown_ids:
             notes.append(f"Labelled papers that the index does not hold, left out: {len(papers.unknown_ids):,}")
         if papers.rare:

@@ -16,7 +16,7 @@ from encoders.encoder import load_encoder
 from encoders.heads import Head, write_heads
 from encoders.layouts.own_card import read_own
 from encoders.models.formats import Precision
-from encoders.models.model import Model, Weights
+from encoders.models.model import Model, Weights, as_base
 from encoders.registry import find_model
 from training.data.building import build_tasks
 from training.data.examples import read_labels
@@ -137,7 +137,7 @@ def with_base(recipe: Recipe, folder: Path) -> Recipe:
 
 def base_of(recipe: Recipe) -> Model:
     """Return the model that a recipe starts from; `InputError` if what it trains can't start from it."""
-    base = find_model(recipe.base)
+    base = as_base(find_model(recipe.base))
     if base.card.architecture not in (known := TRAINABLES[recipe.trains].bases):
         raise InputError(
             f"The recipe is for another base: {recipe.trains} starts from the architecture {' or '.join(known)}, and "

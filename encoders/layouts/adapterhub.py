@@ -56,7 +56,8 @@ def read(folder: Path, name: str, find: Find) -> Model:
     if own.get("architecture") not in ("adapters", "fusion"):
         raise InputError(
             f"{name} is an adapter, not a complete model",
-            f"give <model=specter2>, or a folder whose {CARD_FILE} names a base and adapters (docs/encoders.md)",
+            "give <model=specter2>, a folder of its network and of adapters named prx, qry, clf and rgn, or one whose "
+            f"{CARD_FILE} names base and adapters (docs/encoders.md)",
         )
     given = own.get("adapters")
     plain = [key for key, value in given.items() if value == ""] if isinstance(given, dict) else []

@@ -21,7 +21,7 @@ from encoders.layouts.sentence_modules import MODULES, Dense, Modules, read_dens
 from encoders.models.card import ModelCard
 from encoders.models.folder import LARGEST_TOKENIZER, read_json, transformer_settings
 from encoders.models.formats import Format, Similarity
-from encoders.models.model import Find, Model, Weights
+from encoders.models.model import Find, Model, Weights, as_base
 from encoders.models.weights import read_arrays, read_weights, weights_file
 from encoders.tokens.tokenizer import AddedToken, content, read_added
 
@@ -201,7 +201,7 @@ def base_of(folder: Path, find: Find) -> Model:
         return read(folder, str(folder), find)
     if not isinstance(name, str):
         raise InputError(f"{folder / CARD_FILE} sets base to {name!r}, which is not the name of a model.")
-    base = find(located(folder, name))
+    base = as_base(find(located(folder, name)))
     if base.card.architecture != "plain":
         raise InputError(
             f"{folder / CARD_FILE} builds on {base.card.name}, whose architecture is {base.card.architecture}; "

@@ -54,6 +54,7 @@ LAYOUTS: tuple[Layout, ...] = (
         settings=("base", "adapters", "fusions"),
     ),
     Layout("scirepeval", files=("model", "adapters", "*_fusion", "../tokenizer"), settings=("base",)),
+    Layout("adapter_folders", files=("*/adapter_config.json", "*/*/adapter_config.json"), settings=("base",)),
     Layout("shared_codes", architectures=("shared-codes",), settings=("base",)),
     Layout("pals", files=("config.json",), settings=("tasks",)),
     Layout("experts", files=(CARD_FILE,), settings=("experts",)),

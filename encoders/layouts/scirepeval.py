@@ -10,9 +10,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from corpora.errors import InputError
-from encoders.layouts import adapter_files, adapterhub, huggingface, pals
+from encoders.layouts import adapter_files, adapter_folders, adapterhub, huggingface, pals
 from encoders.layouts.adapterhub import compose
-from encoders.layouts.huggingface import base_of
 from encoders.layouts.own_card import CARD_FILE, read_own
 from encoders.models.formats import Format
 from encoders.models.model import Find, Model
@@ -37,15 +36,10 @@ def read(folder: Path, name: str, find: Find) -> Model:
             f"{model} holds fusions and not the adapters that they fuse: put those into its folder adapters, or name "
             f"base, adapters and fusions in a {CARD_FILE} (docs/encoders.md)."
         )
-    if "base" in read_own(folder):
-        base = base_of(folder, find)
-    elif huggingface.recognizes(model):
+    if huggingface.recognizes(model) and "base" not in read_own(folder):
         base = huggingface.read(model, name, find, _tokenizer(model))
     else:
-        raise InputError(
-            f"{folder} holds adapters and no base: name the model that they were trained on as `base` in "
-            f"{folder / CARD_FILE}."
-        )
+        base = adapter_folders.network_in(folder, name, find)
     return compose(name, base, adapters, fusions)
 
 

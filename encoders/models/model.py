@@ -77,6 +77,14 @@ Find = Callable[[str], Model]
 """Finds a model by name, for models composed of others."""
 
 
+def as_base(model: Model) -> Model:
+    """Return the plain network of a folder that holds its adapters too, for the folder's name is that of both.
+
+    Any other model is returned as it is.
+    """
+    return model.base if model.base and model.base.card.name == model.card.name else model
+
+
 def read_checked(model: Model, heads: Sequence[str]) -> Weights:
     """Return the weights that heads use, float32; `InputError` if some are missing, unknown, misshapen or NaN."""
     import numpy as np

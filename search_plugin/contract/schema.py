@@ -347,8 +347,11 @@ class IndexSchema:
                 f"ses has made no vectors of this index, and this needs {name} vectors of ses",
                 f"detach it, and attach it with <formats={name}>",
             )
-        known = ", ".join(field.format for field in own)
-        raise InputError(f"This index holds no {name} vectors, only: {known}", f"index again with <formats={name}>")
+        known = [field.format for field in own]
+        raise InputError(
+            f"This index holds no {name} vectors, only: {', '.join(known)}",
+            f"index again with <fresh> and <formats={','.join((*(field.format for field in self.vectors), name))}>",
+        )
 
     @property
     def legs(self) -> tuple[str, ...]:

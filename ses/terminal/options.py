@@ -72,14 +72,6 @@ model_options = together(
     runtime_options,
 )
 
-formats_option = click.option(
-    "--formats",
-    default="prx",
-    show_default=True,
-    metavar="LIST",
-    help="Task formats to store vectors for, such as prx,clf.",
-)
-
 workers_option = click.option(
     "--workers",
     metavar="WORKERS",

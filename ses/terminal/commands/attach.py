@@ -50,10 +50,8 @@ if TYPE_CHECKING:
 @click.option("--beside", is_flag=True, help="Write nothing into its documents: keep vectors in an index beside it.")
 @click.option(
     "--formats",
-    default="prx",
-    show_default=True,
     metavar="LIST",
-    help="Task formats to make vectors for, such as prx,clf; none makes no vectors, and needs --vector.",
+    help="Task formats to make vectors for, such as prx,clf; none makes no vectors, and needs --vector [default: prx].",
 )
 @click.option("--language", type=click.Choice(list(LANGUAGES)), help="Of its texts, for highlights [default: english].")
 @workers_option
@@ -93,7 +91,7 @@ def attach(context: click.RichContext, /, *, target: str, as_json: bool, update:
                 **described,
                 fields=parse_columns(options["facets"]),
                 name=name,
-                formats=[options["formats"]],
+                formats=[options["formats"]] if options["formats"] is not None else None,
                 language=options["language"],
                 beside=options["beside"],
                 vectors=parse_models(options["vectors"], "field", "vector"),

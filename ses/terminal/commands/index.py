@@ -14,7 +14,6 @@ from search_plugin.words.languages import LANGUAGES
 from ses.terminal.options import (
     PATH,
     engine_options,
-    formats_option,
     model_options,
     parse_bm25,
     parse_columns,
@@ -55,7 +54,11 @@ if TYPE_CHECKING:
     help="Language of titles and abstracts, for word analysis in a new index [default: english].",
 )
 @click.option("--index", "name", metavar="NAME", help="Name of the index [default: the corpus's].")
-@formats_option
+@click.option(
+    "--formats",
+    metavar="LIST",
+    help="Task formats to store vectors for, such as prx,clf [default: with --fresh, as before; else prx].",
+)
 @click.option(
     "--passages",
     type=click.Choice(get_args(Passages)),
@@ -139,7 +142,8 @@ def index(context: click.RichContext, /, rollback: bool, as_json: bool, **option
     line and reason, and the exit code is 1.
 
     With --index and --fresh but without --corpus, an index is rebuilt from its own papers: for another --model or
-    --language, or with the schema of this version of ses. Custom fields, tags, forecasts and origins stay.
+    --language, other --formats, or with the schema of this version of ses. Custom fields, tags, forecasts and origins
+    stay.
     """
     import ses
     from corpora.custom import parse_fields
@@ -157,6 +161,7 @@ def index(context: click.RichContext, /, rollback: bool, as_json: bool, **option
         say(document, shown, as_json=as_json)
         return
     bm25 = parse_bm25(options["bm25"]) if options["bm25"] else None
+    formats = [options["formats"]] if options["formats"] is not None else None
     names = ("quantization", "dimension", "language", "passages", "sparse_tokens", "sparse_ratio")
     own = parse_models(options["own"], "format", "own")
     in_new = {"sparse": options["sparse"] or "", "own": own, **{name: options[name] for name in names}}
@@ -167,12 +172,14 @@ def index(context: click.RichContext, /, rollback: bool, as_json: bool, **option
         if given := next((option for option in (*of_corpora, *of_harvest) if options[option]), ""):
             raise InputError("Without a corpus, an index is built again from its own papers", f"leave <{given}> out")
         with progress_on_stderr() as progress:
-            report = library.rebuild(name, bm25=bm25, **in_new, **elsewhere, progress=progress)
+            report = library.rebuild(name, bm25=bm25, formats=formats, **in_new, **elsewhere, progress=progress)
         say(report.to_dict(), _summary(report), as_json=as_json)
         return
     if not corpus:
         likely = likely_corpus(Path(options["path"])) if options["path"] else ""
         hint = f"; {options['path']} looks like {likely}" if likely in CORPORA else ""
+        if name and name in library:
+            hint = f"; or build the index {name} again from its own papers, with --fresh"
         raise InputError(f"Say what to index, with --corpus NAME; choose one of: {', '.join(CORPORA)}{hint}.")
     with progress_on_stderr() as progress:
         report = library.index(
@@ -181,7 +188,7 @@ def index(context: click.RichContext, /, rollback: bool, as_json: bool, **option
             corpus=corpus,
             columns=parse_columns(options["columns"]),
             fields=parse_fields(options["fields"]),
-            formats=[options["formats"]],
+            formats=formats,
             limit=options["limit"],
             fresh=options["fresh"],
             prune=options["prune"],

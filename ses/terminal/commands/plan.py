@@ -8,7 +8,7 @@ import rich_click as click
 
 from search_plugin.contract.schema import Passages, Quantization
 from ses.planning.measured import LETTERS, EngineKind
-from ses.terminal.options import formats_option, json_option
+from ses.terminal.options import json_option
 from ses.terminal.results import say
 
 
@@ -25,7 +25,13 @@ from ses.terminal.results import say
     "--model", metavar="NAME", default="ses-minilm", show_default=True, help="Known name of a model of that size."
 )
 @click.option("--dimension", type=int, metavar="N", help="Numbers of a vector [default: those of the model].")
-@formats_option
+@click.option(
+    "--formats",
+    default="prx",
+    show_default=True,
+    metavar="LIST",
+    help="Task formats to store vectors for, such as prx,clf.",
+)
 @click.option(
     "--passages",
     type=click.Choice(get_args(Passages)),

@@ -11,12 +11,13 @@ from safetensors.numpy import load_file, save_file
 
 from corpora.errors import InputError
 from encoders.encoder import load_encoder
+from encoders.models.formats import Format
 from encoders.registry import find_model
 from encoders.tokens.tokenizer import load_tokenizer
 from tests.encoders import checkpoints
 from tests.encoders.formulas.adapters import adapter_vector
 from tests.encoders.oracle import Oracle
-from tests.tiny import papers
+from tests.tiny import make_model, papers
 
 TEXTS = ["virus", "", *(f"{paper.title} [SEP] {paper.abstract}" for paper in papers(9))]
 LAYERS = 3
@@ -49,6 +50,23 @@ def model_with(folder, base, **adapters):
 
 def four(tmp_path, base, **options):
     return {key: adapter(tmp_path / key, base, name, seed=i, **options) for i, (key, name) in enumerate(NAMES.items())}
+
+
+PUBLISHED = {
+    Format.CLF: "specter2_classification",
+    Format.RGN: "specter2_regression",
+    Format.PRX: "specter2",
+    Format.QRY: "specter2_adhoc_query",
+}
+"""The names of SPECTER2's adapters."""
+
+
+def brought(folder, places=PUBLISHED, *, base="", layers=LAYERS):
+    """A folder of a network and adapters, as users bring them, whose configurations have names without a format."""
+    network = make_model(folder / base, layers=layers)
+    for seed, place in enumerate(places.values()):
+        adapter(folder / place, network, f"mine {seed}", seed=seed, prefix="bert.")
+    return folder
 
 
 def change(path, **values):

@@ -88,7 +88,7 @@ def test_a_tree_with_fusions_has_their_vectors(fused, tmp_path):
 def test_a_tree_without_its_base_needs_one_named(tree, tmp_path):
     copy = moved_base(tree, tmp_path)
     for path in (copy, copy / "model"):
-        with pytest.raises(InputError, match="holds adapters and no base: name the model that they were trained on"):
+        with pytest.raises(InputError, match="holds adapters and no network: put the one that they were trained on"):
             find_model(str(path))
     (copy / "ses_card.json").write_text(json.dumps({"base": "../base", "max_tokens": 64}))
     encoder = encoder_of(copy, tmp_path)
