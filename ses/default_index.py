@@ -1,25 +1,28 @@
 """The default index: what a search uses if the user names no index.
 
-It is the setting `index`, else the choice of `ses indexes use`, else the only index. The choice is kept in the data
-folder, per engine. No index becomes the default because it was written last.
+It is the setting `index`, else the choice of `ses indexes use`, else the first index that the engine had. The choice
+and the first index are kept in the data folder, per engine, each in a file of its own: a search that notes the first
+index can't undo a choice that is made meanwhile. No index becomes the default because it was written last.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import orjson
 
 from corpora.documents import read_json
-from corpora.errors import InputError, NotFoundError, UnavailableError
+from corpora.errors import NotFoundError, UnavailableError
 from corpora.writing import WRITABLE_DATA, explaining, replacing
 
 if TYPE_CHECKING:
     from ses.settings import Settings
 
 _FILE = "default-indexes.json"
+_FIRST = "first-indexes.json"
 
 
 def default_index(settings: Settings, names: Sequence[str]) -> str:
@@ -27,14 +30,13 @@ def default_index(settings: Settings, names: Sequence[str]) -> str:
 
     Args:
         settings: Settings with the engine's URL.
-        names: Names of the engine's indexes, without those of evaluations.
+        names: Names of the engine's indexes, without those of evaluations, the most recently published first.
 
     Returns:
         The name.
 
     Raises:
         NotFoundError: If there is no index, or the chosen one does not exist.
-        InputError: If there are several, and none was chosen.
     """
     if settings.index:
         return settings.index
@@ -51,12 +53,13 @@ def default_index(settings: Settings, names: Sequence[str]) -> str:
             f"The default index {chosen} does not exist any more",
             f"choose another with `ses indexes use NAME`: {known}",
         )
-    if len(names) > 1:
-        raise InputError(
-            f"There are several indexes ({known})",
-            "name one with <index>, or choose the default with `ses indexes use NAME`",
-        )
-    return names[0]
+    path = settings.data_dir / _FIRST
+    first = _read(path).get(shown_url(settings), "")
+    if first not in names:
+        first = names[-1]
+        with suppress(UnavailableError):  # a folder that can't be written; it is found again the next time
+            _keep(path, settings, first)
+    return first
 
 
 def chosen_index(settings: Settings) -> str:
@@ -66,13 +69,7 @@ def chosen_index(settings: Settings) -> str:
 
 def choose_index(settings: Settings, name: str) -> None:
     """Make an index the default of the engine; none if the name is empty. Raises `UnavailableError` as files do."""
-    path = default_file(settings)
-    chosen = {**_read(path), shown_url(settings): name}
-    content = orjson.dumps({url: kept for url, kept in chosen.items() if kept}, option=orjson.OPT_INDENT_2)
-    with explaining(path, WRITABLE_DATA):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(path, private=True) as part:
-            part.write_bytes(content)
+    _keep(default_file(settings), settings, name)
 
 
 def default_file(settings: Settings) -> Path:
@@ -86,6 +83,15 @@ def shown_url(settings: Settings) -> str:
     if not place.startswith("//"):
         return f"embedded:{Path(place).expanduser().resolve()}"
     return f"{scheme}://{place[2:].rpartition('@')[2]}"
+
+
+def _keep(path: Path, settings: Settings, name: str) -> None:
+    kept = {**_read(path), shown_url(settings): name}
+    content = orjson.dumps({url: one for url, one in kept.items() if one}, option=orjson.OPT_INDENT_2)
+    with explaining(path, WRITABLE_DATA):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(path, private=True) as part:
+            part.write_bytes(content)
 
 
 def _read(path: Path) -> dict[str, str]:

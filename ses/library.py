@@ -158,9 +158,9 @@ class Library:
         return self.indexes()
 
     def default(self) -> OpenIndex:
-        """Open the default index: that of the settings, else the one that `use` chose, else the only one.
+        """Open the default index: that of the settings, else the one that `use` chose, else the first one.
 
-        Raises `NotFoundError` if it does not exist, and `InputError` if there are several and none was chosen.
+        Raises `NotFoundError` if it does not exist.
         """
         from ses.default_index import default_index
 
@@ -198,6 +198,7 @@ class Library:
         from corpora.progress import Silent
 
         progress = progress or Silent()
+        self._note_first()
         with self._engine.lock(name):
             require(to not in self, f"There is an index {to} already", "drop it, or choose another name")
             progress.stage("copying", self._engine.open(name).count())
@@ -404,6 +405,7 @@ class Library:
             raise InputError(
                 "Pruning to a limit would delete all papers after the first few", "give <limit> or <prune>"
             )
+        self._note_first()
         schema = None if fresh else self._engine.schema(name)
         if not schema and name not in self:
             _no_evaluation(check_index_name(name))
@@ -518,6 +520,7 @@ class Library:
         from ses.elsewhere import check_own_papers, encoded_elsewhere
 
         check_own_papers(workers, shards)
+        self._note_first()
         with readable(name):
             index = self._engine.open(name)
         model = find_model(self._settings.model or index.schema.model)
@@ -595,6 +598,7 @@ class Library:
         from ses.elsewhere import check_own_papers, encoded_elsewhere
 
         check_own_papers(workers, shards)
+        self._note_first()
         engine = self._attaching()
         fields = dict(fields or {})
         for attribute, own in (("title", title), ("abstract", abstract)):
@@ -752,8 +756,12 @@ class Library:
 
         try:
             return default_index(self._settings, self.indexes())
-        except InputError:
+        except NotFoundError:
             return ""
+
+    def _note_first(self) -> None:
+        """Note which index is the first, before there may be a second one."""
+        self._default_name()
 
     def _open(self, name: str) -> Index:
         return self._engine.open(name)

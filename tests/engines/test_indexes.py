@@ -153,8 +153,11 @@ def test_a_library_has_a_default_that_is_not_the_last_one(library):
     library.index("b", papers(5))
     assert library.default().name == "b"
     library.index("a", papers(3))
-    with pytest.raises(ses.InputError, match=r"There are several indexes \(a, b\); name one with index, or choose"):
-        library.default()
+    assert library.default().name == "b"
+    library.index("b", papers(6), fresh=True)  # which is published after a
+    assert library.default().name == "b"
+    library.use("a")
+    assert library.default().name == "a"
     library.use("b")
     library.index("a", papers(4))
     assert library.default().name == "b"
@@ -166,10 +169,33 @@ def test_a_library_has_a_default_that_is_not_the_last_one(library):
         library.copy("b", "a")
     assert sorted(library.indexes()) == ["a", "b", "c"]
     library.drop("b")
-    with pytest.raises(ses.InputError, match="There are several indexes"):
-        library.default()
-    library.drop("c")
     assert library.default().name == "a"
+    library.drop("a")
+    assert library.default().name == "c"
+
+
+def test_the_first_index_stays_the_default_also_where_nobody_has_looked(library):
+    library.index("b", papers(5))
+    library.index("a", papers(3))
+    library.index("b", papers(6), fresh=True)
+    assert library.default().name == "b"
+    library.copy("a", "c")
+    library.rebuild("b")
+    assert library.default().name == "b"
+
+
+def test_an_index_of_before_is_the_default_by_its_age(library):
+    for name in ("b", "a", "c"):
+        library.index(name, papers(3))
+    (library.data_dir / "first-indexes.json").unlink()
+    library.data_dir.chmod(0o500)
+    try:
+        assert library.default().name == "b"
+    finally:
+        library.data_dir.chmod(0o700)
+    assert library.default().name == "b"
+    library.index("b", papers(4), fresh=True)
+    assert library.default().name == "b"
 
 
 def test_a_library_describes_an_index(library):

@@ -11,8 +11,10 @@ import pytest
 import ses
 from corpora.errors import NotFoundError, UnavailableError
 from ses.opened import OpenIndex
+from ses.service.run import _check_default
 from ses.service.service import Service, page_bytes
 from ses.service.settings import ServiceSettings
+from tests.serving import service_over
 from tests.tiny import papers
 
 pytestmark = pytest.mark.serve
@@ -159,6 +161,31 @@ def test_a_service_is_ready_when_the_default_index_was_searched(other, service):
             break
         except NotFoundError:
             time.sleep(0.01)
+
+
+def test_a_second_index_changes_nothing_until_somebody_chooses_it(other):
+    from starlette.testclient import TestClient
+
+    other.index("first", papers(10))
+    asked = ("/", "/help", "/tags", "/papers/p00001", "/map", "/v1/search?query=virus", "/v1/suggest?query=v")
+    for again in (False, True):  # as the service runs, and in one that starts then
+        with TestClient(service_over(other, fresh_seconds=0)) as client:
+            while client.get("/readyz").status_code != 200:
+                time.sleep(0.01)
+            if not again:
+                other.index("second", papers(12))
+                other.index("first", papers(11), fresh=True)
+            for path in asked:
+                answer = client.get(path)
+                assert answer.status_code == 200, (path, answer.text)
+            assert client.get("/readyz").json()["index"] == "first"
+            assert client.get("/v1/search").json()["index"] == "first"
+            assert client.post("/v1/encode", json={"texts": ["virus"]}).status_code == 200
+            assert client.post("/v1/embeddings", json={"input": "virus"}).status_code == 200
+    _check_default(other)  # `ses serve` begins with it
+    other.use("second")
+    with TestClient(service_over(other, fresh_seconds=0)) as client:
+        assert client.get("/v1/search").json()["index"] == "second"
 
 
 def test_suggestions_are_read_when_the_service_is_ready(other, service, monkeypatch):

@@ -34,8 +34,10 @@ def searched(home, *arguments, **environment):
 
 
 def test_the_default_is_a_setting(home, tmp_path, monkeypatch):
-    fails(ses(home, "search", "virus"), 2, "There are several indexes (a, b)", "--index", "`ses indexes use NAME`")
-    fails(ses(home, "similar", "p00001"), 2, "There are several indexes (a, b)")
+    assert searched(home) == "a"  # the first one
+    assert "a (default): " in ses(home, "indexes", "list").stdout
+    assert "Searches use b now" in ses(home, "indexes", "use", "b").stdout
+    assert searched(home) == "b"
     assert "Searches use a now" in ses(home, "indexes", "use", "a").stdout
     assert searched(home) == "a"
     # Writing another one changes nothing.
