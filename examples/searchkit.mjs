@@ -50,10 +50,13 @@ export function meaning(options) {
       const knn = { field, query_vector: vector, k: window, num_candidates: 2 * window, boost: 10, ...where };
       return { ...body, knn };
     }
-    const nearest = { knn: { [field]: { vector, k: window, ...where } } };
+    const queries = [body.query, { knn: { [field]: { vector, k: window, ...where } } }];
+    // `hybrid` itself counts only papers that may be among its best.
+    const matches = { filter: { bool: { should: queries } }, aggs: body.aggs ?? {} };
     return {
       ...body,
-      query: { hybrid: { queries: [body.query, nearest], pagination_depth: window } },
+      query: { hybrid: { queries, pagination_depth: window } },
+      aggs: { all: { global: {}, aggs: { matches } } },
       search_pipeline: {
         phase_results_processors: [{
           "normalization-processor": {
@@ -63,6 +66,13 @@ export function meaning(options) {
         }],
       },
     };
+  }
+
+  /** Return a response with its counts where Searchkit reads them. */
+  function counted(response) {
+    if (!response.aggregations?.all) return response;
+    const { doc_count: value, ...aggregations } = response.aggregations.all.matches;
+    return { ...response, hits: { ...response.hits, total: { value, relation: "eq" } }, aggregations };
   }
 
   return {
@@ -75,7 +85,7 @@ export function meaning(options) {
     /** Replace the values that a regular expression of Searchkit finds by those of ses, in any script and case. */
     async afterSearch(requests, responses) {
       return Promise.all(requests.map(async ({ request: { params } }, at) => {
-        if (!params?.facetName) return responses[at];
+        if (!params?.facetName) return counted(responses[at]);
         const { facetName, facetQuery, query = "" } = params;
         const asked = new URLSearchParams({ index, value: facetQuery, query, mode: "lexical" });
         const { values } = await ask(`/v1/facets/${encodeURIComponent(facetName)}?${asked}`);

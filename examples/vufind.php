@@ -125,17 +125,22 @@ function answer(array $given): array
     $words = trim(text($given, 'lookfor'));
     $body = ranking($words, text($given, 'type', 'AllFields') ?: 'AllFields', conditions($given), $order !== [])
         + ['_source' => ['id', 'title', 'authors', 'year', 'venue', 'types', 'language', 'url']]
-        + ($order ? ['sort' => [...$order, ['id' => 'asc']]] : []) + ['track_total_hits' => true]
-        + ($facets ? ['aggs' => array_map(fn ($one) => ['terms' => ['field' => $one, 'size' => 30]], $facets)] : []);
+        + ($order ? ['sort' => [...$order, ['id' => 'asc']]] : []);
+    $counts = (object) array_map(fn ($one) => ['terms' => ['field' => $one, 'size' => 30]], $facets);
+    // A `hybrid` query itself counts only papers that may be among its best.
+    $found = ['bool' => ['should' => $body['query']['hybrid']['queries'] ?? [$body['query']]]];
+    $body['aggs']['all'] = ['global' => (object) [], 'aggs' => ['matches' => ['filter' => $found, 'aggs' => $counts]]];
     $headers = setting('SES_AUTHORIZATION') === '' ? [] : ['Authorization: ' . setting('SES_AUTHORIZATION')];
     $reached = isset($body['query']['hybrid']) ? WINDOW : 10000;
     [$from, $size] = [min(($page - 1) * $limit, $reached - 1), min($limit, max(0, $reached - ($page - 1) * $limit))];
     $address = setting('SES_CLUSTER') . '/' . rawurlencode(setting('SES_INDEX')) . '/_search';
     $reply = post($address, ['from' => $from, 'size' => $size] + $body, $headers);
+    $matches = $reply['aggregations']['all']['matches'];
     $value = fn (array $one) => ['value' => $one['key'], 'translated' => "{$one['key']}", 'count' => $one['doc_count']];
-    return ['resultCount' => min($reply['hits']['total']['value'], $reached),
+    $counted = array_intersect_key($matches, $facets);
+    return ['resultCount' => min($matches['doc_count'], $reached),
         'records' => array_map(fn ($hit) => ['id' => $hit['_id']] + $hit['_source'], $reply['hits']['hits']),
-        'facets' => (object) array_map(fn ($one) => array_map($value, $one['buckets']), $reply['aggregations'] ?? []),
+        'facets' => (object) array_map(fn ($one) => array_map($value, $one['buckets']), $counted),
         'status' => 'OK'];
 }
 

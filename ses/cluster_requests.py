@@ -164,10 +164,11 @@ class _Page:
 
 def _as_sent(index: ClusterIndex, state: SearchState) -> _Page:
     """Return the requests of the legs and of the papers as ses sends them; `InputError` if the page has no papers."""
+    from search_plugin.contract.plan import Counting
     from search_plugin.contract.trace import Clock, recorded
     from search_plugin.engines.cluster.frontends.script import FOUND, IDS
     from search_plugin.engines.cluster.frontends.sent import leg_requests, papers_request
-    from search_plugin.ranking.stages import RANKING, render
+    from search_plugin.ranking.stages import RANKING
     from search_plugin.search import run_stages
 
     with recorded() as sent:
@@ -180,9 +181,12 @@ def _as_sent(index: ClusterIndex, state: SearchState) -> _Page:
     )
     require(ids or (found and not request.size), "No paper was found for this page", "search for something else")
     require(len(ids) <= PAGE, f"A page of more than {PAGE:,} papers takes several requests", "give a smaller <size>")
+    fields = dict.fromkeys(index.schema.facet(name).name for name in request.facets)
+    # Also without facets, since programs show how many papers match.
+    counting = Counting(state.plan, found, list(fields), request.facet_size)
     with recorded() as sent:
-        render(state)
-    papers = papers_request(sent, index, state.plan, ids, found, request.size)
+        index.fetch(ids, counting)
+    papers = papers_request(sent, index, request, counting, ids)
     notes = []
     ranked = run_stages(state, {name: stage for name, stage in RANKING.items() if name not in _JOINED}, Clock())
     if [hit.id for hit in ranked.ranking] != found:
@@ -216,6 +220,7 @@ def _script(
 ) -> PageScript:
     """Return what other programs have to do for a page."""
     from search_plugin.engines.cluster.frontends.http import as_plain
+    from search_plugin.engines.cluster.frontends.page_request import is_counted_apart
     from search_plugin.engines.cluster.frontends.script import VECTOR, WORDS, PageScript
     from search_plugin.engines.cluster.frontends.sent import opened_for
     from search_plugin.engines.cluster.product import split_hosts
@@ -230,6 +235,7 @@ def _script(
     made_by = _OF_PAPER if similar else _OF_WORDS
     return PageScript(
         url=split_hosts(cluster.url)[0],
+        index=index.name,
         product=cluster.product.kind,
         scheme=cluster.connection.authorization.partition(" ")[0],
         certificates=cluster.connection.ca_file is not None,
@@ -239,4 +245,5 @@ def _script(
         values=values,
         asked=tuple(dict.fromkeys(parameters)),
         vector_from=made_by.format(dimension=plan.vectors[0].vector.size) if plan.vectors else "",
+        counted_apart=page.papers is None and is_counted_apart(plan),
     )

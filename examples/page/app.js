@@ -34,8 +34,10 @@ const byWords = () => ({
 function joined(vector) {
   if (cluster !== "opensearch") return { query: { bool: { should: [byWords(), nearest(vector)] } } };
   const normalization = { normalization: { technique: "min_max" }, combination: { technique: "arithmetic_mean" } };
+  const queries = [byWords(), nearest(vector)];
   return {
-    query: { hybrid: { queries: [byWords(), nearest(vector)], pagination_depth: DEEPEST } },
+    counted: { bool: { should: queries } }, // `hybrid` itself counts only papers that may be among its best
+    query: { hybrid: { queries, pagination_depth: DEEPEST } },
     search_pipeline: { phase_results_processors: [{ "normalization-processor": normalization }] },
   };
 }
@@ -103,13 +105,14 @@ function facet(name, buckets) {
 }
 
 function show({ hits: { total, hits }, aggregations }) {
+  const { doc_count, ...facets } = aggregations.all?.matches ?? { doc_count: total.value, ...aggregations };
   const byId = (id) => document.getElementById(id);
-  byId("status").textContent = `${total.value} papers${like ? " like this one" : ""}`;
+  byId("status").textContent = `${doc_count} papers${like ? " like this one" : ""}`;
   byId("hits").start = (page - 1) * SIZE + 1;
   byId("hits").replaceChildren(...hits.map(hit));
-  byId("facets").replaceChildren(...Object.keys(FACETS).map((name) => facet(name, aggregations[name].buckets)));
+  byId("facets").replaceChildren(...Object.keys(FACETS).map((name) => facet(name, facets[name].buckets)));
   const before = page > 1 ? [link("Previous", { page: page - 1 })] : [];
-  const reached = Math.min(total.value, like || (query && encode) ? DEEPEST : 10000);
+  const reached = Math.min(doc_count, like || (query && encode) ? DEEPEST : 10000);
   const after = page * SIZE < reached ? [link("Next", { page: page + 1 })] : [];
   byId("pages").replaceChildren(...before, ...after);
 }
@@ -118,14 +121,16 @@ document.querySelector("input").value = query;
 try {
   const fields = { title: { number_of_fragments: 0 }, abstract: { number_of_fragments: 2 } };
   const highlight = { require_field_match: false, pre_tags: [OPEN], post_tags: [CLOSE], fields };
+  const { counted, ...ranked } = await ranking();
+  const counts = Object.fromEntries(Object.keys(FACETS).map((name) => [name, { terms: { field: name, size: 10 } }]));
   show(await post(search, {
-    ...(await ranking()),
+    ...ranked,
     ...(query && !like && { highlight }),
     from: (page - 1) * SIZE,
     size: SIZE,
-    track_total_hits: true,
+    track_total_hits: !counted,
     _source: ["title", "authors", "year", "venue", "url"],
-    aggs: Object.fromEntries(Object.keys(FACETS).map((name) => [name, { terms: { field: name, size: 10 } }])),
+    aggs: counted ? { all: { global: {}, aggs: { matches: { filter: counted, aggs: counts } } } } : counts,
   }));
 } catch (error) {
   document.getElementById("status").textContent = error.message;

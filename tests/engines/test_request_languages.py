@@ -41,7 +41,7 @@ def one(body, **changes):
     """The script of one request."""
     asked = HttpRequest("POST", "/papers/_search?a=1", as_plain(body), "the page")
     return replace(
-        PageScript("http://localhost:1", "opensearch", "", False, (asked,), None, None, {}, (), ""), **changes
+        PageScript("http://localhost:1", "papers", "opensearch", "", False, (asked,), None, None, {}, (), ""), **changes
     )
 
 
@@ -143,7 +143,8 @@ def legs_and_papers(fusion, measures, window):
 def test_scripts_join_as_ses_does(language, fusion, window, tmp_path):
     replies, joining, ranking = legs_and_papers(fusion, {"lexical": None, "prx": "l2", "clf": "dot"}, window)
     all_papers = [{"_id": hit.id, "fields": {"id": [hit.id]}, "_source": {"title": hit.id}} for hit in ranking[::-1]]
-    counts = {"hits": {"hits": []}, "aggregations": {"year": {"buckets": []}}}
+    total = {"value": 12, "relation": "eq"}
+    counts = {"hits": {"total": total, "hits": []}, "aggregations": {"year": {"buckets": []}}}
     # The legs are in several requests, as where vectors are in another index.
     script = one(
         {},
@@ -161,7 +162,7 @@ def test_scripts_join_as_ses_does(language, fusion, window, tmp_path):
     shown = ranking[3:10]
     assert [hit["_source"]["title"] for hit in page["hits"]["hits"]] == [hit.id for hit in shown]
     assert [hit["_score"] for hit in page["hits"]["hits"]] == pytest.approx([hit.score for hit in shown])
-    assert page["aggregations"] == counts["aggregations"]
+    assert (page["hits"]["total"], page["aggregations"]) == (total, counts["aggregations"])
     _, ids, _, found = map(json.loads, bodies[-1].splitlines())
     assert (ids["ids"], found["found"]) == ([hit.id for hit in shown], [hit.id for hit in ranking])
 
@@ -191,6 +192,7 @@ def test_consoles_take_the_requests_as_they_are():
     lines = ({}, {"query": {"match": {"title": Parameter("words")}}})
     script = one({}, searches=(HttpRequest("POST", "/papers/_msearch", lines, "the legs"),), values={"words": "virus"})
     text = get_language("http").write(script)
-    assert text == '# the legs\nPOST /papers/_msearch\n{}\n{"query": {"match": {"title": "virus"}}}\n'
+    head = "# The page of a search in the index papers, by the requests of ses.\n\n"
+    assert text == head + '# the legs\nPOST /papers/_msearch\n{}\n{"query": {"match": {"title": "virus"}}}\n'
     assert '"title": {{words}}' in get_language("http").write(replace(script, asked=("words",)))
     assert SimpleNamespace(**json.loads(get_language("json").write(script))).parameters == []

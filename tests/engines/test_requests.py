@@ -53,11 +53,22 @@ def check(page, reply, *, ordered=True):
     expected = [hit.id for hit in page]
     assert [hit["_id"] for hit in hits] == expected if ordered else {hit["_id"] for hit in hits} == set(expected)
     assert {hit["_id"]: hit["_source"]["title"] for hit in hits} == {hit.id: hit.title for hit in page}
-    counts = next((one["aggregations"] for one in replies if one.get("aggregations")), {})
+    total, counts = counts_of(replies)
+    if page.facets:
+        assert total == page.facets.matches
     counted = {name: [b["doc_count"] for b in found["buckets"]][:10] for name, found in counts.items()}
     held = page.facets.counts if page.facets else {}
-    assert sorted(counted.values()) == sorted([count for _, count in values] for values in held.values())
+    assert counted == {name: [count for _, count in values] for name, values in held.items()}
     return hits
+
+
+def counts_of(replies):
+    """The total and the facets of a page, wherever its replies have them."""
+    last = replies[-1]
+    counts = last.get("aggregations", {})
+    if "all" in counts:
+        return counts["all"]["matches"].pop("doc_count"), counts["all"]["matches"]
+    return last["hits"]["total"]["value"], counts
 
 
 def test_marked_texts_are_html(library, tmp_path):
@@ -94,6 +105,29 @@ def test_scripts_get_the_page_in_its_order(library, language, tmp_path):
     page, requests = asked(library, PAGES["hybrid"])
     hits = check(page, *run(language, requests.text(language), tmp_path))
     assert [hit["_score"] for hit in hits] == pytest.approx([hit.score for hit in page], abs=1e-6)
+
+
+# A page without facets says how many papers match too, and so does one whose counts are in an aggregation of their own.
+@pytest.mark.parametrize("name", ["similar", "vector", "hybrid", "lexical"])
+@pytest.mark.parametrize("language", languages("curl", "python"))
+def test_scripts_have_the_total_where_a_search_has_it(library, language, name, tmp_path):
+    call = {**PAGES[name], "join": "engine"} if name == "hybrid" else PAGES[name]
+    page, requests = asked(library, call, facets=["journal"])
+    _, without = asked(library, call, facets=[])
+    for printed, counts in ((requests, 1), (without, 0)):
+        (reply,) = run(language, printed.text(language), tmp_path)
+        assert reply["hits"]["total"] == {"value": page.facets.matches, "relation": "eq"}
+        assert len(reply.get("aggregations", {})) == counts
+    assert "in the index papers" in without.text(language)
+
+
+def test_facets_have_the_names_that_were_asked_for(library, tmp_path):
+    call = {"query": "virus lung", "facets": ["journal", "venue"], "size": 2}
+    for join in ("ses", "engine"):
+        _, requests = asked(library, call, join=join)
+        replies = run("curl", requests.text(), tmp_path)[-1]
+        _, counts = counts_of(replies.get("responses", [replies]))
+        assert counts["journal"]["buckets"] == counts["venue"]["buckets"] != []
 
 
 def test_one_request_joins_the_legs_in_the_cluster(library, tmp_path):

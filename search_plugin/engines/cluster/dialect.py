@@ -91,6 +91,11 @@ class Dialect(ABC):
         """Whether every filter of papers holds inside a graph search of their passages."""
         return True
 
+    @property
+    def finds_candidates(self) -> bool:
+        """Whether a graph search finds all its candidates, and not only the nearest of them that it is asked for."""
+        return False
+
     def check(self, plugins: frozenset[str]) -> None:  # noqa: B027 - most products need none
         """Raise `UnavailableError` if a plugin that ses needs is missing."""
 

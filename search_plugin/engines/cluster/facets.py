@@ -7,9 +7,9 @@ from typing import Any
 
 from search_plugin.contract.engine import MOST_VALUES, too_many
 from search_plugin.contract.legs import Facets
-from search_plugin.contract.plan import LISTED, Counting
+from search_plugin.contract.plan import LISTED, Counting, Plan
 from search_plugin.contract.schema import Field, IndexSchema
-from search_plugin.engines.cluster.dialect import TEXT
+from search_plugin.engines.cluster.dialect import TEXT, QueryBody
 from search_plugin.engines.cluster.queries import condition, holding
 
 _SPARE = 100
@@ -18,21 +18,21 @@ _SPARE = 100
 
 def facets_body(counting: Counting, schema: IndexSchema) -> dict[str, Any]:
     """Return the search that counts by fields the papers of `Counting`."""
-    plan, size = counting.plan, counting.size
-    where = condition(plan.filter, schema)
-    matching: list[dict[str, Any]] = [{"terms": {"id": list(counting.found)}}]
+    plan = counting.plan
+    found: QueryBody = {"terms": {"id": list(counting.found)}}
+    listed = condition(plan.filter, schema) or {"match_all": {}}
+    matching = listed if plan.order else matching_query(plan, schema, [found])
+    counts = {name: counted(schema.field(name), counting.size, counting.include) for name in counting.fields}
+    return {"query": {"bool": {"filter": [matching]}}, "size": 0, "track_total_hits": True, "aggs": counts}
+
+
+def matching_query(plan: Plan, schema: IndexSchema, found: Sequence[QueryBody]) -> QueryBody:
+    """Return the query for the papers that a page counts: those that queries find, or that hold a word of the plan."""
+    matching = [*found]
     if plan.words:
-        holds = holding(plan, TEXT)
+        holds, where = holding(plan, TEXT), condition(plan.filter, schema)
         matching.append({"bool": {"must": [holds], "filter": [where]}} if where else holds)
-    if plan.order:
-        matching = [where or {"match_all": {}}]
-    counts = {name: counted(schema.field(name), size, counting.include) for name in counting.fields}
-    return {
-        "query": {"bool": {"filter": [{"bool": {"should": matching, "minimum_should_match": 1}}]}},
-        "size": 0,
-        "track_total_hits": True,
-        "aggs": counts,
-    }
+    return {"bool": {"should": matching, "minimum_should_match": 1}}
 
 
 def tally_body(field: Field, size: int) -> dict[str, Any]:

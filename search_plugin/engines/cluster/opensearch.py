@@ -44,6 +44,8 @@ _MEANT: dict[str, Similarity] = {"cosinesimil": "cosine", "innerproduct": "dot",
 _FILTERS_PASSAGES_SINCE = (3, 5)
 """See the issue 2222 of the k-NN plugin."""
 
+_ONLY_NEAREST_SINCE = (3, 0)
+
 _COMPRESSED = {"int4": "8x", "1bit": "32x"}
 _KEPT: dict[str, Quantization] = {"4x": "int8", "8x": "int4", "16x": "1bit", "32x": "1bit"}
 """Quantization by the level of compression of a field; 16x has 2 bits per number."""
@@ -56,6 +58,11 @@ class OpenSearchDialect(Dialect):
     def filters_passages(self) -> bool:
         """Whether filters hold inside a search of passages; older versions apply most to the passages themselves."""
         return self.product.version >= _FILTERS_PASSAGES_SINCE
+
+    @property
+    def finds_candidates(self) -> bool:
+        """Whether a graph search finds all its candidates, as of Lucene in older versions."""
+        return self.product.version < _ONLY_NEAREST_SINCE
 
     def check(self, plugins: frozenset[str]) -> None:
         """Raise `UnavailableError` if the k-NN plugin is missing."""

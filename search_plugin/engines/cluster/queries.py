@@ -129,6 +129,23 @@ def nearest_query(
     return nearest_papers(dialect, field, clause.vector, found, candidates, where), found
 
 
+def counted_query(clause: VectorClause, plan: Plan, schema: IndexSchema, dialect: Dialect) -> QueryBody:
+    """Return the query for the papers of a vector leg, as many as its window, for one request that counts them too.
+
+    A quantized graph is searched without the spare papers that float vectors would rank again. Without a graph, the
+    papers are all that have a vector.
+    """
+    where, field = condition(plan.filter, schema), schema.leg(clause.field)
+    if isinstance(field, SparseField):
+        return dot_products(dialect, check_sparse(clause, schema), clause.vector, where)
+    check_vector(clause, schema)
+    if schema.graph_of(field) is None:
+        return scored_papers(dialect, field, clause.vector, where)
+    found = min(plan.window, MAX_CANDIDATES)
+    candidates = found if dialect.finds_candidates else min(max(2 * found, MIN_CANDIDATES), MAX_CANDIDATES)
+    return nearest_papers(dialect, field, clause.vector, found, candidates, where)
+
+
 def check_vector(clause: VectorClause, schema: IndexSchema) -> VectorField:
     """Return the clause's vector field, or raise `InputError` if its vector can't be one of the field's."""
     field = schema.leg(clause.field)

@@ -9,6 +9,7 @@ from tests.engines.attached.conftest import attach, beside, matching
 from tests.engines.conftest import NEWEST_CLUSTERS, emptied
 from tests.engines.copying import run
 from tests.engines.foreign import document
+from tests.engines.test_requests import counts_of
 
 
 @pytest.fixture(scope="module", params=NEWEST_CLUSTERS)
@@ -119,10 +120,9 @@ def test_requests_to_copy_are_in_the_names_of_the_owner(library, attached, call,
     assert len(hits) == 5
     assert all({"title_t"} <= hit["_source"].keys() and "ses" not in hit["_source"] for hit in hits)
     assert any("<em>" in text for hit in hits for texts in hit.get("highlight", {}).values() for text in texts)
-    counts = next(reply["aggregations"] for reply in replies if "aggregations" in reply)
-    assert [b["doc_count"] for b in counts["journal" if "journal" in counts else "venue"]["buckets"]] == [
-        count for _, count in page.facets.counts["journal"]
-    ]
+    total, counts = counts_of(replies)
+    assert total == page.facets.matches
+    assert [b["doc_count"] for b in counts["journal"]["buckets"]] == [n for _, n in page.facets.counts["journal"]]
 
 
 def test_versions_of_a_work_are_one_hit(attached):

@@ -15,6 +15,7 @@ import pytest
 import ses
 from encoders.models.formats import Format
 from search_plugin.engines.cluster.errors import ClusterError
+from search_plugin.engines.cluster.frontends.http import replaced
 from tests.commands import ses as run
 from tests.conftest import server_url
 from tests.engines.conftest import CLUSTERS, NEWEST_CLUSTERS, empty
@@ -140,7 +141,7 @@ def test_a_template_finds_by_words_what_the_hybrid_template_finds_by_a_vector(in
     params = {"words": 'virus "lung"', "size": 20, "filters": [{"range": {"year": {"gte": 1990}}}]}
     rendered = cluster.call("POST", "/_render/template/ses-papers-neural", {"params": params})["template_output"]
     (_, neural) = rendered["query"]["hybrid"]["queries"]
-    ((field, clause),) = neural["neural"].items()
+    (clause,) = neural["neural"].values()
     assert clause["query_text"] == params["words"]
     # The real neural-search reads all of it, takes the model from the pipeline, and asks the plugin that is not there.
     asked = {"id": "ses-papers-neural", "params": params}
@@ -148,14 +149,23 @@ def test_a_template_finds_by_words_what_the_hybrid_template_finds_by_a_vector(in
         cluster.call("POST", "/papers/_search/template", asked, params={"search_pipeline": "ses-papers-neural"})
     pipeline = cluster.call("GET", "/_search/pipeline/ses-papers-neural")["ses-papers-neural"]
     assert pipeline["request_processors"] == [{"neural_query_enricher": {"default_model_id": for_queries(models)}}]
-    (vector,) = plugin.encode(for_queries(models), [clause.pop("query_text")], "query")
-    rendered["query"]["hybrid"]["queries"][1] = {"knn": {field: {"vector": vector, **clause}}}
-    found = cluster.call("POST", "/papers/_search", rendered)["hits"]["hits"]
+    (vector,) = plugin.encode(for_queries(models), [clause["query_text"]], "query")
+
+    def encoded(value):
+        if not isinstance(value, dict) or "neural" not in value:
+            return value
+        ((field, clause),) = value["neural"].items()
+        assert (clause.pop("query_text"), clause.pop("model_id")) == (params["words"], for_queries(models))
+        return {"knn": {field: {"vector": vector, **clause}}}
+
+    reply = cluster.call("POST", "/papers/_search", replaced(rendered, encoded))
     asked = {"id": "ses-papers-hybrid", "params": {**params, "vector": vector}}
     pipeline = {"search_pipeline": "ses-papers-minmax"}
-    wanted = cluster.call("POST", "/papers/_search/template", asked, params=pipeline)["hits"]["hits"]
-    assert [(hit["_id"], hit["_score"]) for hit in found] == [(hit["_id"], hit["_score"]) for hit in wanted]
+    wanted = cluster.call("POST", "/papers/_search/template", asked, params=pipeline)
+    found, expected = ([(hit["_id"], hit["_score"]) for hit in one["hits"]["hits"]] for one in (reply, wanted))
+    assert found == expected
     assert len(found) == 20
+    assert reply["aggregations"] == wanted["aggregations"]
 
 
 def test_documents_are_ranked_again(installed):

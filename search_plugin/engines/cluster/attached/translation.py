@@ -195,6 +195,10 @@ class Translation:
         return {place.path: {**how, **nested, "unmapped_type": unmapped}}
 
     def _counted(self, one: Mapping[str, Any]) -> dict[str, Any]:
+        if "aggs" in one:
+            inside = {name: self._counted(count) for name, count in one["aggs"].items()}
+            where = {"filter": self._of_papers(one["filter"])} if "filter" in one else {}
+            return {**one, **where, "aggs": inside}
         ((kind, how),) = one.items()
         place = self._by_name.get(how["field"])
         if place is None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MARK = "made by ses"
 """What the description of every artifact contains."""
 
-FORM = 1
+FORM = 2
 """The form of all artifacts: a higher number when a version of ses writes other ones."""
 
 _MARKED = re.compile(rf"{MARK} for the index (?P<index>[a-z0-9][a-z0-9_-]*), form (?P<form>\d+)\b")

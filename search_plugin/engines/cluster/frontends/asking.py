@@ -15,6 +15,7 @@ from search_plugin.engines.cluster.attached.index import AttachedIndex
 from search_plugin.engines.cluster.frontends.artifacts import mark_of
 from search_plugin.engines.cluster.frontends.connectors import (
     ONE_MODEL_SINCE,
+    AskingTemplate,
     Connector,
     EmbeddingPipeline,
     ModelGroup,
@@ -22,7 +23,6 @@ from search_plugin.engines.cluster.frontends.connectors import (
     RemoteModel,
     TrustedAddress,
     called,
-    lacks_ml_commons,
 )
 from search_plugin.engines.cluster.frontends.http import Parameter
 from search_plugin.engines.cluster.frontends.inference import (
@@ -107,8 +107,11 @@ def _of_opensearch(index: ClusterIndex, service: VectorService, fusion: str) -> 
     pipeline = pipeline_for(index.cluster.product, fusion, [0.5, 0.5])
     body = {"description": str(mark), "request_processors": enriching, **pipeline}
     yield NeuralPipeline(f"{name}-neural", body)
-    source = template_of(index, "hybrid", mark, fusion, f"{name}-neural", _neural)
-    yield NeuralTemplate(f"{name}-neural", source)
+
+    def change(value: Any) -> Any:
+        return _neural(value, called(models[0].name))
+
+    yield AskingTemplate(f"{name}-neural", template_of(index, "hybrid", mark, fusion, f"{name}-neural", change))
 
 
 def _of_elasticsearch(index: ClusterIndex, service: VectorService, fusion: str) -> Iterator[Artifact]:
@@ -127,7 +130,7 @@ def _of_elasticsearch(index: ClusterIndex, service: VectorService, fusion: str) 
     def change(value: Any) -> Any:
         return _built(value, f"{name}-query")
 
-    yield NeuralTemplate(f"{name}-neural", template_of(index, "hybrid", mark, fusion, change=change))
+    yield InferenceTemplate(f"{name}-neural", template_of(index, "hybrid", mark, fusion, change=change))
 
 
 def _ingesting(description: str, field: str, asking: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -141,8 +144,11 @@ def _ingesting(description: str, field: str, asking: Mapping[str, Any]) -> Mappi
 _WORDS = Parameter("words", "text")
 
 
-def _neural(value: Any) -> Any:
-    """Return a search by a vector as one by words, which neural-search encodes."""
+def _neural(value: Any, model: str) -> Any:
+    """Return a search by a vector as one by words, which neural-search encodes by a model.
+
+    The pipeline adds the model to queries, but not to those inside of aggregations.
+    """
     if not isinstance(value, Mapping):
         return value
     if _is_scored_by_vector(value):
@@ -151,7 +157,7 @@ def _neural(value: Any) -> Any:
         return value
     ((field, clause),) = value["knn"].items()
     rest = {name: given for name, given in clause.items() if name != "vector"}
-    return {"neural": {field: {"query_text": _WORDS, **rest}}}
+    return {"neural": {field: {"query_text": _WORDS, "model_id": model, **rest}}}
 
 
 def _built(value: Any, endpoint: str) -> Any:
@@ -177,10 +183,9 @@ def _inside(value: Mapping[str, Any], kind: str) -> Any:
     return next(one for one in value["script_score"]["query"]["bool"]["filter"] if kind in one)
 
 
-class NeuralTemplate(StoredTemplate):
-    """A search template that sends words, and lets the cluster ask for their vector."""
+class InferenceTemplate(StoredTemplate):
+    """A search template of Elasticsearch that sends words, and lets the cluster ask for their vector."""
 
     def obstacle(self, cluster: Cluster) -> str:
         """Return that the cluster lacks search templates, or what asks for vectors."""
-        lacks = lacks_ml_commons if cluster.product.kind == "opensearch" else lacks_inference
-        return super().obstacle(cluster) or lacks(cluster)
+        return super().obstacle(cluster) or lacks_inference(cluster)

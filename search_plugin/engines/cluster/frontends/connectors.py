@@ -21,7 +21,7 @@ from corpora.errors import InputError, UnavailableError
 from search_plugin.engines.cluster.errors import ClusterError
 from search_plugin.engines.cluster.frontends.artifacts import FORM, MARK, Artifact, marked_index
 from search_plugin.engines.cluster.frontends.http import replaced
-from search_plugin.engines.cluster.frontends.stored import IngestPipeline, Pipeline, SearchPipeline
+from search_plugin.engines.cluster.frontends.stored import IngestPipeline, Pipeline, SearchPipeline, StoredTemplate
 from search_plugin.engines.cluster.frontends.vector_service import VectorService
 
 if TYPE_CHECKING:
@@ -405,11 +405,15 @@ def called(name: str) -> str:
     return f"{_CALLED}{name}"
 
 
+def _names_by_id(cluster: Cluster) -> Mapping[str, str]:
+    """Return how content names each model of ses, by its id."""
+    found = _found(cluster, "models", {"prefix": {"name.keyword": "ses-"}})
+    return {id_: called(str(one["name"])) for id_, one in found}
+
+
 def _with_names(cluster: Cluster, content: Any) -> Any:
     """Return content with names of models in the place of their ids."""
-    names = {
-        id_: called(str(one["name"])) for id_, one in _found(cluster, "models", {"prefix": {"name.keyword": "ses-"}})
-    }
+    names = _names_by_id(cluster)
     return replaced(content, lambda value: names.get(value, value) if isinstance(value, str) else value)
 
 
@@ -446,3 +450,27 @@ class NeuralPipeline(_AskingPipeline, SearchPipeline):
 
 class EmbeddingPipeline(_AskingPipeline, IngestPipeline):
     """An ingest pipeline that asks a model for vectors."""
+
+
+class AskingTemplate(_OfMlCommons, StoredTemplate):
+    """A search template that names a model, as a pipeline does: its `neural` queries are not all in reach of one."""
+
+    def stored(self, cluster: Cluster) -> Any:
+        """Return the existing script, with names of models."""
+        if script := super().stored(cluster):
+            for id_, name in _names_by_id(cluster).items():
+                script["source"] = script["source"].replace(f'"{id_}"', f'"{name}"')
+        return script
+
+    def write(self, cluster: Cluster) -> None:
+        """Store the script."""
+
+        def id_of(found: re.Match[str]) -> str:
+            return f'"{_with_ids(cluster, found[1])}"'
+
+        source = re.sub(f'"({_CALLED}[^"]+)"', id_of, self.source)
+        cluster.call("PUT", f"/_scripts/{self.name}", {"script": {**self.wanted(), "source": source}})
+
+    def obstacle(self, cluster: Cluster) -> str:
+        """Return that the cluster lacks search templates or ml-commons."""
+        return StoredTemplate.obstacle(self, cluster) or super().obstacle(cluster)

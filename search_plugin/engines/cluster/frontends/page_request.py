@@ -13,11 +13,11 @@ from urllib.parse import urlencode
 from corpora.errors import InputError
 from search_plugin.engines.cluster import joining
 from search_plugin.engines.cluster.dialect import TEXT
-from search_plugin.engines.cluster.facets import counted
+from search_plugin.engines.cluster.facets import counted, matching_query
 from search_plugin.engines.cluster.frontends.adding_up import added_up
 from search_plugin.engines.cluster.frontends.http import HttpRequest
 from search_plugin.engines.cluster.opensearch import pipeline_for
-from search_plugin.engines.cluster.queries import BEST_FIRST, holding, listing_body
+from search_plugin.engines.cluster.queries import BEST_FIRST, counted_query, holding, listing_body
 
 if TYPE_CHECKING:
     from search_plugin.contract.ordering import Sort
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from search_plugin.contract.tree import Filter
     from search_plugin.engines.cluster.index import ClusterIndex
     from search_plugin.request import SearchRequest
+
+EVERY, MATCHES = "all", "matches"
+"""The aggregations that hold the counts of a page with vectors: over all papers, and of those the ones that match."""
 
 MARKING: dict[str, Any] = {
     # Texts may hold markup of their own, which a page would show as such.
@@ -59,18 +62,36 @@ def page_request(index: ClusterIndex, plan: Plan, request: SearchRequest) -> Htt
         **(_listed(index, plan.filter, plan.order) if plan.order else _joined(index, plan, request)),
         "from": request.offset,
         "size": request.size,
-        "track_total_hits": True,
         "_source": {"excludes": index.unshown},
+        **_counts(index, plan, request),
     }
     if plan.words:
         body["highlight"] = MARKING
-    if request.facets:
-        body["aggs"] = {name: counted(index.schema.facet(name), request.facet_size) for name in request.facets}
     params = {"allow_partial_search_results": "false"}
     if plan.words and not plan.vectors:
         # As in the legs of ses: a paper's score does not depend on its shard.
         params["search_type"] = "dfs_query_then_fetch"
     return HttpRequest("POST", f"/{index.address}/_search?{urlencode(params)}", index.as_asked(body), "the page")
+
+
+def is_counted_apart(plan: Plan) -> bool:
+    """Return whether the page of a plan has its counts in the aggregations of `MATCHES`."""
+    return bool(plan.vectors)
+
+
+def _counts(index: ClusterIndex, plan: Plan, request: SearchRequest) -> dict[str, Any]:
+    """Return the part of the body that counts.
+
+    What a search by vectors counts by itself is wrong. A `hybrid` query of OpenSearch 3 leaves out papers that no
+    longer reach its best ones, graph searches of OpenSearch 2 find all their candidates, and those of few bits find
+    spare papers. So a query of its own counts, over all papers, and the total of the hits is left out.
+    """
+    facets = {name: counted(index.schema.facet(name), request.facet_size) for name in request.facets}
+    if not is_counted_apart(plan):
+        return {"track_total_hits": True, **({"aggs": facets} if facets else {})}
+    near = [counted_query(clause, plan, index.schema, index.dialect) for clause in plan.vectors]
+    matches = {"filter": matching_query(plan, index.schema, near), "aggs": facets}
+    return {"track_total_hits": False, "aggs": {EVERY: {"global": {}, "aggs": {MATCHES: matches}}}}
 
 
 def highlights(index: ClusterIndex, plan: Plan) -> dict[str, Any]:

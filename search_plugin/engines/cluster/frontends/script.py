@@ -41,6 +41,7 @@ class PageScript:
 
     Attributes:
         url: URL of a node of the cluster.
+        index: Name of the index.
         product: Which product it is.
         scheme: Scheme of the header `Authorization`; empty where the cluster asks for none.
         certificates: Whether its certificates are in a file of their own.
@@ -50,9 +51,11 @@ class PageScript:
         values: The present value of every parameter.
         asked: The parameters that the sender fills.
         vector_from: A sentence that says where the vector comes from.
+        counted_apart: Whether the counts of the page are in the aggregations of `page_request.MATCHES`.
     """
 
     url: str
+    index: str
     product: ProductName
     scheme: str
     certificates: bool
@@ -62,6 +65,7 @@ class PageScript:
     values: Mapping[str, Any]
     asked: tuple[str, ...]
     vector_from: str
+    counted_apart: bool = False
 
     @property
     def requests(self) -> tuple[HttpRequest, ...]:

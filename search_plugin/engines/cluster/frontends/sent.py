@@ -14,9 +14,10 @@ from search_plugin.engines.cluster.frontends.page_request import highlights
 from search_plugin.engines.cluster.frontends.script import FOUND, IDS, VECTOR, WORDS
 
 if TYPE_CHECKING:
-    from search_plugin.contract.plan import Plan
+    from search_plugin.contract.plan import Counting, Plan
     from search_plugin.contract.trace import Sent
     from search_plugin.engines.cluster.index import ClusterIndex
+    from search_plugin.request import SearchRequest
 
 _SEVERAL = "/_msearch"
 
@@ -36,17 +37,26 @@ def leg_requests(sent: Sequence[Sent], index: ClusterIndex, plan: Plan) -> tuple
 
 
 def papers_request(
-    sent: Sequence[Sent], index: ClusterIndex, plan: Plan, ids: Sequence[str], found: Sequence[str], size: int
+    sent: Sequence[Sent], index: ClusterIndex, request: SearchRequest, counting: Counting, ids: Sequence[str]
 ) -> HttpRequest:
-    """Return the request that reads the papers of a page and counts its facets, with marked words.
+    """Return the request that reads the papers of a page and counts what matches, with marked words.
 
-    The ids of the page and of all papers found are parameters.
+    Args:
+        sent: What `Index.fetch` has sent for the papers and the counts.
+        index: The index.
+        request: What is shown: facets have the names that it gives them.
+        counting: What was counted.
+        ids: The ids of the page. These, and those of all papers found, become parameters.
+
+    Returns:
+        A request, of which the last search counts.
     """
     one = next(one for one in sent if one.path.endswith(_SEVERAL))
     lines = [*_lines(one)]
     for at, body in enumerate(lines):
         if "aggs" in body:
-            lines[at] = replaced(body, _opened(list(found), FOUND))
+            counts = {name: body["aggs"][index.schema.facet(name).name] for name in request.facets}
+            lines[at] = replaced({**body, "aggs": counts}, _opened(list(counting.found), FOUND))
         elif "query" in body:
             # The id in a column has the same place in the hits of the legs.
             column = (
@@ -56,11 +66,11 @@ def papers_request(
             )
             lines[at] = {
                 **replaced(body, _opened(list(ids), IDS)),
-                "size": size,
+                "size": request.size,
                 **column,
-                **highlights(index, plan),
+                **highlights(index, counting.plan),
             }
-    return HttpRequest("POST", _address(one.path, index), tuple(lines), "The papers of the page, and its facets")
+    return HttpRequest("POST", _address(one.path, index), tuple(lines), "The papers of the page, and its counts")
 
 
 def opened_for(request: HttpRequest, values: Mapping[str, Any], *, words: bool) -> HttpRequest:

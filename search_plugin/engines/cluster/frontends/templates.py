@@ -16,7 +16,7 @@ from search_plugin.contract.plan import Plan, VectorClause
 from search_plugin.contract.schema import ALIASES
 from search_plugin.contract.tree import Compare
 from search_plugin.engines.cluster.frontends.http import Parameter, as_text, replaced
-from search_plugin.engines.cluster.frontends.page_request import page_request
+from search_plugin.engines.cluster.frontends.page_request import EVERY, MATCHES, is_counted_apart, page_request
 from search_plugin.request import SearchRequest
 
 if TYPE_CHECKING:
@@ -75,9 +75,11 @@ def template_of(
     body = dict(page_request(index, plan, request).body)
     if pipeline and "search_pipeline" in body:
         body["search_pipeline"] = pipeline
-    counts = body.pop("aggs", {})
+    counting = body["aggs"][EVERY]["aggs"][MATCHES] if is_counted_apart(plan) else body
+    counts = counting.pop("aggs", {})
     counts |= {alias: counts[meant] for alias, meant in ALIASES.items() if meant in counts and alias not in counts}
-    body |= {"from": Parameter("from"), "size": Parameter("size"), "aggs": Parameter("aggs")}
+    counting["aggs"] = Parameter("aggs")
+    body |= {"from": Parameter("from"), "size": Parameter("size")}
     text = as_text(replaced(replaced(body, _with_parameters), change), _placeholder)
     return f"{{{{! {mark} }}}}\n" + text.replace(_AGGS, _counts(counts))
 

@@ -68,7 +68,12 @@ def test_a_template_has_words_where_a_page_has_a_vector(kind, version, quantizat
     source = "".join(template.source.split())
     assert "vector{{/toJson}}" not in source
     if kind == "opensearch":
-        assert '"neural":{"vector_prx":{"query_text":"{{words}}","k":' in source
+        assert (
+            source.count(
+                '"neural":{"vector_prx":{"query_text":"{{words}}","model_id":"themodelses-papers-vectors","k":'
+            )
+            == 2
+        )
     else:
         builder = '{"text_embedding":{"model_id":"ses-papers-query","model_text":"{{words}}"}}'
         assert f'"query_vector_builder":{builder}' in source

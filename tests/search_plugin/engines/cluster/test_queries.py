@@ -265,7 +265,7 @@ def test_a_listing_counts_all_and_brings_ids_in_order(where):
     counted = facets_body(Counting(Plan("", (), where, 5, order=Sort("year")), ["p1"], ["venue"], 3), SCHEMA)["query"][
         "bool"
     ]["filter"]
-    assert counted[0]["bool"]["should"] == [RANGE if where else {"match_all": {}}]
+    assert counted == [RANGE if where else {"match_all": {}}]
 
 
 def test_facets_ask_for_spare_values_and_show_no_empty_ones():

@@ -7,6 +7,7 @@ from shlex import quote
 
 from search_plugin.engines.cluster.frontends.http import HttpRequest
 from search_plugin.engines.cluster.frontends.languages.parts import content_type, explained, filled, lines_of
+from search_plugin.engines.cluster.frontends.languages.program import TITLE
 from search_plugin.engines.cluster.frontends.literals import Notation, json_string
 from search_plugin.engines.cluster.frontends.script import VECTOR, WORDS, PageScript
 
@@ -20,7 +21,7 @@ _AUTHORIZATION = {
 
 def write(script: PageScript) -> str:
     """Return the commands; what lies between the requests of legs and of papers is said, since curl can't do it."""
-    head = [f"# {sentence}" for sentence in explained(script)]
+    head = [f"# {sentence}" for sentence in (TITLE.format(index=script.index), *explained(script))]
     if VECTOR in script.asked:
         head.append("vector=$(cat vector.json)")
     if WORDS in script.asked:

@@ -17,6 +17,7 @@ def write(script: PageScript) -> str:
     """Return the document; a parameter that its sender fills is an object with its name."""
     whole = {
         "url": script.url,
+        "index": script.index,
         "product": script.product,
         "authorization": script.scheme,
         "requests": [_request(request, script) for request in script.requests],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from search_plugin.engines.cluster.frontends.languages.parts import explained
-from search_plugin.engines.cluster.frontends.languages.program import OUTPUT, Program
+from search_plugin.engines.cluster.frontends.languages.program import OUTPUT, TITLE, Program
 from search_plugin.engines.cluster.frontends.literals import Notation, json_string
 from search_plugin.engines.cluster.frontends.script import VECTOR, PageScript
 
@@ -62,6 +62,10 @@ _PROGRAM = Program(
     variable="const {name} = {value};\n",
     call="await ask({method}, {path}, {lines})",
     page="\nconst page = {call};\n",
+    counts="""const {doc_count: value, ...counts} = page.aggregations.all.matches;
+page.hits.total = {value, relation: "eq"};
+page.aggregations = counts;
+""",
     closeness={
         None: "(score) => score",
         "l2": "(score) => -Math.sqrt(Math.max(1 / score - 1, 0))",
@@ -98,7 +102,8 @@ const ids = shown.map(({{id}}) => id);
 const replies = ({call}).responses;
 const papers = new Map(replies.flatMap((reply) => reply.hits.hits).map((hit) => [idOf(hit), hit]));
 const hits = shown.filter(({{id}}) => papers.has(id)).map(({{id, score}}) => ({{...papers.get(id), _score: score}}));
-const page = {{hits: {{hits}}, aggregations: replies.find((reply) => reply.aggregations)?.aggregations}};
+const counts = replies[replies.length - 1];
+const page = {{hits: {{total: counts.hits.total, hits}}, aggregations: counts.aggregations ?? {{}}}};
 """,
     end="console.log(JSON.stringify(page, null, 2));\n",
 )
@@ -123,5 +128,5 @@ def _written(script: PageScript, imports: list[str], sending: str) -> str:
     said = [*explained(script), OUTPUT]
     if script.certificates:
         said.append("Node reads that file only if NODE_EXTRA_CA_CERTS names it too.")
-    comments = _PROGRAM.comments("The page of a search, by the requests of ses.", *said)
+    comments = _PROGRAM.comments(TITLE.format(index=script.index), *said)
     return _PROGRAM.write(script, comments + "".join(f"{line}\n" for line in imports) + sending + _ASK)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from search_plugin.engines.cluster.frontends.languages.parts import explained
-from search_plugin.engines.cluster.frontends.languages.program import OUTPUT, Program
+from search_plugin.engines.cluster.frontends.languages.program import OUTPUT, TITLE, Program
 from search_plugin.engines.cluster.frontends.literals import Notation, escaped
 from search_plugin.engines.cluster.frontends.script import PageScript
 
@@ -47,6 +47,11 @@ _PROGRAM = Program(
     variable="${name} = {value};\n",
     call="ask({method}, {path}, {lines})",
     page="\n$page = {call};\n",
+    counts="""$matches = $page['aggregations']['all']['matches'];
+$page['hits']['total'] = ['value' => $matches['doc_count'], 'relation' => 'eq'];
+unset($matches['doc_count']);
+$page['aggregations'] = $matches ?: new stdClass();
+""",
     closeness={
         None: "fn($score) => $score",
         "l2": "fn($score) => -sqrt(max(1 / $score - 1, 0))",
@@ -94,12 +99,10 @@ $shown = array_slice($ranking, {offset}, {size});
 $ids = array_column($shown, 0);
 $replies = {call}['responses'];
 $papers = [];
-$counts = new stdClass();
 foreach ($replies as $reply) {{
     foreach ($reply['hits']['hits'] as $hit) {{
         $papers['id ' . idOf($hit)] = $hit;
     }}
-    $counts = $reply['aggregations'] ?? $counts;
 }}
 $hits = [];
 foreach ($shown as [$id, $score]) {{
@@ -107,7 +110,9 @@ foreach ($shown as [$id, $score]) {{
         $hits[] = ['_score' => $score] + $papers["id $id"];
     }}
 }}
-$page = ['hits' => ['hits' => $hits], 'aggregations' => $counts];
+$counts = end($replies);
+$found = ['total' => $counts['hits']['total'], 'hits' => $hits];
+$page = ['hits' => $found, 'aggregations' => ($counts['aggregations'] ?? []) ?: new stdClass()];
 """,
     end='echo json_encode($page, JSON_PRETTY_PRINT | JSON_UNESCAPED_UNICODE | JSON_UNESCAPED_SLASHES), "\\n";\n',
 )
@@ -120,6 +125,6 @@ def write(script: PageScript) -> str:
         options.append(f"'headers' => ['Authorization' => {_AUTHORIZATION[script.scheme]}]")
     if script.certificates:
         options.append("'verify' => getenv('SES_ENGINE_CA')")
-    comments = _PROGRAM.comments("The page of a search, by the requests of ses.", *explained(script), OUTPUT)
+    comments = _PROGRAM.comments(TITLE.format(index=script.index), *explained(script), OUTPUT)
     made = f"$client = new GuzzleHttp\\Client([{', '.join(options)}]);"
     return _PROGRAM.write(script, f"<?php\n{comments}\nrequire 'vendor/autoload.php';\n\n{made}\n{_ASK}")

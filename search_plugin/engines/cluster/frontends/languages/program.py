@@ -11,6 +11,7 @@ from search_plugin.engines.cluster.frontends.literals import Notation
 from search_plugin.engines.cluster.frontends.script import PageScript
 
 OUTPUT = "The page has the form of a reply to _search."
+TITLE = "The page of a search in the index {index}, by the requests of ses."
 _JOINING = (
     "The cluster returns the papers of each leg with their scores. What follows joins them as ses does:",
     "equal scores of a leg are in the order of the ids, and only the first papers of a leg count;",
@@ -30,6 +31,7 @@ class Program:
         variable: The statement that gives a `name` its `value`.
         call: The expression that sends a request: its `method`, `path` and `lines`.
         page: The statement that makes the page by one `call`.
+        counts: The statements that put counts of an aggregation of their own at their usual places in the page.
         closeness: Functions from a score to the similarity of vectors, by measure; of None, the score itself.
         minmax: The value of a score in its leg.
         ranks: The value of a rank, with a `constant`.
@@ -46,6 +48,7 @@ class Program:
     variable: str
     call: str
     page: str
+    counts: str
     closeness: Mapping[str | None, str]
     minmax: str
     ranks: str
@@ -69,6 +72,7 @@ class Program:
             parts.append(self.show.format(call=self._call(script.papers), offset=first, size=size, end=first + size))
         else:
             parts += [self.page.format(call=call) for call in calls]
+            parts += [self.counts] if script.counted_apart else []
         return "".join([*parts, self.end])
 
     def comments(self, *sentences: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from search_plugin.engines.cluster.frontends.languages.parts import explained
-from search_plugin.engines.cluster.frontends.languages.program import OUTPUT, Program
+from search_plugin.engines.cluster.frontends.languages.program import OUTPUT, TITLE, Program
 from search_plugin.engines.cluster.frontends.literals import Notation
 from search_plugin.engines.cluster.frontends.script import PageScript
 
@@ -39,6 +39,10 @@ _PROGRAM = Program(
     variable="{name} = {value}\n",
     call="ask({method}, {path}, {lines})",
     page="\npage = {call}\n",
+    counts="""matches = page["aggregations"]["all"]["matches"]
+page["hits"]["total"] = {"value": matches.pop("doc_count"), "relation": "eq"}
+page["aggregations"] = matches
+""",
     closeness={
         None: "lambda score: score",
         "l2": "lambda score: -(max(1 / score - 1, 0) ** 0.5)",
@@ -71,8 +75,8 @@ ids = found[{offset}:{end}]
 replies = {call}["responses"]
 papers = {{id_of(hit): hit for reply in replies for hit in reply["hits"]["hits"]}}
 hits = [{{**papers[id_], "_score": score}} for id_, score in ranking if id_ in ids and id_ in papers]
-counts = next((reply["aggregations"] for reply in replies if "aggregations" in reply), {{}})
-page = {{"hits": {{"hits": hits}}, "aggregations": counts}}
+counts = replies[-1]
+page = {{"hits": {{"total": counts["hits"]["total"], "hits": hits}}, "aggregations": counts.get("aggregations", {{}})}}
 """,
     end="print(json.dumps(page, indent=2))\n",
 )
@@ -86,7 +90,7 @@ def write(script: PageScript) -> str:
         options.append(f'headers={{"authorization": {_AUTHORIZATION[script.scheme]}}}')
     if script.certificates:
         options.append('ca_certs=os.environ["SES_ENGINE_CA"]')
-    title = _PROGRAM.comments("The page of a search, by the requests of ses.")
+    title = _PROGRAM.comments(TITLE.format(index=script.index))
     comments = _PROGRAM.comments(*explained(script), OUTPUT)
     made = f"client = {client}({', '.join(options)})"
     head = f"{title}import base64\nimport json\nimport os\n\n{imported}\n\n{comments}{made}\n"

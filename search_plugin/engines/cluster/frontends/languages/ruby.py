@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from search_plugin.engines.cluster.frontends.languages.parts import explained
-from search_plugin.engines.cluster.frontends.languages.program import OUTPUT, Program
+from search_plugin.engines.cluster.frontends.languages.program import OUTPUT, TITLE, Program
 from search_plugin.engines.cluster.frontends.literals import Notation, escaped
 from search_plugin.engines.cluster.frontends.script import PageScript
 
@@ -38,6 +38,10 @@ _PROGRAM = Program(
     variable="{name} = {value}\n",
     call="ask({method}, {path}, {lines})",
     page="\npage = {call}\n",
+    counts="""matches = page["aggregations"]["all"]["matches"]
+page["hits"]["total"] = {"value" => matches.delete("doc_count"), "relation" => "eq"}
+page["aggregations"] = matches
+""",
     closeness={
         None: "->(score) { score }",
         "l2": "->(score) { -Math.sqrt([1 / score - 1, 0].max) }",
@@ -74,8 +78,9 @@ ids = shown.map(&:first)
 replies = {call}["responses"]
 papers = replies.flat_map {{ |reply| reply["hits"]["hits"] }}.to_h {{ |hit| [id_of(hit), hit] }}
 hits = shown.select {{ |id, _| papers.key?(id) }}.map {{ |id, score| papers[id].merge("_score" => score) }}
-counts = replies.map {{ |reply| reply["aggregations"] }}.compact.first || {{}}
-page = {{"hits" => {{"hits" => hits}}, "aggregations" => counts}}
+counts = replies.last
+page = {{"hits" => {{"total" => counts["hits"]["total"], "hits" => hits}}}}
+page["aggregations"] = counts["aggregations"] || {{}}
 """,
     end="puts JSON.pretty_generate(page)\n",
 )
@@ -83,7 +88,7 @@ page = {{"hits" => {{"hits" => hits}}, "aggregations" => counts}}
 
 def write(script: PageScript) -> str:
     """Return the script, which prints the page as JSON."""
-    title = _PROGRAM.comments("The page of a search, by the requests of ses.")
+    title = _PROGRAM.comments(TITLE.format(index=script.index))
     comments = _PROGRAM.comments(*explained(script), OUTPUT)
     authorization = f', "Authorization" => {_AUTHORIZATION[script.scheme]}' if script.scheme else ""
     certificates = ', ca_file: ENV.fetch("SES_ENGINE_CA")' if script.certificates else ""
