@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from starlette.exceptions import HTTPException
 
+from ses.service.methods import path_within
 from ses.service.problems import problem
 
 if TYPE_CHECKING:
@@ -43,8 +44,7 @@ class Admission:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer 503."""
-        path = scope.get("path", "").removeprefix(scope.get("root_path", ""))
-        if scope["type"] != "http" or path in _OPERATION:
+        if scope["type"] != "http" or path_within(scope) in _OPERATION:
             await self.app(scope, receive, send)
             return
         if self._present >= self._most:

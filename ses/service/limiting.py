@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 
+from ses.service.methods import path_within
 from ses.service.problems import problem
 from ses.service.proxies import address_of
 
@@ -110,8 +111,7 @@ class RateLimits:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer 429."""
-        path = scope.get("path", "").removeprefix(scope.get("root_path", ""))
-        if scope["type"] != "http" or path.startswith(_UNLIMITED):
+        if scope["type"] != "http" or path_within(scope).startswith(_UNLIMITED):
             await self.app(scope, receive, send)
             return
         name, client, meter = self._counted(scope)

@@ -62,4 +62,4 @@ def address_of(listening: socket.socket, root_path: str) -> str:
     shown = ip_address(host.partition("%")[0])
     if shown.is_unspecified:
         shown = ip_address("::1" if shown.version == 6 else "127.0.0.1")
-    return f"http://{f'[{shown}]' if shown.version == 6 else shown}:{port}{root_path.rstrip('/')}/"
+    return f"http://{f'[{shown}]' if shown.version == 6 else shown}:{port}{root_path}/"

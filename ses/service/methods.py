@@ -1,4 +1,4 @@
-"""HEAD and OPTIONS for every route, and which methods an address has."""
+"""The path of a request within the site, HEAD and OPTIONS for every route, and which methods an address has."""
 
 from __future__ import annotations
 
@@ -8,6 +8,12 @@ from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+
+
+def path_within(scope: Scope) -> str:
+    """Return the path of a request within the site: without that under which a proxy serves ses."""
+    path: str = scope["path"]
+    return path.removeprefix(scope.get("root_path", ""))
 
 
 def allowed(scope: Scope) -> str:

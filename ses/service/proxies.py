@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers
 
+from ses.service.methods import path_within
 from ses.service.problems import problem
+from ses.service.settings import PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
 
 IpAddress = IPv4Address | IPv6Address
 
-_PREFIX = re.compile(r"(/[A-Za-z0-9._~-]+)+")
 _HOST = re.compile(r"([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?")
 _PROBED = ("/healthz", "/readyz", "/metrics")
 """Paths that monitors ask for by a machine's address, whatever the site's name is."""
@@ -64,7 +65,7 @@ class Proxies:
         if scheme in ("http", "https"):
             scope["scheme"] = scheme
         prefix = headers.get("x-forwarded-prefix", "").rstrip("/")
-        if not self.settings.root_path and _PREFIX.fullmatch(prefix):
+        if not self.settings.root_path and PREFIX.fullmatch(prefix):
             scope["root_path"], scope["path"] = prefix, prefix + scope["path"]
 
 
@@ -91,7 +92,7 @@ class Hosts:
         given = headers.getlist("host")
         if len(given) > 1 or (given and not _HOST.fullmatch(given[0])):
             return False
-        if not self.settings.hosts or scope["path"].removeprefix(scope.get("root_path", "")) in _PROBED:
+        if not self.settings.hosts or path_within(scope) in _PROBED:
             return True
         name = re.sub(r":\d+$", "", given[0].lower()) if given else ""
         return any(name == one or (one[:2] == "*." and name.endswith(one[1:])) for one in self.settings.hosts)

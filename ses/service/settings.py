@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from ipaddress import IPv4Network, IPv6Network, ip_address
@@ -26,6 +27,7 @@ from ses.setting_kinds import (
     seconds,
     some_of,
     switch,
+    text,
     texts,
     whole,
 )
@@ -33,6 +35,18 @@ from ses.settings import SERVE
 from ses.settings_files import read_settings_files
 
 _PREFIX = "SES_SERVE_"
+
+
+PREFIX = re.compile(r"(/[A-Za-z0-9._~-]+)+")
+"""A path under which a proxy may serve ses."""
+
+
+def _prefix(value: Any) -> str:
+    """Read a path such as `/ses`, without a slash at its end; empty for none."""
+    found = text(value).rstrip("/")
+    if found and not PREFIX.fullmatch(found):
+        raise ValueError("give a path such as /ses")
+    return found
 
 
 def _site(value: Any) -> SiteSettings:
@@ -63,13 +77,13 @@ def _links(value: Any) -> Mapping[str, str]:
         raise TypeError(
             'write [serve.site.links], and a line such as "About us" = "https://..." for each link below it'
         )
-    for text, place in value.items():
+    for label, place in value.items():
         parts = urlsplit(place) if isinstance(place, str) else urlsplit("")
         local = not parts.scheme and not parts.netloc and parts.path.startswith("/")
         if not (
             local or (parts.scheme in ("http", "https") and parts.netloc) or (parts.scheme == "mailto" and parts.path)
         ):
-            raise ValueError(f"the link {text} needs an address that begins with https://, http://, mailto: or /")
+            raise ValueError(f"the link {label} needs an address that begins with https://, http://, mailto: or /")
     return dict(value)
 
 
@@ -101,7 +115,7 @@ class ServiceSettings:
     """Address to listen on; `0.0.0.0` for every address of the machine."""
     port: Annotated[int, whole(0, 65_535)] = 8765
     """Port to listen on; 0 for any that is free."""
-    root_path: str = ""
+    root_path: Annotated[str, _prefix] = ""
     """Path under which a proxy serves ses, such as `/ses`."""
     workers: Annotated[int, whole(1, 256)] = 1
     """Processes that answer requests."""

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, urlencode
+from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import quote, unquote, urlencode
+
+from fastapi import Path
+from pydantic import AfterValidator
 
 if TYPE_CHECKING:
     from fastapi import Request
@@ -65,10 +68,19 @@ def address(path: str, *, name: str = "", ending: str = "", **parameters: Any) -
         The address in ASCII.
     """
     given = {key: value for key, value in parameters.items() if value not in ("", None, (), [])}
-    # A browser removes `//`, `.` and `..` from paths, unless the slashes are escaped.
-    odd = {"", ".", ".."} & set(name.split("/"))
+    # Browsers and proxies remove `//`, `.` and `..` from paths, and proxies also unescape them first.
+    odd = {"", ".", ".."} & set(name.split("/")) or "%" in name
+    escaped = quote(quote(name, safe=""), safe="") if odd and name else quote(name, safe="/:@,;")
     query = f"?{urlencode(given, doseq=True)}" if given else ""
-    return f"{path}{quote(name, safe='' if odd else '/:@,;')}{ending}{query}"
+    return f"{path}{escaped}{ending}{query}"
+
+
+def _named(path: str) -> str:
+    return path if "/" in path else unquote(path)
+
+
+PaperName = Annotated[str, Path(), AfterValidator(_named)]
+"""What follows the path of a page: the name that `address` was given, also where that escaped it twice."""
 
 
 def site_address(request: Request) -> str:

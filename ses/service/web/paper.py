@@ -17,7 +17,7 @@ from corpora.identifiers import link_of
 from ses.service.access import needs
 from ses.service.answers import json_response, page_content
 from ses.service.parameters import Parameters, ServiceOf
-from ses.service.web.address import address, site_address
+from ses.service.web.address import PaperName, address, site_address
 from ses.service.web.citation import (
     ENDINGS,
     LABELS,
@@ -136,7 +136,9 @@ def _forecasts(paper: Paper, names: list[str]) -> list[ShownForecast]:
 
 
 @router.get("/papers/{name:path}")
-def paper(request: Request, service: ServiceOf, name: str, asked: Annotated[PaperPageParameters, Query()]) -> Response:
+def paper(
+    request: Request, service: ServiceOf, name: PaperName, asked: Annotated[PaperPageParameters, Query()]
+) -> Response:
     """Show a paper by any of its identifiers; an ending such as `.json` or `.bib` chooses another form."""
     opened = service.opened(asked.index)
     name, form, found = _find(opened, name)

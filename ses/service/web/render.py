@@ -12,6 +12,7 @@ import orjson
 from fastapi import Request, Response
 
 from search_plugin.pages.hit import unshown_sentence
+from ses.service.methods import path_within
 from ses.service.web.address import PageAddress, address
 from ses.service.web.languages import SOURCE, choose, languages, own_name, translations
 from ses.service.web.reasons import snippet_parts, why
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from ses.service.settings import SiteSettings
 
 HERE = Path(__file__).parent
+
+_FOR_PROGRAMS = ("/v1/", "/v2/", "/mcp")
+"""Beginnings of paths whose problems are never pages."""
 
 
 def offered(request: Request) -> tuple[str, ...]:
@@ -89,7 +93,7 @@ def html(request: Request, template: str, *, status: int = 200, **values: Any) -
     public = request.app.state.service.settings.public_url.rstrip("/")
     language, asked = language_of(request), request.query_params.get("lang", "")
     kept = [("lang", language)] if asked else []
-    path = address("/", name=request.scope["path"].removeprefix("/"))
+    path = address("/", name=path_within(request.scope).removeprefix("/"))
     rest = tuple(pair for pair in request.query_params.multi_items() if pair[0] != "lang")
     places = {one: PageAddress(path, (*rest, ("lang", one))) for one in offered(request)}
     shared = {
@@ -113,8 +117,7 @@ def html(request: Request, template: str, *, status: int = 200, **values: Any) -
 
 def problem_page(request: Request, reply: Response) -> Response:
     """Return a problem (`ses.service.problems`) as a page for a browser; other clients get it as it is."""
-    path = request.scope["path"]
-    if path.startswith("/v1/") or "text/html" not in request.headers.get("accept", ""):
+    if path_within(request.scope).startswith(_FOR_PROGRAMS) or "text/html" not in request.headers.get("accept", ""):
         return reply
     page = html(request, "problem.html", status=reply.status_code, problem=orjson.loads(reply.body))
     kept = {name: value for name, value in reply.headers.items() if name not in ("content-type", "content-length")}

@@ -16,7 +16,7 @@ from search_plugin.request import SAME_WORK
 from ses.service.access import needs
 from ses.service.answers import json_response, page_content
 from ses.service.parameters import ServiceOf, SimilarParameters
-from ses.service.web.address import address
+from ses.service.web.address import PaperName, address
 from ses.service.web.render import html
 from ses.service.web.unapi import unapi_id
 
@@ -120,7 +120,7 @@ def _manuscript(request: Request, service: Service, asked: Any, view: Manuscript
 def similar(
     request: Request,
     service: ServiceOf,
-    name: str,
+    name: PaperName,
     asked: Annotated[NearParameters, Query()],  # type: ignore[valid-type]
 ) -> Response:
     """Show papers like one of the index; with the ending `.json`, as JSON."""

@@ -1,8 +1,9 @@
 """Addresses of a page with other parameters."""
 
 import pytest
+from pydantic import TypeAdapter
 
-from ses.service.web.address import PageAddress
+from ses.service.web.address import PageAddress, PaperName, address
 
 pytestmark = pytest.mark.serve
 
@@ -21,3 +22,16 @@ def test_a_value_is_there_once():
     assert HERE.adding("only", "venue:X").pairs == (("query", "a b&c"), ("only", "venue:Y"), ("only", "venue:X"))
     assert HERE.other_than("only") == (("query", "a b&c"),)
     assert str(PageAddress("/")) == "/"
+
+
+@pytest.mark.parametrize(
+    "name", ["https://openalex.org/W1", "a/../b", "./a", "a%2Fb", "100%", "a/b%2Fc", "a//", "10.1/(a)b"]
+)
+def test_a_name_survives_a_proxy_that_unescapes_and_cleans_paths(name):
+    from posixpath import normpath
+    from urllib.parse import quote, unquote
+
+    sent = unquote(address("/papers/", name=name, ending=".json"))
+    passed_on = quote(normpath(sent.replace("//", "/")))
+    for path in (sent, unquote(passed_on)):
+        assert TypeAdapter(PaperName).validate_python(path.removeprefix("/papers/")) == f"{name}.json"

@@ -4,7 +4,9 @@ from urllib.parse import unquote
 
 import pytest
 from lxml import etree, html
+from pydantic import TypeAdapter
 
+from ses.service.web.address import PaperName
 from tests.ses.service.web.papers.conftest import HARM, HOSTILE
 
 pytestmark = pytest.mark.serve
@@ -37,7 +39,7 @@ def page_of(reply):
 
 def ids_of(page, place):
     return [
-        unquote(one.partition("/papers/")[2].partition("?")[0])
+        TypeAdapter(PaperName).validate_python(unquote(one.partition("/papers/")[2].partition("?")[0]))
         for one in page.xpath(f"//*[@data-{place}]/li/a[1]/@href")
     ]
 
