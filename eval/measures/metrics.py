@@ -240,11 +240,17 @@ def _measured(block: Mapping[str, Mapping[str, float]], qrels: Qrels, measures: 
     library = _library()
     trec = [one for one in measures if library.pytrec_eval.supports(one)]
     if trec:
-        # pytrec_eval 0.5.11 sometimes hangs or crashes on gains below 0, with which trec_eval marks unpooled papers.
-        # Every measure here treats them as 0.
-        gains = {query: {paper: max(gain, 0) for paper, gain in qrels.gains[query].items()} for query in block}
-        yield from library.pytrec_eval.evaluator(trec, gains).iter_calc(block)
-    if others := [one for one in measures if one not in trec]:
+        # pytrec_eval crashes on an empty ranking, and on a query with negative judgments only.
+        ranked = {query: scores for query, scores in block.items() if scores}
+        gains = {query: _with_one_judged(qrels.gains[query]) for query in ranked}
+        yield from library.pytrec_eval.evaluator(trec, gains).iter_calc(ranked) if ranked else ()
+        for query in block.keys() - ranked.keys():
+            yield from (library.Metric(query, one, _without_results(one, qrels.gains[query])) for one in trec)
+    for one in (one for one in measures if one.NAME == "Accuracy"):
+        for query, scores in block.items():
+            ranking = [document for document, _ in trec_order(query, list(scores.items()))]
+            yield library.Metric(query, one, _accuracy(one, ranking, qrels.gains[query]))
+    if others := [one for one in measures if one not in trec and one.NAME != "Accuracy"]:
         numbers = {query: str(number) for number, query in enumerate(block)}  # gdeval takes no other ids of queries
         judgments = [
             library.Qrel(numbers[query], document, gain, qrels.iterations.get(query, {}).get(document, "0"))
@@ -261,6 +267,33 @@ def _measured(block: Mapping[str, Mapping[str, float]], qrels: Qrels, measures: 
         found = {(one.measure, one.query_id): one.value for one in metrics}
         for query, number in numbers.items():
             yield from (library.Metric(query, one, found.get((one, number), one.DEFAULT)) for one in others)
+
+
+def _with_one_judged(gains: Mapping[str, int]) -> Mapping[str, int]:
+    """Return judgments with 0 for negative ones if there are no others; no measure is above 0 for such a query.
+
+    Elsewhere -1 is not 0: to Bpref and infAP the paper is unjudged, as trec_eval has it.
+    """
+    return gains if max(gains.values(), default=0) >= 0 else dict.fromkeys(gains, 0)
+
+
+def _without_results(measure: Any, gains: Mapping[str, int]) -> float:
+    """Return the value of a query without results, as `trec_eval -c` counts it: 0, except where it counts judgments."""
+    counts = {"NumQ": 1, "NumRel": sum(gain >= measure.params.get("rel", 1) for gain in gains.values())}
+    return float(counts.get(measure.NAME, 0))
+
+
+def _accuracy(measure: Any, ranking: Sequence[str], gains: Mapping[str, int]) -> float:
+    """Return the share of pairs of a relevant and another retrieved paper that are in the right order.
+
+    It is 1 without another paper, where ir_measures divides by zero, and 0 without a relevant one.
+    """
+    relevant = [
+        gains.get(document, 0) >= measure.params.get("rel", 1) for document in ranking[: measure.params.get("cutoff")]
+    ]
+    good, bad = sum(relevant), len(relevant) - sum(relevant)
+    wrong = sum(relevant[:rank].count(False) for rank, one in enumerate(relevant) if one)
+    return 0.0 if not good else 1 - wrong / (good * bad) if bad else 1.0
 
 
 def _library() -> Any:

@@ -3,7 +3,6 @@ from math import log2
 
 import ir_measures
 import pytest
-import pytrec_eval
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -85,17 +84,61 @@ def test_golden_values():
     )
 
 
-def test_negative_judgments_do_not_reach_trec_eval(monkeypatch):
-    seen = []
-    real = pytrec_eval.RelevanceEvaluator
+def preferences(ranking, judged):
+    """Bpref and infAP of a ranking, as trec_eval defines them; below 0 is in the pool and unjudged."""
+    relevant = sum(gain > 0 for gain in judged.values())
+    bound = min(relevant, sum(gain == 0 for gain in judged.values()))
+    bpref = inferred = good = bad = outside = 0.0
+    for rank, document in enumerate(ranking):
+        gain = judged.get(document, -1)
+        if gain > 0:
+            bpref += 1 - min(bad, relevant) / bound if bad else 1
+            share = (good + 1e-5) / (good + bad + 2e-5)
+            inferred += 1 / (rank + 1) + (rank - outside) / (rank + 1) * share if rank else 1
+        good, bad, outside = good + (gain > 0), bad + (gain == 0), outside + (document not in judged)
+    return (bpref / relevant, inferred / relevant) if relevant else (0.0, 0.0)
 
-    def noted(gains, *given, **named):
-        seen.append(gains)
-        return real(gains, *given, **named)
 
-    monkeypatch.setattr(pytrec_eval, "RelevanceEvaluator", noted)
-    assert evaluate(Run("t", {"q": [("a", 1.0)]}), Qrels({"q": {"a": -2, "b": 3}}), ["MAP"]).means == {"MAP": 0.0}
-    assert seen == [{"q": {"a": 0, "b": 3}}], "below 0 they corrupt its memory"
+@given(st.dictionaries(st.sampled_from("pqr"), judgments, min_size=1), st.dictionaries(st.sampled_from("pqr"), results))
+@settings(deadline=None)
+def test_measures_tell_unjudged_papers_from_those_that_are_not_relevant(gains, found):
+    run = Run("t", {min(gains): [], **{query: tuple(of.items()) for query, of in found.items()}})
+    per_query = evaluate(run, Qrels(gains), ["Bpref", "infAP"]).per_query
+    for query, judged in gains.items():
+        ranking = [document for document, _ in run.rankings.get(query, ())]
+        expected = preferences(ranking, judged)
+        assert (per_query["Bpref"][query], per_query["infAP"][query]) == pytest.approx(expected, abs=1e-5)
+
+
+COUNTED = ["AP", "Bpref", "Rprec", "infAP", "IPrec@0.1", "NumRet", "NumRel", "NumQ", "Accuracy"]
+
+
+@pytest.mark.parametrize("first", COUNTED)
+@pytest.mark.parametrize("second", ["Bpref", "NumRet"])
+def test_queries_without_results_count_as_in_trec_eval(first, second):
+    """`trec_eval -c` gives 0, and the numbers of judgments; pytrec_eval crashes where the first ranking is empty."""
+    qrels = Qrels({"p": {"a": 1, "b": 2, "c": 0}, "q": {"a": 1, "b": 0}, "r": {"a": -1}})
+    per_query = evaluate(Run("t", {"q": [("a", 2.0), ("b", 1.0)]}), qrels, [first, second]).per_query
+    counts = {"NumRel": (2, 1, 0), "NumQ": (1, 1, 1), "NumRet": (0, 2, 0)}
+    for name in (first, second):
+        assert tuple(per_query[name].values()) == counts.get(name, (0, 1, 0))
+
+
+def test_accuracy_of_a_ranking_with_relevant_papers_alone_is_whole():
+    qrels = Qrels({"p": {"a": 1, "b": 2}, "q": {"a": 1, "b": 0}})
+    run = Run("t", {"p": [("a", 2.0), ("b", 1.0)], "q": [("b", 2.0), ("a", 1.0)]})
+    assert evaluate(run, qrels, ["Accuracy"]).per_query == {"Accuracy": {"p": 1, "q": 0}}
+
+
+@given(st.dictionaries(document, st.integers(-1, 2), min_size=1), results)
+@settings(deadline=None)
+def test_accuracy_is_that_of_ir_measures_where_it_has_one(gains, found):
+    run = Run("t", {"q": tuple(found.items())})
+    relevant = [gains.get(document, 0) > 0 for document, _ in run.rankings["q"]]
+    if 0 < sum(relevant) < len(relevant):
+        scored = {"q": {document: -float(rank) for rank, (document, _) in enumerate(run.rankings["q"])}}
+        value = ir_measures.calc_aggregate([ir_measures.Accuracy], {"q": gains}, scored)[ir_measures.Accuracy]
+        assert evaluate(run, Qrels({"q": gains}), ["Accuracy"]).means["Accuracy"] == pytest.approx(value)
 
 
 def test_mrr_cuts_in_trec_evals_order_of_ties():
