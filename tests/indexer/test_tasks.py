@@ -161,6 +161,37 @@ def test_a_paper_that_ends_workers_twice_when_it_is_tried_alone_is_left_out(tmp_
     assert [one.reason for one in made.refused] == ["Workers ended whenever they encoded it."]
 
 
+def test_a_paper_is_suspected_only_for_the_end_that_it_was_tried_in(tmp_path):
+    """The fourth worker ends before it tries a paper alone, so the paper of the third has ended one worker."""
+    ended = []
+
+    def fails(task, without):
+        ended.append(task)
+        if len(ended) == 3:
+            storage_at(task.shards).write(task.trying, HASHES[1].encode())
+        if len(ended) <= 4:
+            raise WorkerEndedError("killed")
+
+    (made,) = encoded(Pool(fails), tmp_path)
+    assert (len(made.papers), list(made.refused)) == (5, [])
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_each_worker_has_four_blocks_in_hand(workers, tmp_path):
+    """The fifth is cut only when the first is written."""
+    cut = []
+
+    def blocks():
+        for number in range(12):
+            cut.append(number)
+            yield PaperBlock(number, BLOCK.papers)
+
+    work = Work(Silent(), total=60, size=1200)
+    encoding = WorkerEncoding(lambda: nullcontext(Pool(lambda task, without: None, workers)), storage_at(tmp_path))
+    written = [len(cut) for _ in encoding(blocks(), PLAN, work)]
+    assert written == [min(12, 4 * workers + before) for before in range(12)]
+
+
 def test_a_stopped_run_does_not_wait_for_a_worker(tmp_path):
     release = threading.Event()
     work = Work(Silent(), total=5, size=100)

@@ -82,6 +82,7 @@ def test_tuned_settings_go_from_train_to_test_and_into_search(home):
     answer = told(ses(home, "eval", "tune", *options, "--model", home / "model", "--json"))
     assert [row["settings"] for row in answer["results"]][2:] == ["default on test", "tuned on test"]
     assert len(answer["by_fold"]) == 2
+    assert (answer["model"], answer["folds"], answer["seed"]) == (str(home / "model"), 2, 0)
     written = json.loads(tuned.read_text())
     assert written["fitted"]["fingerprint"] == answer["fingerprint"]
     written |= {"fusion": "zscore", "weights": {"lexical": 0.25, "prx": 0.75}, "rank_constant": None}
