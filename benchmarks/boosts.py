@@ -29,7 +29,7 @@ BOOSTS = (0.0, 0.1, 0.2, 0.3, 0.5, 1.0)
 def main() -> None:
     for beir, index, encoder in indexed():
         for boost in BOOSTS:
-            protocol = Protocol(("lexical", "hybrid"), measures=("nDCG@10",), title_boost=boost)
+            protocol = Protocol(("lexical", "hybrid"), measures=("nDCG@10",), options={"title_boost": boost})
             outcome = evaluate_queries(beir.judged("test"), index, encoder, protocol)
             shown = "  ".join(f"{mode} {result.scores.means['nDCG@10']:.4f}" for mode, result in outcome.items())
             print(f"{beir.path.name:10} boost {boost:.1f}  {shown}", flush=True)

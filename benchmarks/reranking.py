@@ -11,10 +11,12 @@ from itertools import product
 from benchmarks.boosts import indexed
 from eval.measures.metrics import evaluate
 from eval.retrieval.beir import BeirFolder
-from eval.retrieval.protocol import collect_legs
 from eval.trec.runs import Run
 from search_plugin.contract.legs import Fused
+from search_plugin.contract.trace import Clock
 from search_plugin.fusion.fusions import Legs, get_fusion
+from search_plugin.request import MAX_QUERY, SearchRequest
+from search_plugin.search import asked
 
 FUSIONS = ("minmax", "rrf", "zscore")
 WINDOWS = (10, 20, 100)
@@ -23,8 +25,11 @@ EVERYTHING = 10_000
 
 def main() -> None:
     for beir, index, encoder in indexed():
-        judged = beir.judged("test")
-        measure(beir, collect_legs(judged.texts, index, encoder, depth=EVERYTHING))
+        legs: dict[str, Legs] = {}
+        for query, text in beir.judged("test").texts.items():
+            request = SearchRequest(text[:MAX_QUERY], window=EVERYTHING)
+            legs[query] = index.search(asked(index, request, encoder, Clock()).plan)
+        measure(beir, legs)
 
 
 def measure(beir: BeirFolder, legs: dict[str, Legs]) -> None:

@@ -17,14 +17,18 @@ from benchmarks.weak import indexed
 from corpora.errors import NotFoundError
 from encoders.registry import DEFAULT_MODEL, find_model
 from encoders.text_encoder import TextEncoder
+from eval.measures.metrics import evaluate
 from eval.retrieval.beir import BeirFolder
-from eval.retrieval.protocol import Protocol, scored
+from eval.retrieval.protocol import DEPTH, first_of
+from eval.trec.runs import Run, ScoredIds
 from search_plugin.contract.engine import Index
-from search_plugin.contract.plan import LEXICAL, Plan
+from search_plugin.contract.plan import Plan
+from search_plugin.contract.trace import Clock
 from search_plugin.engines.registry import connect
-from search_plugin.fusion.fusions import fusion_of
 from search_plugin.ranking.planning import make_plan
-from search_plugin.request import DEFAULTS, SearchRequest
+from search_plugin.ranking.state import SearchState
+from search_plugin.request import MAX_QUERY, SearchRequest
+from search_plugin.search import rank_papers
 from search_plugin.understanding.expansion.acronyms import long_forms
 from search_plugin.understanding.expansion.expand import KINDS, expand
 from search_plugin.understanding.foreign import foreign_language
@@ -57,20 +61,24 @@ def main() -> None:
             for trial, kinds in TRIALS.items():
                 plans = {query: spelled(plan, index, kinds, encoder) for query, plan in plain.items()}
                 changed = sum(plan is not plain[query] for query, plan in plans.items())
-                legs = {query: index.search(plan) for query, plan in plans.items()}
-                fuse = fusion_of(DEFAULTS["fusion"])
-                rankings = {
-                    "lexical": {query: found[LEXICAL] for query, found in legs.items()},
-                    "hybrid": {query: fuse(found, {}) for query, found in legs.items()},
-                }
-                protocol = Protocol(measures=("nDCG@10",))
-                means = [scored(mode, ranked, judged, protocol).scores.means for mode, ranked in rankings.items()]
-                shown = " | ".join(f"{mean['nDCG@10']:.4f}" for mean in means)
+                means = []
+                for vectors in (False, True):
+                    found = {
+                        query: ranked(index, judged.texts[query], plan if vectors else replace(plan, vectors=()))
+                        for query, plan in plans.items()
+                    }
+                    means.append(evaluate(Run("run", found), judged.qrels, ("nDCG@10",)).means["nDCG@10"])
+                shown = " | ".join(f"{mean:.4f}" for mean in means)
                 print(f"| {name} | {trial} | {changed} | {shown} |", flush=True)
 
 
+def ranked(index: Index, text: str, plan: Plan) -> ScoredIds:
+    """Return the first papers of a search by a plan, as any search ranks them."""
+    return first_of(rank_papers(SearchState(index, SearchRequest(text[:MAX_QUERY]), plan), Clock()), DEPTH)
+
+
 def verbatim(index: Index, text: str, encoder: TextEncoder) -> Plan:
-    return make_plan(index, SearchRequest(text, verbatim=True), encoder)
+    return make_plan(index, SearchRequest(text[:MAX_QUERY], verbatim=True), encoder)
 
 
 def spelled(plan: Plan, index: Index, kinds: Sequence[str], encoder: TextEncoder) -> Plan:

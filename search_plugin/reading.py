@@ -17,9 +17,9 @@ from search_plugin.contract.plan import LEXICAL, Plan, VectorClause
 from search_plugin.contract.trace import Clock
 from search_plugin.contract.tree import Filter, Or, Says, all_of
 from search_plugin.pages.hit import Version
-from search_plugin.ranking.stages import RANKING, SHOWING
+from search_plugin.ranking.stages import SHOWING
 from search_plugin.request import MAX_WINDOW
-from search_plugin.search import page_of, run_stages
+from search_plugin.search import page_of, rank_papers, run_stages
 from search_plugin.words.terms import TOKEN, folded, terms_of
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def order_of(state: SearchState, clock: Clock) -> FixedRanking | None:
     """Rank the papers of a search; None for a listing, whose engine keeps the order."""
     if state.plan.order:
         return None
-    done = run_stages(replace(state, index=state.index.pinned()), RANKING, clock)
+    done = rank_papers(replace(state, index=state.index.pinned()), clock)
     lexical = done.legs.get(LEXICAL)
     whole = lexical is not None and len(lexical) < state.request.window
     return FixedRanking(

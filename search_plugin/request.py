@@ -372,6 +372,9 @@ def check_page(size: int, offset: int, window: int) -> None:
 DEFAULTS: Mapping[str, Any] = {one.name: getattr(SearchRequest(""), one.name) for one in attributes_of(SearchRequest)}
 """Defaults of a search."""
 
+READING = ("literal", "verbatim")
+"""Options of how a query is read, which evaluations take too."""
+
 OPTIONS = PageOptions.__annotations__.keys() - {"literal"}
 """What a request holds of the options."""
 

@@ -15,7 +15,7 @@ from search_plugin.filters.resolve import resolve
 from search_plugin.fusion.fusions import fusion_of
 from search_plugin.pages.page import Page
 from search_plugin.ranking.planning import EncoderSource, encoder_of, legs_of, make_plan, plan_of, text_vector
-from search_plugin.ranking.stages import RERANKERS, STAGES, Stage
+from search_plugin.ranking.stages import RANKING, RERANKERS, SHOWING, Stage
 from search_plugin.ranking.state import SearchState
 from search_plugin.request import MAX_QUERY, MAX_WINDOW, SAME_WORK, SearchRequest
 from search_plugin.understanding.foreign import foreign_language, foreign_note
@@ -263,7 +263,15 @@ def _scorer(request: SearchRequest, scorers: ScorerLoader | None) -> PairScorer 
 
 
 def _page(state: SearchState, clock: Clock) -> Page:
-    return page_of(run_stages(state, STAGES, clock), clock)
+    return page_of(run_stages(rank_papers(state, clock), SHOWING, clock), clock)
+
+
+def rank_papers(state: SearchState, clock: Clock) -> SearchState:
+    """Find and order the papers of a search: the one way to a ranking, of a page, a cursor, an evaluation and MTEB.
+
+    Legs that the state has are taken as they are, so that many ways to join them share one search.
+    """
+    return run_stages(state, RANKING, clock)
 
 
 def run_stages(state: SearchState, stages: Mapping[str, Stage], clock: Clock) -> SearchState:

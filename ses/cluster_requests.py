@@ -169,7 +169,7 @@ def _as_sent(index: ClusterIndex, state: SearchState) -> _Page:
     from search_plugin.engines.cluster.frontends.script import FOUND, IDS
     from search_plugin.engines.cluster.frontends.sent import leg_requests, papers_request
     from search_plugin.ranking.stages import RANKING
-    from search_plugin.search import run_stages
+    from search_plugin.search import rank_papers, run_stages
 
     with recorded() as sent:
         state = run_stages(state, {name: RANKING[name] for name in _JOINED}, Clock())
@@ -188,8 +188,7 @@ def _as_sent(index: ClusterIndex, state: SearchState) -> _Page:
         index.fetch(ids, counting)
     papers = papers_request(sent, index, request, counting, ids)
     notes = []
-    ranked = run_stages(state, {name: stage for name, stage in RANKING.items() if name not in _JOINED}, Clock())
-    if [hit.id for hit in ranked.ranking] != found:
+    if [hit.id for hit in rank_papers(state, Clock()).ranking] != found:
         notes.append(_NAMED)
     if len(searches) > 1:
         notes.append("The vectors are in another index, so papers that were deleted since leave gaps in the page.")

@@ -416,8 +416,10 @@ class OpenIndex:
         measures: Any = (),
         depth: int | None = None,
         drop_same_id: bool = False,
+        literal: bool = False,
+        verbatim: bool = False,
     ) -> Evaluation:
-        """Search judged queries in every mode, measure the runs and compare them.
+        """Search judged queries in every mode as `search` does, measure the runs and compare them.
 
         Args:
             data: A folder in BEIR's form, or `irds:ID` of ir_datasets, whose papers are in the index.
@@ -429,6 +431,8 @@ class OpenIndex:
             measures: Measures of ir_measures; nDCG@10, MAP, Recall@100 and MRR@10 if none is named.
             depth: Hits of each query; if None, 100, or as many as a measure needs.
             drop_same_id: Whether to leave out hits whose id is the query's, where queries are papers themselves.
+            literal: Whether to take queries as plain words, without phrases, fields and operators.
+            verbatim: Whether to search words as typed, without corrections and other spellings.
 
         Returns:
             The measures of all modes with intervals, and tests of their differences.
@@ -437,12 +441,12 @@ class OpenIndex:
             InputError: If a measure or fusion is unknown, or the queries can't be read or have no judgments.
             UnavailableError: If the engine does not answer, or the model or a library is missing.
         """
-        from eval.retrieval.protocol import make_protocol
         from ses.evaluation.inputs import names_of
-        from ses.evaluation.retrieval import evaluate_index, judged_of
+        from ses.evaluation.retrieval import evaluate_index, judged_of, protocol_of
 
         names = names_of(measures) if measures else ()
-        protocol = make_protocol(modes=modes, fusions=fusions, measures=names, depth=depth, drop_same_id=drop_same_id)
+        named = {"modes": modes, "fusions": fusions, "measures": names, "depth": depth, "drop_same_id": drop_same_id}
+        protocol = protocol_of(self, {"literal": literal, "verbatim": verbatim}, **named)
         judged, files = judged_of(data, split, topics, qrels)
         return evaluate_index(self.index, self.load, judged, protocol, files)
 

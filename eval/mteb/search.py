@@ -1,7 +1,7 @@
 """Our engines behind MTEB's search protocol: `mteb.evaluate(MtebSearch(engine, encoder, folder), retrieval_tasks)`.
 
 Written against mteb 2.26: the class is what its `SearchProtocol` asks for. In this way lexical and hybrid search can be
-measured on MTEB's tasks, with the same index, legs and fusion as any search. MTEB asks for 1,000 documents per query,
+measured on MTEB's tasks, by the same index and the same search as a user's. MTEB asks for 1,000 documents per query,
 and the legs return as many. `eval.retrieval` takes 100, so scores normalised by min-max differ a little. The first
 sentence of a document without a title becomes its title, as in a BEIR folder. `MtebEncoder` does not do this.
 """
@@ -19,11 +19,11 @@ from corpora.errors import InputError, require
 from encoders.text_encoder import TextEncoder
 from eval.files.text import write_json_lines
 from eval.mteb.model import model_meta, plain, refuse_precision, runtime_of
-from eval.retrieval.protocol import collect_legs
+from eval.retrieval.protocol import Protocol, run_queries
 from search_plugin.contract.engine import EVALUATION, Engine, Index
-from search_plugin.fusion.fusions import DEFAULT_FUSION, fusion_of
-from search_plugin.ranking.neighbours import smoothed
-from search_plugin.request import DEFAULTS, MAX_WINDOW, Mode
+from search_plugin.fusion.fusions import DEFAULT_FUSION
+from search_plugin.fusion.search_settings import SearchSettings
+from search_plugin.request import MAX_WINDOW, Mode
 
 _KINDS = {"lexical": "sparse", "vector": "dense", "hybrid": "hybrid"}
 """MTEB's names of the modes."""
@@ -41,7 +41,8 @@ class MtebSearch:
         state_dir: Folder for lists of rejected papers.
         mode: Lexical, vector or hybrid.
         fusion: Name of the fusion of the hybrid mode, as `search_plugin.fusion.fusions.fusion_of` takes it.
-        weights: Weights of the legs.
+        weights: Weights of the legs, in the hybrid mode.
+        options: Other options of the searches, as `search_plugin.request.make_request` takes them.
     """
 
     engine: Engine
@@ -50,6 +51,7 @@ class MtebSearch:
     mode: Mode = "hybrid"
     fusion: str = DEFAULT_FUSION
     weights: Mapping[str, float] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
     _index: Index | None = None
     _product: str = ""
 
@@ -60,7 +62,7 @@ class MtebSearch:
         if not self._product:
             found = self.engine.diagnose()
             self._product = f"{found.product} {found.version}"
-        settings = {**model.experiment_kwargs, "engine": self._product}
+        settings = {**model.experiment_kwargs, "engine": self._product, **self.options}
         how: str = self.mode
         if self.mode == "hybrid":
             how = f"{self.mode}-{self.fusion}"
@@ -132,13 +134,15 @@ class MtebSearch:
         require(top_ranked is None, _NO_RERANKING)
         texts = {str(query["id"]): _text(query) for query in queries}
         runnable = {query: text for query, text in texts.items() if text.strip()}
-        legs = collect_legs(runnable, self._index, self.encoder, self.mode, depth=min(top_k, MAX_WINDOW))
-        fuse = fusion_of(self.fusion)
-        weights = self.weights if self.mode == "hybrid" else {}
-        # As in a search, neighbours count where words and vectors are joined.
-        neighbours = DEFAULTS["neighbours"] if self.mode == "hybrid" else 0.0
-        found = {query: smoothed(fuse(of, weights), self._index, neighbours, self.fusion) for query, of in legs.items()}
-        return {query: {hit.id: hit.score for hit in found.get(query, ())[:top_k]} for query in texts}
+        protocol = Protocol(
+            (self.mode,),
+            (self.fusion,),
+            depth=min(top_k, MAX_WINDOW),
+            tuned=SearchSettings(weights=self.weights, bm25=self._index.schema.bm25),
+            options=self.options,
+        )
+        (run,) = run_queries(runnable, self._index, self.encoder, protocol).values()
+        return {query: run.scores(query) for query in texts}
 
 
 def _text(query: Mapping[str, Any]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -17,18 +17,18 @@ from eval.embedder import Embedder, Text
 from eval.measures.metrics import MEASURES, Scores, evaluate, parse_measure
 from eval.retrieval.beir import JudgedQueries
 from eval.retrieval.exact import exact_rankings
-from eval.trec.runs import Run
+from eval.trec.runs import Run, ScoredIds, in_order
 from products.indexed import in_blocks
 from search_plugin.contract.engine import Index
-from search_plugin.contract.legs import Fused, Scored
-from search_plugin.contract.plan import LEXICAL, TITLE_BOOST
-from search_plugin.contract.schema import Bm25
-from search_plugin.fusion.fusions import DEFAULT_FUSION, Legs, fusion_of, with_defaults
+from search_plugin.contract.legs import Scored
+from search_plugin.contract.trace import Clock
+from search_plugin.contract.tree import Not, OneOf
+from search_plugin.fusion.fusions import DEFAULT_FUSION, fusion_of
 from search_plugin.fusion.search_settings import SearchSettings
-from search_plugin.ranking.neighbours import smoothed
-from search_plugin.ranking.planning import EncoderSource, make_plan
-from search_plugin.request import DEFAULTS, MAX_QUERY, MAX_WINDOW, Mode, SearchRequest
-from search_plugin.search import search
+from search_plugin.ranking.planning import EncoderSource
+from search_plugin.ranking.state import SearchState
+from search_plugin.request import DEFAULTS, MAX_QUERY, MAX_WINDOW, Mode, SearchRequest, make_request
+from search_plugin.search import asked, rank_papers, search
 
 DEPTH = 100
 """Hits per query, unless a measure needs more."""
@@ -71,35 +71,31 @@ class Protocol:
         modes: Search modes to compare.
         fusions: Fusions of the hybrid mode, named as `search_plugin.fusion.fusions.fusion_of` takes them; each gets a
             row.
-        weights: Weights of the legs, in all fusions.
         measures: Names of measures, as `eval.measures.metrics.parse_measure` takes them.
         drop_same_id: Whether to leave out results that are the query itself.
         seen: Documents to remove from the collection, by query.
         depth: Hits per query and per leg.
-        title_boost: Weight of titles, as `SearchRequest` takes it.
-        bm25: Constants of BM25 to search with; those of the index if None.
-        neighbours: How much the hybrid mode ranks by neighbours, as `SearchRequest` takes it.
+        tuned: Fitted settings to search with, the constants of BM25 among them.
+        options: Other options of the searches, as `search_plugin.request.make_request` takes them.
     """
 
     modes: Sequence[Mode] = get_args(Mode)
     fusions: Sequence[str] = (DEFAULT_FUSION,)
-    weights: Mapping[str, float] = field(default_factory=dict)
     measures: Sequence[str] = MEASURES
     drop_same_id: bool = False
     seen: Seen = field(default_factory=dict)
     depth: int = DEPTH
-    title_boost: float = TITLE_BOOST
-    bm25: Bm25 | None = None
-    neighbours: float = DEFAULTS["neighbours"]
+    tuned: SearchSettings | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def systems(self) -> dict[str, tuple[Mode, str]]:
         """Mode and fusion of each row by its label: `vector`, `hybrid`, or with several fusions `hybrid-rrf`."""
-        several = len(self.fusions) > 1
+        several, usual = len(self.fusions) > 1, self.tuned.name if self.tuned else DEFAULT_FUSION
         return {
             f"{mode}-{fusion}" if mode == "hybrid" and several else mode: (mode, fusion)
             for mode in self.modes
-            for fusion in (self.fusions if mode == "hybrid" else (DEFAULT_FUSION,))
+            for fusion in (self.fusions if mode == "hybrid" else (usual,))
         }
 
 
@@ -112,6 +108,7 @@ def make_protocol(
     drop_same_id: bool = False,
     seen: Seen | None = None,
     tuned: SearchSettings | None = None,
+    options: Mapping[str, Any] | None = None,
 ) -> Protocol:
     """Return how queries are run and measured, with the defaults of what is not named.
 
@@ -137,13 +134,12 @@ def make_protocol(
     return Protocol(
         modes=tuple(dict.fromkeys(modes)) or get_args(Mode),
         fusions=names,
-        weights=tuned.weights if tuned else {},
         measures=tuple(map(str, parsed)),
         drop_same_id=drop_same_id,
         seen=seen or {},
         depth=hits,
-        title_boost=tuned.title_boost if tuned else TITLE_BOOST,
-        bm25=tuned.bm25 if tuned else None,
+        tuned=tuned,
+        options=options or {},
     )
 
 
@@ -158,7 +154,7 @@ def evaluate_queries(
 def run_queries(
     texts: Mapping[str, str], index: Index, encoder: EncoderSource | None, protocol: Protocol
 ) -> dict[str, Run]:
-    """Search queries in every mode and by every fusion; each leg is searched once and shared by all.
+    """Search queries in every mode and by every fusion, as users search; all share the legs, which are searched once.
 
     The queries are texts by id; the encoder is the model that made the index, None where only words are searched.
     Returns a run `ses-LABEL` by label: the mode, or for several fusions mode and fusion (`hybrid-rrf`). Raises
@@ -166,53 +162,46 @@ def run_queries(
     """
     for name in protocol.fusions:
         fusion_of(name)
-    wanted = protocol.modes[0] if len(set(protocol.modes)) == 1 else "hybrid"
-    options: dict[str, Any] = {"seen": protocol.seen, "title_boost": protocol.title_boost}
-    with index.scored_by(protocol.bm25) if protocol.bm25 else nullcontext():
-        legs = collect_legs(texts, index, encoder, wanted, depth=protocol.depth, **options)
-    runs: dict[str, Run] = {}
-    for label, (mode, fusion) in protocol.systems.items():
-        rankings = {query: _joined(found, index, mode, fusion, protocol) for query, found in legs.items()}
-        runs[label] = _run(label, rankings, protocol)
-    return runs
+    rankings: dict[str, dict[str, ScoredIds]] = {label: {} for label in protocol.systems}
+    with index.scored_by(protocol.tuned.bm25) if protocol.tuned else nullcontext():
+        for query, text in texts.items():
+            pinned = index.pinned()
+            requests = {mode: request_of(query, text, mode, pinned, protocol) for mode in protocol.modes}
+            states = {mode: asked(pinned, request, encoder, Clock()) for mode, request in requests.items()}
+            legs: dict[str, Sequence[Scored]] = {}
+            # The legs of a hybrid search are those of the other modes too.
+            for state in sorted(states.values(), key=lambda one: len(one.plan.legs), reverse=True):
+                if not legs.keys() >= set(state.plan.legs):
+                    legs |= pinned.search(state.plan)
+            for label, (mode, fusion) in protocol.systems.items():
+                state = states[mode]
+                own = {leg: legs[leg] for leg in state.plan.legs}
+                state = replace(state, request=replace(state.request, fusion=fusion), legs=own)
+                rankings[label][query] = first_of(rank_papers(state, Clock()), protocol.depth)
+    return {label: Run(f"ses-{label}", found) for label, found in rankings.items()}
 
 
-def _joined(found: Legs, index: Index, mode: Mode, fusion: str, protocol: Protocol) -> Sequence[Scored | Fused]:
-    """Return the papers of a query in a mode, from those of all its legs."""
-    vectors = [leg for leg in found if leg != LEXICAL]
-    if mode == "hybrid":
-        fused = fusion_of(fusion)(found, with_defaults(vectors, protocol.weights))
-        return smoothed(fused, index, protocol.neighbours, fusion)
-    asked = [LEXICAL] if mode == "lexical" else vectors
-    if len(asked) > 1:
-        return fusion_of(fusion)({leg: found[leg] for leg in asked}, {})
-    return found.get(asked[0], ()) if asked else ()
+def request_of(query: str, text: str, mode: Mode, index: Index, protocol: Protocol, **given: Any) -> SearchRequest:
+    """Return the request of a judged query: that of a user who types its text, with the options of the protocol.
 
-
-def collect_legs(
-    texts: Mapping[str, str],
-    index: Index,
-    encoder: EncoderSource | None,
-    mode: Mode = "hybrid",
-    *,
-    depth: int = DEPTH,
-    seen: Seen | None = None,
-    title_boost: float = TITLE_BOOST,
-) -> dict[str, Legs]:
-    """Search the legs of every query once, so that any number of fusions can be tried on them; return them by query.
-
-    Queries are texts by id; those longer than the longest allowed query are cut. `depth` is the number of hits per leg,
-    `seen` are documents to remove, as if they weren't in the collection, and `title_boost` is as `SearchRequest` takes
-    it.
+    A text longer than the longest allowed query is cut. `given` are further options of the search.
     """
-    legs: dict[str, Legs] = {}
-    for query, text in texts.items():
-        gone = (seen or {}).get(query, frozenset())
-        window = min(depth + len(gone), MAX_WINDOW)
-        request = SearchRequest(text[:MAX_QUERY], mode, size=1, window=window, title_boost=title_boost)
-        found = index.search(make_plan(index, request, encoder))
-        legs[query] = {leg: _first(hits, gone, depth) for leg, hits in found.items()}
-    return legs
+    gone = protocol.seen.get(query, ())
+    options: dict[str, Any] = {"window": protocol.depth, "size": protocol.depth, **protocol.options, **given}
+    return make_request(
+        text[:MAX_QUERY],
+        tuned=protocol.tuned,
+        fields=index.schema.fields,
+        language=index.schema.language,
+        mode=mode,
+        filter=Not(OneOf("id", tuple(sorted(gone)))) if gone else None,
+        **options,
+    )
+
+
+def first_of(state: SearchState, depth: int) -> ScoredIds:
+    """Return the first papers of a search, with scores that keep their order."""
+    return in_order([(hit.id, hit.score) for hit in state.shown[:depth]])
 
 
 def evaluate_exact(
@@ -231,11 +220,12 @@ def evaluate_exact(
     queries = embed([Text(query, text[:MAX_QUERY]) for query, text in judged.texts.items()], Format.QRY)
     deepest = protocol.depth + max((len(gone) for gone in protocol.seen.values()), default=0)
     found = dict(exact_rankings(documents, queries, similarity, deepest))
-    rankings = {
-        query: _first(found.get(query, ()), protocol.seen.get(query, frozenset()), protocol.depth)
-        for query in judged.texts
-    }
-    return scored(_run("exact", rankings, protocol), judged, protocol)
+    rankings: dict[str, ScoredIds] = {}
+    for query in judged.texts:
+        gone = protocol.seen.get(query, frozenset())
+        kept = ((hit.id, hit.score) for hit in found.get(query, ()) if hit.id not in gone)
+        rankings[query] = in_order(list(islice(kept, protocol.depth)))
+    return scored(Run("ses-exact", rankings), judged, protocol)
 
 
 def scored(run: Run, judged: JudgedQueries, protocol: Protocol) -> Retrieval:
@@ -252,20 +242,16 @@ def seconds_a_query(
 
     The encoder is of the model that made the index, without a cache, because a cached vector takes no time.
     """
-    base = SearchRequest(
-        "words",
-        window=max(protocol.depth, 10),
-        title_boost=protocol.title_boost,
-        neighbours=protocol.neighbours,
-    )
-    asked = [text[:MAX_QUERY] for text in islice(texts.values(), TIMED)]
+    page: dict[str, Any] = {"size": min(protocol.depth, DEFAULTS["size"])}
     taken: dict[str, float] = {}
     for label, (mode, fusion) in protocol.systems.items():
-        joined: dict[str, Any] = {"fusion": fusion, "weights": protocol.weights} if mode == "hybrid" else {}
-        request = replace(base, mode=mode, **joined)
-        for text in asked[:WARMING]:
-            search(index, replace(request, query=text), encoder)
-        taken[label] = median(_timed(index, replace(request, query=text), encoder) for text in asked)
+        requests = [
+            request_of(query, text, mode, index, protocol, fusion=fusion, **page)
+            for query, text in islice(texts.items(), TIMED)
+        ]
+        for request in requests[:WARMING]:
+            search(index, request, encoder)
+        taken[label] = median(_timed(index, request, encoder) for request in requests)
     return taken
 
 
@@ -273,16 +259,6 @@ def absent_from(index: Index, judged: JudgedQueries) -> int:
     """Return the number of judged documents that an index lacks; no search can find them."""
     documents = judged.qrels.documents
     return len(documents) - sum(len(index.hashes(some)) for some in in_blocks(documents, LOOKED_UP))
-
-
-def _first(hits: Iterable[Scored], gone: Set[str], depth: int) -> list[Scored]:
-    return list(islice((hit for hit in hits if hit.id not in gone), depth))
-
-
-def _run(label: str, rankings: Mapping[str, Sequence[Scored | Fused]], protocol: Protocol) -> Run:
-    """Return rankings, cut at the protocol's depth, as a run."""
-    shown = {query: [(hit.id, hit.score) for hit in hits[: protocol.depth]] for query, hits in rankings.items()}
-    return Run(f"ses-{label}", shown)
 
 
 def _timed(index: Index, request: SearchRequest, encoder: TextEncoder) -> float:

@@ -23,13 +23,16 @@ from corpora.errors import require
 from encoders.text_encoder import TextEncoder
 from eval.measures.metrics import evaluate, parse_measure
 from eval.retrieval.beir import JudgedQueries
-from eval.retrieval.protocol import DEPTH, Seen, collect_legs
-from eval.trec.runs import Run
+from eval.retrieval.protocol import DEPTH, Protocol, Seen, first_of, request_of
+from eval.trec.runs import Run, ScoredIds
 from search_plugin.contract.engine import Index
 from search_plugin.contract.plan import TITLE_BOOST
 from search_plugin.contract.schema import Bm25
-from search_plugin.fusion.fusions import DEFAULT_FUSION, FUSIONS, RANKED, Legs, fusion_of
+from search_plugin.contract.trace import Clock
+from search_plugin.fusion.fusions import DEFAULT_FUSION, FUSIONS, RANKED, Legs
 from search_plugin.fusion.search_settings import SearchSettings
+from search_plugin.ranking.state import SearchState
+from search_plugin.search import asked, rank_papers
 
 TuningStage = Callable[[SearchSettings], Sequence[SearchSettings]]
 """From the best settings so far to those to try."""
@@ -249,8 +252,9 @@ class Trials:
     encoder: TextEncoder
     measure: str
     seen: Seen = field(default_factory=dict)
+    _states: dict[str, SearchState] = field(default_factory=dict)
     _lexical: dict[tuple[Bm25, float], Mapping[str, Legs]] = field(default_factory=dict)
-    _vectors: Mapping[str, Legs] = field(default_factory=dict)
+    _vectors: dict[str, Legs] = field(default_factory=dict)
     _values: dict[str, np.ndarray] = field(default_factory=dict)
 
     @property
@@ -259,26 +263,38 @@ class Trials:
         return len(self._values)
 
     def __call__(self, settings: SearchSettings) -> np.ndarray:
-        """Return the value of every judged query; errors as of `eval.measures.metrics.evaluate` and `Index.search`."""
+        """Return the value of every judged query; errors as of `eval.measures.metrics.evaluate` and `search`."""
         key = repr(settings)
         if key not in self._values:
-            fuse = fusion_of(settings.name)
-            rankings = {
-                query: [(hit.id, hit.score) for hit in fuse(legs, settings.weights)[:DEPTH]]
-                for query, legs in self.legs(settings).items()
-            }
+            with self.index.scored_by(settings.bm25):
+                legs = self._legs(settings)
+                rankings = {query: self._ranking(query, settings, found) for query, found in legs.items()}
             [values] = evaluate(Run("tuning", rankings), self.judged.qrels, [self.measure]).per_query.values()
             self._values[key] = np.array([values[query] for query in self.judged.qrels.gains])
         return self._values[key]
 
-    def legs(self, settings: SearchSettings) -> dict[str, Legs]:
-        """Return the hits of each leg for each query, the lexical leg first."""
-        if not self._vectors:
-            self._vectors = collect_legs(self.judged.texts, self.index, self.encoder, "vector", seen=self.seen)
+    def _ranking(self, query: str, settings: SearchSettings, legs: Legs) -> ScoredIds:
+        """Rank the papers of a query's legs as a search by the settings does."""
+        state, boost = self._states[query], settings.title_boost
+        request = replace(state.request, fusion=settings.name, weights=settings.weights, title_boost=boost)
+        plan = replace(state.plan, title_boost=boost)
+        done = rank_papers(replace(state, request=request, plan=plan, legs=legs), Clock())
+        # The next settings find mostly the same papers.
+        self._states[query] = replace(state, papers=done.papers)
+        return first_of(done, DEPTH)
+
+    def _legs(self, settings: SearchSettings) -> Mapping[str, Legs]:
+        """Return the hits of each leg for each query, the lexical leg first; each is searched once."""
+        if not self._states:
+            protocol = Protocol(("hybrid",), seen=self.seen)
+            for query, text in self.judged.texts.items():
+                request = request_of(query, text, "hybrid", self.index, protocol)
+                state = self._states[query] = asked(self.index, request, self.encoder, Clock())
+                self._vectors[query] = self.index.search(replace(state.plan, words="", plain=None, notions=()))
         key = (settings.bm25, settings.title_boost)
         if key not in self._lexical:
-            with self.index.scored_by(settings.bm25):
-                self._lexical[key] = collect_legs(
-                    self.judged.texts, self.index, None, "lexical", seen=self.seen, title_boost=settings.title_boost
-                )
+            self._lexical[key] = {
+                query: self.index.search(replace(state.plan, vectors=(), title_boost=settings.title_boost))
+                for query, state in self._states.items()
+            }
         return {query: {**legs, **self._vectors[query]} for query, legs in self._lexical[key].items()}

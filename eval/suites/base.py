@@ -18,7 +18,7 @@ from eval.files.text import write_lines
 from eval.outcome import Outcome
 from eval.statistics.interval import Interval
 
-VERSION = 3
+VERSION = 4
 """Increased when the meaning of an entry changes, so that older cached results are not used."""
 
 

@@ -42,6 +42,23 @@ def trec_order(query: str, ranking: ScoredIds) -> ScoredIds:
     return tuple((document, score) for _, document, score in sorted(keyed, reverse=True))
 
 
+def in_order(ranking: ScoredIds) -> ScoredIds:
+    """Return a ranking with scores that fall in single precision, so that trec_eval keeps its order.
+
+    A score that is not above the next one becomes the next larger number. So ties stay in their order, and so does a
+    paper that a search puts before others for more than its score. The scores must be finite in single precision.
+    """
+    single = np.array([score for _, score in ranking], dtype=np.float64).astype(np.float32)
+    if (single[:-1] > single[1:]).all():
+        return ranking
+    kept = list(ranking)
+    for place in range(len(kept) - 2, -1, -1):
+        if single[place] <= single[place + 1]:
+            single[place] = np.nextafter(single[place + 1], np.float32(np.inf))
+            kept[place] = kept[place][0], float(single[place])
+    return kept
+
+
 class Rankings(Mapping[str, ScoredIds]):
     """The rankings of a run file, each made when it is asked for: until then a line takes 12 bytes, and no objects.
 

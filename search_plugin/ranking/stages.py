@@ -1,6 +1,7 @@
 """The stages of every search, and the rerankers that one of them calls.
 
-A new stage is a function and, at its place in the order, one line of `STAGES`; a new reranker one line of `RERANKERS`.
+A new stage is a function and, at its place in the order, one line of `RANKING` or `SHOWING`; a new reranker one line of
+`RERANKERS`. Pages, cursors, evaluations and MTEB all rank by these stages (`search_plugin.search.rank_papers`).
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ Stage = Callable[[SearchState], SearchState]
 
 
 def retrieve(state: SearchState) -> SearchState:
-    """Run all legs in one request; in a listing, find the papers that match its filter.
+    """Run all legs in one request, unless the state has them; in a listing, find the papers that match its filter.
 
     If the user wants it, the engine joins the legs too.
     """
@@ -70,7 +71,7 @@ def retrieve(state: SearchState) -> SearchState:
             return replace(
                 state, ranking=joined.fused, shown=joined.fused, values=joined.values, joined_by=request.join
             )
-    legs = index.search(plan)
+    legs = state.legs or index.search(plan)
     values = {hit.id: hit.value for found in legs.values() for hit in found} if plan.column else {}
     return replace(state, legs=legs, values=values)
 
@@ -180,10 +181,7 @@ RANKING: Mapping[str, Stage] = {
     "collapse": collapse,
     "sort": sort,
 }
-"""The stages that order the papers found."""
+"""The stages that order the papers found, by the name under which a page reports their time."""
 
 SHOWING: Mapping[str, Stage] = {"render": render, "sentence": nearest_sentence, "warn": warn}
 """The stages that make a page of the papers ordered."""
-
-STAGES: Mapping[str, Stage] = {**RANKING, **SHOWING}
-"""Stages by the name under which a page reports their time."""

@@ -28,7 +28,7 @@ class SearchState:
         index: The index that is searched.
         request: The request of the user.
         plan: The query for the engine.
-        legs: Hits of each leg; empty if the engine joined them.
+        legs: Hits of each leg; empty before they run, and if the engine joined them.
         joined_by: Who joined the legs.
         values: Value of the field to collapse by, by id.
         ranking: All papers found, best first.

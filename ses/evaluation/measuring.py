@@ -17,6 +17,7 @@ from eval.trec.runs import Run
 from ses.checked import checked
 from ses.evaluation.inputs import names_of, ranking_of, to_qrels, to_run, to_topics
 from ses.evaluation.result import Evaluation
+from ses.evaluation.retrieval import protocol_of
 from ses.opened import OpenIndex
 
 
@@ -93,14 +94,14 @@ def experiment(
     if unknown := [name for name in batched if name not in systems]:
         raise InputError(f"There is no system {unknown[0]!r} to call with all queries", "correct its name in batched")
     judged = join(to_topics(topics), to_qrels(qrels))
-    protocol = make_protocol(modes=("hybrid",), measures=names, depth=depth, drop_same_id=drop_same_id)
+    named: dict[str, Any] = {"modes": ("hybrid",), "measures": names, "depth": depth}
+    make_protocol(**named)  # an error is known before the first system runs
 
     runs: dict[str, Run] = {}
     for name, system in systems.items():
         if isinstance(system, OpenIndex):
-            runs[name] = run_queries(
-                judged.texts, system.index, functools.partial(system.load, system.index), protocol
-            )["hybrid"]
+            load = functools.partial(system.load, system.index)
+            runs[name] = run_queries(judged.texts, system.index, load, protocol_of(system, **named))["hybrid"]
         else:
             runs[name] = _run_of(name, system, judged, batched=name in batched)
     outcomes = {

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from corpora.errors import InputError, require
 from eval.reports.results import Results
 from eval.retrieval.beir import JudgedQueries, join
-from eval.retrieval.protocol import Protocol, Retrieval, absent_from, evaluate_exact, evaluate_queries
+from eval.retrieval.protocol import Protocol, Retrieval, absent_from, evaluate_exact, evaluate_queries, make_protocol
+from search_plugin.request import READING
 from ses.evaluation.collection import Collection, IndexedCollection, beir_collection, in_memory
 from ses.evaluation.inputs import to_qrels, to_topics
 from ses.evaluation.result import Evaluation, python_provenance
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from eval.reports.provenance import Provenance
     from search_plugin.contract.engine import Index
     from search_plugin.ranking.planning import EncoderLoader
+    from ses.opened import OpenIndex
     from ses.settings import Settings
 
 EXACT = "exact"
@@ -60,6 +62,26 @@ def evaluate_index(
     cards = [encoder.card for encoder in encoders.values()]
     gather = functools.partial(python_provenance, data=files, cards=cards, settings={"index": index.name})
     return replace(evaluation, provenance=gather)
+
+
+def protocol_of(opened: OpenIndex, read: Mapping[str, bool] | None = None, **named: Any) -> Protocol:
+    """Return how judged queries are searched in an open index: with the tuned settings and synonyms of its searches.
+
+    Args:
+        opened: The index.
+        read: Options of how a query is read (`search_plugin.request.READING`).
+        **named: As of `make_protocol`; fusions that are named take the place of the tuned one.
+
+    Returns:
+        The protocol; errors as of `make_protocol`.
+    """
+    protocol = make_protocol(options={"synonyms": opened.synonyms, **(read or {})}, **named)
+    tuned = opened.tuned
+    if tuned is None:
+        return protocol
+    # A search can't change the constants of BM25.
+    tuned = replace(tuned, bm25=opened.index.schema.bm25)
+    return replace(protocol, tuned=tuned, fusions=protocol.fusions if named.get("fusions") else (tuned.name,))
 
 
 def judged_of(data: str | Path, split: str, topics: Any, qrels: Any) -> tuple[JudgedQueries, Sequence[Path]]:
@@ -111,9 +133,10 @@ def evaluate_collection(
         embed, similarity = by_encoder(load()), load().card.similarity
         outcome[EXACT] = evaluate_exact(collection.judged, papers, embed, similarity, protocol)
     index = indexed.index if indexed else None
-    facts = {**collection.facts, "index": index.name if index else None, "model": model_of(settings).card.name}
+    read = {name: "yes" for name in READING if protocol.options.get(name)}
+    facts = {**collection.facts, **read, "index": index.name if index else None, "model": model_of(settings).card.name}
     evaluation = _evaluation(outcome, collection.judged, counts, facts)
-    about = {**collection.facts, "fusion": ", ".join(protocol.fusions), "times": TIMES}
+    about = {**collection.facts, **read, "fusion": ", ".join(protocol.fusions), "times": TIMES}
     about |= {what: str(count) for what, count in evaluation.left_out.items()}
     return replace(
         evaluation, provenance=functools.partial(_provenance, settings, index, load, collection.files, about)

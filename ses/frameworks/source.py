@@ -5,19 +5,19 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from corpora.errors import require
 from corpora.paper import Paper, is_empty
+from eval.trec.runs import in_order
 from search_plugin.pages.hit import Hit
 from search_plugin.pages.page import Page
 from search_plugin.request import DEFAULTS
 from ses.opened import OpenIndex
 
 PLAIN: Mapping[str, Any] = {"literal": True, "verbatim": True}
-"""Options for the queries of experiments: no operators, no corrections, as evaluations of ses search them."""
+"""Options for the queries of experiments: no operators, no corrections, no other spellings."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,12 +118,5 @@ def why_found(hit: Hit) -> str:
 
 
 def scores_of(hits: Sequence[Hit]) -> list[float]:
-    """Return a score for each hit, by which measuring libraries restore the order of the hits.
-
-    They are the hits' own scores. Where the order is not theirs, as when the query names a paper or the hits are
-    sorted, they are the inverse ranks.
-    """
-    scores = [hit.score for hit in hits]
-    if all(one >= following for one, following in pairwise(scores)):
-        return scores
-    return [1 / hit.rank for hit in hits]
+    """Return a score for each hit, by which measuring libraries restore the order of the hits (`in_order`)."""
+    return [score for _, score in in_order([(hit.id, hit.score) for hit in hits])]

@@ -13,7 +13,7 @@ from encoders.models.formats import Precision
 from encoders.runtimes.registry import RUNTIMES
 from encoders.tokens.batching import LongText
 from search_plugin.pages.page import FORMATS
-from search_plugin.request import SAME_WORK, Option, PageOptions, search_options
+from search_plugin.request import READING, SAME_WORK, Option, PageOptions, search_options
 from ses.terminal.messages import as_flag
 
 if TYPE_CHECKING:
@@ -126,6 +126,11 @@ def asked_options(*, search: bool) -> Callable[[F], F]:
     """
     described = [one for one in search_options() if one.typed and (search or not one.search_only)]
     return together(index_option, *map(_option, described), _tuned_option)
+
+
+def reading_options(function: F) -> F:
+    """Add the options of how a query is read; see `READING`."""
+    return together(*(_option(one) for one in search_options() if one.name in READING))(function)
 
 
 def _option(option: Option) -> Callable[[F], F]:

@@ -9,7 +9,8 @@ from encoders.models.formats import Format
 from eval.embedder import Vectors
 from eval.measures.similarity import PAIRWISE, SIMILARITIES
 from eval.retrieval.exact import exact_rankings
-from eval.retrieval.protocol import collect_legs
+from search_plugin.ranking.planning import make_plan
+from search_plugin.request import SearchRequest
 from tests.indexer.jobs import engine_in, make_job, run_job
 from tests.tiny import papers, write_jsonl
 
@@ -66,14 +67,14 @@ def test_exact_is_the_engines_vector_mode(tmp_path):
     run_job(tmp_path, job)
     index, encoder = engine_in(tmp_path).open("papers"), job.encoder()
     texts = {f"q{number}": paper.title for number, paper in enumerate(written[:10])}
-    legs = collect_legs(texts, index, encoder, "vector", depth=20)
     stored = index.vectors([paper.id for paper in written], "prx")
     documents = Vectors({id_: row for row, id_ in enumerate(stored)}, np.stack(list(stored.values())))
     asked = np.concatenate([encoder.encode([text], Format.QRY) for text in texts.values()])
     queries = Vectors({query: row for row, query in enumerate(texts)}, asked)
     found = dict(exact_rankings(documents, queries, encoder.card.similarity, 20))
-    for query in texts:
-        theirs = {hit.id: hit.score for hit in legs[query]["prx"]}
+    for query, text in texts.items():
+        request = SearchRequest(text, "vector", window=20)
+        theirs = {hit.id: hit.score for hit in index.search(make_plan(index, request, encoder))["prx"]}
         assert {hit.id: hit.score for hit in found[query]} == pytest.approx(theirs, abs=1e-5)
 
 

@@ -60,11 +60,13 @@ def test_each_of_several_fusions_has_a_row_and_a_time(world):
     assert list(seconds_a_query({"q0": "virus"}, index, encoder, protocol)) == labels
 
 
-def test_judged_queries_are_plain_words(world):
+def test_signs_mean_in_judged_queries_what_they_mean_in_a_search(world):
     judged, *rest = world
     signs = {id_: f'{text} -{text.split()[0]} "no such phrase" year:1800' for id_, text in judged.texts.items()}
-    outcome = evaluate_queries(replace(judged, texts=signs), *rest, Protocol(("lexical",)))
-    assert outcome["lexical"].scores.means["Recall@100"] == pytest.approx(20 / 21)
+    judged = replace(judged, texts=signs)
+    assert evaluate_queries(judged, *rest, Protocol(("lexical",)))["lexical"].scores.means["Recall@100"] == 0
+    plain = evaluate_queries(judged, *rest, Protocol(("lexical",), options={"literal": True}))
+    assert plain["lexical"].scores.means["Recall@100"] == pytest.approx(20 / 21)
 
 
 @pytest.mark.slow
@@ -118,7 +120,7 @@ def of_words(folder, papers, tmp_path, *boosts):
     judged, index = folder.judged("test"), engine_in(tmp_path).open("papers")
     found = {}
     for boost in boosts:
-        outcome = evaluate_queries(judged, index, job.encoder(), Protocol(("lexical",), title_boost=boost))
+        outcome = evaluate_queries(judged, index, job.encoder(), Protocol(("lexical",), options={"title_boost": boost}))
         found[boost] = outcome["lexical"].scores.means["nDCG@10"]
     return found
 

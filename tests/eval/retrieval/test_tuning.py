@@ -186,7 +186,13 @@ class Counting:
     """An index that counts its searches, and notes the constants of each."""
 
     def __init__(self, index):
-        self.index, self.schema, self.name, self.asked, self.bm25 = index, index.schema, index.name, [], Bm25()
+        self.index, self.asked, self.bm25 = index, [], Bm25()
+
+    def __getattr__(self, name):
+        return getattr(self.index, name)
+
+    def pinned(self):
+        return self
 
     def search(self, plan):
         self.asked.append((plan.legs, self.bm25, plan.title_boost))
@@ -220,9 +226,7 @@ def world(tmp_path):
 )
 def test_settings_are_worth_what_a_search_by_them_is(world, settings):
     judged, index, encoder = world
-    weights, boost = settings.weights, settings.title_boost
-    # Settings are fitted without neighbours, which come after the legs are joined.
-    protocol = Protocol(("hybrid",), (settings.name,), weights, ("MRR",), title_boost=boost, neighbours=0)
+    protocol = Protocol(("hybrid",), (settings.name,), ("MRR",), tuned=settings)
     expected = evaluate_queries(judged, index, encoder, protocol)["hybrid"].scores.per_query["MRR"]
     found = Trials(judged, index, encoder, "MRR")(settings)
     assert found.tolist() == [expected[query] for query in judged.qrels.gains]

@@ -299,7 +299,7 @@ def test_results_of_the_suites_own_manifest_are_kept_under_the_same_key_as_ever(
     (tmp_path / "data").write_text("one")
     entry = Entry("name", "m", ("data",), lambda bench: Outcome({"m": 0.5}))
     list(run_suite([entry], Bench(tmp_path, None, None, tmp_path), "model", tmp_path / "found"))
-    facts = (3, "name", [("data", hashlib.sha256(b"one").hexdigest())], "model")
+    facts = (4, "name", [("data", hashlib.sha256(b"one").hexdigest())], "model")
     (file,) = (tmp_path / "found").iterdir()
     assert file.stem == hashlib.sha256(repr(facts).encode()).hexdigest()[:24]
     assert all(not one.options for one in get_suite("offline"))

@@ -2,6 +2,7 @@ import gzip
 import lzma
 import random
 
+import numpy as np
 import pytest
 import pytrec_eval
 from hypothesis import given, settings
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from corpora.errors import InputError
 from eval.trec.judgments import read_qrels
-from eval.trec.runs import Run, read_run, write_run
+from eval.trec.runs import Run, in_order, read_run, write_run
 
 column = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=3)
 score = st.one_of(st.floats(-1e38, 1e38), st.sampled_from([0.0, -0.0, 1.0, 1.0 + 1e-9, 1.0 - 1e-9, 16777217.0]))
@@ -121,3 +122,23 @@ def test_compressed_runs_and_judgments_are_read(tmp_path, pack):
     (tmp_path / "run").write_bytes(pack(random.Random(0).randbytes(3000))[:2000])
     with pytest.raises(InputError, match=r"binary|damaged"):
         read_run(tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("scores", "kept"),
+    [
+        ([3.0, 2.0, 1.0], [3.0, 2.0, 1.0]),
+        ([0.0, 2.0, 1.0], [2.0000002, 2.0, 1.0]),
+        ([1.0, 1.0, 1.0, 0.5], [1.0000002, 1.0000001, 1.0, 0.5]),
+        ([1 + 1e-9, 1.0], [1.0000001, 1.0]),  # equal in single precision
+        ([0.0, 0.0], [1.4012985e-45, 0.0]),
+        ([-1.0, -2.0, -1.0], [-0.9999999, -0.99999994, -1.0]),
+        ([], []),
+    ],
+)
+def test_an_order_that_is_not_the_scores_is_kept_by_the_next_larger_numbers(scores, kept):
+    ranking = [(f"d{place}", score) for place, score in enumerate(scores)]
+    lifted = in_order(ranking)
+    assert [score for _, score in lifted] == [float(np.float32(score)) for score in kept]
+    assert Run("t", {"q": lifted}).rankings["q"] == tuple(lifted)
+    assert [name for name, _ in lifted] == [name for name, _ in ranking]
