@@ -42,14 +42,21 @@ def make_server(assistant: Assistant) -> MCPServer:
     with needing("Assistants need the SDK of the Model Context Protocol, which is not installed", extra("mcp")):
         from mcp.server import MCPServer
         from mcp.types import ToolAnnotations
+    from ses.assistants.arguments import AnsweringTool
 
-    made = MCPServer(
-        "ses", instructions=_INSTRUCTIONS, version=version(DISTRIBUTION), log_level="WARNING", subscriptions=False
-    )
     hints = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
-    for name, title in TOOLS.items():
-        made.add_tool(_answering(getattr(assistant, name)), name=name, title=title, annotations=hints)
-    return made
+    tools = [
+        AnsweringTool.from_function(_answering(getattr(assistant, name)), name, title, annotations=hints)
+        for name, title in TOOLS.items()
+    ]
+    return MCPServer(
+        "ses",
+        instructions=_INSTRUCTIONS,
+        version=version(DISTRIBUTION),
+        tools=tools,
+        log_level="WARNING",
+        subscriptions=False,
+    )
 
 
 def http_app(assistant: Assistant) -> Starlette:
@@ -66,15 +73,16 @@ def http_app(assistant: Assistant) -> Starlette:
 def _answering(function: Callable[..., dict[str, Any]]) -> Callable[..., CallToolResult]:
     """Return a tool of the SDK: the answer is JSON as text, and structured; an error is its sentence."""
     import orjson
-    from mcp.server.mcpserver.exceptions import ToolError
     from mcp.types import CallToolResult, TextContent
+
+    from ses.assistants.arguments import failed
 
     @functools.wraps(function)
     def answer(**given: Any) -> CallToolResult:
         try:
             found = function(**given)
         except SesError as error:
-            raise ToolError(error.message()) from error
+            return failed(error.message())
         text = json_text(orjson.dumps(found))
         return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=orjson.loads(text))
 

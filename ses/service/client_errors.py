@@ -11,7 +11,8 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 
 from corpora.errors import SesError
-from ses.service.problems import problem, problem_of, sentence_of
+from ses.service.problems import problem, problem_of
+from ses.wrong_values import sentences_of
 
 
 def route_with(members: Callable[[str, int], Mapping[str, Any]]) -> type[APIRoute]:
@@ -34,7 +35,7 @@ def route_with(members: Callable[[str, int], Mapping[str, Any]]) -> type[APIRout
                 except SesError as error:
                     found = problem_of(error)
                 except RequestValidationError as error:
-                    found = problem(400, " ".join(dict.fromkeys(map(sentence_of, error.errors()[:5]))))
+                    found = problem(400, sentences_of(error.errors()))
                 content = orjson.loads(found.body)
                 content |= members(content["detail"], found.status_code)
                 headers = {name: value for name, value in found.headers.items() if name != "content-length"}

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
 
 import orjson
 from fastapi import FastAPI, Request, Response
@@ -15,9 +13,7 @@ from starlette.exceptions import HTTPException
 from corpora.errors import ErrorKind, SesError, as_argument, written
 from corpora.outgoing import plain
 from ses.service.methods import allowed
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from ses.wrong_values import sentences_of
 
 STATUS: Mapping[ErrorKind, int] = {
     "invalid": 400,
@@ -31,9 +27,7 @@ STATUS: Mapping[ErrorKind, int] = {
 RETRY_SECONDS = 5
 """When a client should ask again after a 503."""
 
-_MOST_FAULTS = 5
-"""Faults of a request that a problem names."""
-_LONGEST_VALUE = 80
+_LONGEST_PATH = 80
 
 
 class RefusedError(HTTPException):
@@ -101,17 +95,16 @@ def add_handlers(app: FastAPI) -> None:
             detail = "The body is not JSON; send it with Content-Type: application/json."
             accept = {"Accept": "application/json"}
             return problem(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, detail, headers=accept, request_id=_id(request))
-        sentences = " ".join(dict.fromkeys(map(sentence_of, faults[:_MOST_FAULTS])))
-        return _shown(request, problem(HTTPStatus.BAD_REQUEST, sentences, request_id=_id(request)))
+        return _shown(request, problem(HTTPStatus.BAD_REQUEST, sentences_of(faults), request_id=_id(request)))
 
     @app.exception_handler(HTTPException)
     def _http(request: Request, error: HTTPException) -> Response:
         headers, path = dict(error.headers or {}), request.scope["path"]
         if error.status_code == HTTPStatus.NOT_FOUND:
-            detail = f"There is nothing at {path[:_LONGEST_VALUE]}."
+            detail = f"There is nothing at {path[:_LONGEST_PATH]}."
         elif error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
             headers["Allow"] = allowed(request.scope)
-            detail = f"{request.method} is not allowed at {path[:_LONGEST_VALUE]}; use {headers['Allow']}."
+            detail = f"{request.method} is not allowed at {path[:_LONGEST_PATH]}; use {headers['Allow']}."
         else:
             detail = str(error.detail)
         hint = error.hint if isinstance(error, RefusedError) else ""
@@ -127,65 +120,3 @@ def _shown(request: Request, reply: Response) -> Response:
 
 def _id(request: Request) -> str:
     return str(getattr(request.state, "request_id", ""))
-
-
-_EXPECTED: Mapping[str, str] = {
-    "int_parsing": "give a whole number",
-    "int_type": "give a whole number",
-    "int_from_float": "give a whole number",
-    "int_parsing_size": "give a smaller number",
-    "float_parsing": "give a number",
-    "float_type": "give a number",
-    "finite_number": "give a finite number",
-    "bool_parsing": "give true or false",
-    "bool_type": "give true or false",
-    "string_type": "give a text",
-    "string_unicode": "give a text of Unicode characters",
-    "string_sub_type": "give a text",
-    "list_type": "give a list",
-    "dict_type": "give an object",
-    "model_type": "give an object",
-    "model_attributes_type": "give an object",
-}
-"""What to give instead, by pydantic's kinds of errors without further values."""
-
-
-def sentence_of(error: Mapping[str, Any]) -> str:
-    """Return one sentence about a wrong parameter or body, from an error of pydantic.
-
-    Args:
-        error: Its kind, place and input, as `ValidationError.errors` describes them.
-
-    Returns:
-        The sentence, which says what to give.
-    """
-    place: Sequence[Any] = [part for part in error["loc"][1:] if isinstance(part, int | str)]
-    kind, context = error["type"], error.get("ctx", {})
-    if kind == "json_invalid":
-        return f"The body is not JSON: character {error['loc'][-1]} can't stand there, or is missing."
-    name = ".".join(map(str, place))[:_LONGEST_VALUE] or "The body"
-    if kind == "missing":
-        return f"{name} is missing."
-    return f"{name} can't be {shown_value(error.get('input'))}; {_expected(kind, context)}."
-
-
-def shown_value(value: object) -> str:
-    """Return a value of a client for a sentence, cut if it is long."""
-    text = repr(value) if isinstance(value, str) else json.dumps(value, default=str)
-    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"
-
-
-def _expected(kind: str, context: Mapping[str, Any]) -> str:
-    if kind in _EXPECTED:
-        return _EXPECTED[kind]
-    if kind in ("literal_error", "enum"):
-        return f"choose one of {context['expected'].replace(chr(39), '').replace(' or ', ', ')}"
-    bounds = {"ge": "at least", "gt": "more than", "le": "at most", "lt": "less than"}
-    for bound, words in bounds.items():
-        if bound in context:
-            return f"give {words} {context[bound]}"
-    if "min_length" in context:
-        return f"give at least {context['min_length']} of them" if "list" in kind or "too" in kind else "give more"
-    if "max_length" in context:
-        return f"give at most {context['max_length']:,}"
-    return "see the API's description at /docs"

@@ -33,7 +33,12 @@ def folder(tmp_path_factory):
 def library(folder):
     model = str(make_model(folder / "model"))
     opened = ses.open(folder / "indexes", model=model, data_dir=folder / "data", cache_dir=folder / "cache")
-    held = [*papers(40), ODD, Paper("a", "The lung", abstract=f"{CLAIM}.", identifiers=("doi:10.1000/1",))]
+    held = [
+        *papers(39),
+        Paper("31415926", "A virus of numbers"),
+        ODD,
+        Paper("a", "The lung", abstract=f"{CLAIM}.", identifiers=("doi:10.1000/1",)),
+    ]
     opened.index("papers", held)
     return opened
 
@@ -256,3 +261,57 @@ def test_http_is_for_this_machine_alone(library, folder):
             run_http(assistant_of(library), place, print)
     done = run(folder, "mcp", "--http", "192.168.0.1:1", SES_ENGINE=f"embedded:{folder / 'indexes'}")
     assert (done.returncode, done.stdout) == (2, "")
+
+
+def test_arguments_are_read_as_assistants_write_them(connect):
+    nothing = dict.fromkeys(("filter", "cursor", "index", "size", "max_tokens"))
+
+    async def talk():
+        async with connect() as client:
+            plain = read(await client.call_tool("search", {"query": "virus"}))
+            for asked in (nothing, {"filter": None}, {"size": "10"}, {"size": 10.0}, {"cursor": 0}, {"filter": ""}):
+                assert read(await client.call_tool("search", {"query": "virus", **asked})) == plain
+            more = read(await client.call_tool("search", {"query": "virus", "cursor": 10}))
+            assert more == read(await client.call_tool("search", {"query": "virus", "cursor": "10"})) != plain
+            assert read(await client.call_tool("fetch", {"id": 31415926}))["id"] == "31415926"
+            assert read(await client.call_tool("similar", {"id": 31415926, "size": None}))["results"]
+
+    anyio.run(talk)
+
+
+@pytest.mark.parametrize(
+    ("tool", "asked", "sentence"),
+    [
+        ("search", {}, "query is missing."),
+        ("search", {"query": None}, "query is missing."),
+        ("search", {"query": ["a"]}, 'query can\'t be ["a"]; give a text.'),
+        ("search", {"query": "a", "size": 0}, "size can't be 0; give at least 1."),
+        ("search", {"query": "a", "size": "many"}, "size can't be 'many'; give a whole number."),
+        ("search", {"query": "a", "size": 2.5}, "size can't be 2.5; give a whole number."),
+        ("search", {"query": "a", "max_tokens": 10**9}, "max_tokens can't be 1000000000; give at most 50000."),
+        (
+            "search",
+            {"query": "a", "filters": "year=2020"},
+            "There is no argument filters, the nearest is filter; search takes query,",
+        ),
+        (
+            "search",
+            {"q": "a"},
+            "There is no argument q; search takes query, filter, size, cursor, index, max_tokens.",
+        ),
+        ("indexes", {"name": "a"}, "There is no argument name; indexes takes none."),
+        ("fetch", {"id": 2101.00001}, "id can't be 2101.00001; give a text."),
+        ("fetch", {"id": True}, "id can't be true; give a text."),
+        ("fetch", {"id": 404}, "The index papers holds no paper '404'"),
+    ],
+)
+def test_a_wrong_argument_is_a_sentence(url, tool, asked, sentence):
+    from mcp.client import Client
+
+    async def talk():
+        async with Client(url) as client:
+            result = await client.call_tool(tool, asked)
+            assert result.is_error
+            assert result.content[0].text.startswith(sentence)
+
+    anyio.run(talk)
