@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from corpora.errors import InputError, require
 from corpora.paper import is_empty
 from search_plugin.contract.plan import LEXICAL
 from search_plugin.contract.schema import SPARSE
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from search_plugin.pages.hit import Hit
     from search_plugin.pages.page import Page
     from search_plugin.ranking.tokens import TokenPart
+    from search_plugin.request import PageOptions
+    from ses.opened import OpenIndex
+    from ses.remote.index import RemoteIndex
 
 _AUTHORS_SHOWN = 3
 _LONGEST_VALUE = 200
@@ -46,6 +50,43 @@ def show_page(page: Page, options: Mapping[str, Any], tokens: Mapping[str, Seque
         for note in notes:
             tell(note, err=True)
     pass_on(page.format(form))
+
+
+def show_all(opened: OpenIndex | RemoteIndex, query: str, given: PageOptions, options: Mapping[str, Any]) -> None:
+    """Print all papers that match by words, in a format for other programs, and their number on standard error.
+
+    Papers near in meaning have no end, so they are among them only if the user names a mode.
+
+    Args:
+        opened: The index.
+        query: The query.
+        given: Options of the search that the user gave.
+        options: As of `show_page`.
+
+    Raises:
+        InputError: If the format is for people, or more papers would be compared for `collapse` than are ranked.
+    """
+    from search_plugin.pages.page import FORMATS
+    from search_plugin.request import MAX_WINDOW
+
+    form = options["form"]
+    require(
+        form in FORMATS and not options["as_json"],
+        "All papers are printed for other programs",
+        f"choose with --format one of {', '.join(FORMATS)}",
+    )
+    searched: PageOptions = {"mode": "lexical", **given} if query.strip() else given
+    without_hits: PageOptions = {**searched, "size": 0, "window": MAX_WINDOW}
+    large_pages: PageOptions = {"size": 1_000, **searched}
+    head = opened.search(query, **without_hits)
+    if searched.get("collapse") and max(head.found.values(), default=0) >= MAX_WINDOW:
+        raise InputError(f"More than {MAX_WINDOW:,} papers match, too many to collapse", "leave out <collapse>")
+    hits = list(opened.iterate(query, **large_pages))
+    if not options["quiet"]:
+        for note in head.notes:
+            tell(note, err=True)
+        tell(f"{len(hits):,} papers", err=True)
+    pass_on(FORMATS[form](hits))
 
 
 def _show_text(

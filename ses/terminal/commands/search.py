@@ -20,20 +20,29 @@ _TOKENS = 8
     metavar="FILE",
     help="Lines such as 'heart attack, myocardial infarction' or 'MI => infarction'.",
 )
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Print all papers that match by words, any number of them, in a --format for other programs.",
+)
 @page_options(search=True)
 @model_options
 @engine_option
-def search(words: tuple[str, ...], index: str | None, **options: Any) -> None:
+def search(words: tuple[str, ...], index: str | None, *, everything: bool, **options: Any) -> None:
     """Search an index by words and by meaning at once.
 
     The words need no quotes; `-` reads them from standard input. Without words, the papers that match --filter are
     listed, the newest first. A query may hold "phrases", -exclusions, AND, OR, NOT, brackets and fields such as
     title:word, author:name and year:2019..2021; put these in quotes, and -- before a query that begins with -.
     """
-    from ses.terminal.printing import show_page
+    from ses.terminal.printing import show_all, show_page
 
     query = _read_standard_input() if words == ("-",) else " ".join(words)
     opened, given = open_index(options, index), page_asked(options)
+    if everything:
+        show_all(opened, query, given, options)
+        return
     page = opened.search(query, **given)
     tokens = opened.tokens(query, page.hits, most=_TOKENS, **given) if options["explain"] and query else {}
     show_page(page, options, tokens)
