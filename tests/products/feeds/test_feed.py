@@ -12,7 +12,7 @@ from lxml.html import document_fromstring
 from corpora.errors import InputError
 from corpora.identifiers import link_of
 from corpora.paper import Paper
-from products.feeds.feed import DISLIKED, Feed, FeedEntry, LikedNear, add_seeds, remove_seeds, wanted_vector
+from products.feeds.feed import Feed, FeedEntry, LikedNear, add_seeds, remove_seeds, wanted_vector
 from products.feeds.formats import FORMATS, entry_html, feed_format
 
 FEED = Feed("papers", "embedded:/x", ("a", "b"), ("c",))
@@ -42,7 +42,7 @@ def test_what_contradicts_itself_is_refused():
 
 def test_the_search_goes_to_what_is_liked_and_away_from_what_is_disliked():
     liked, disliked = [np.array([9.0, 0, 0]), np.array([0, 0.1, 0])], [np.array([0, 0, 4.0]), np.zeros(3)]
-    np.testing.assert_allclose(wanted_vector(liked, disliked), [0.5, 0.5, -DISLIKED / 2], atol=1e-6)
+    np.testing.assert_allclose(wanted_vector(liked, disliked), [0.5, 0.5, -0.25], atol=1e-6)
     np.testing.assert_allclose(wanted_vector(liked, []), [0.5, 0.5, 0], atol=1e-6)
 
 
