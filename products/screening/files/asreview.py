@@ -10,7 +10,7 @@ import json
 import sqlite3
 import zipfile
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -30,6 +30,7 @@ VERSION = 3
 _CONFIG, _DATABASE = "project.json", "results.db"
 _LARGEST = 1 << 30  # bytes of one file of the zip, unpacked
 _LONGEST = 16 << 20  # bytes of a value or a row
+_MOST_TEXT = 1 << 27  # characters of all rows that are read
 
 _TABLES = """
 PRAGMA user_version = 3;
@@ -56,25 +57,50 @@ def read(path: Path) -> LabelFile:
 
     A record's id is its number in the project, so that papers are found by DOI or title.
     """
-    labels, undecided = [], 0
     with TemporaryDirectory() as folder:
         database = _unpacked(path, Path(folder))
         try:
             with closing(_opened(database)) as connection:
                 _check_tables(connection, path)
-                rows = connection.execute(
-                    "SELECT record_id, title, doi, results.label FROM record LEFT JOIN results USING (record_id) "
-                    "ORDER BY record_id"
-                ).fetchall()
+                return _labels(connection, path)
         except sqlite3.Error as error:
             raise InputError(f"{path} holds a damaged ASReview project ({error}).") from error
-    for number, title, doi, label in rows:
+
+
+def _labels(connection: sqlite3.Connection, path: Path) -> LabelFile:
+    """Read each table by itself: a join of tables whose keys are equal has rows without end."""
+    decisions = dict(_rows(connection, "SELECT record_id, label FROM results", path))
+    labels, records = [], 0
+    for number, (title, doi) in _rows(connection, "SELECT record_id, title, doi FROM record", path):
+        records += 1
+        (label,) = decisions.pop(number, (None,))
         if label in (0, 1):
             identifiers = (f"doi:{str(doi).lower()}",) if doi else ()
-            labels.append(FileLabel(int(number) + 1, "", str(title or ""), identifiers, bool(label)))
-        else:
-            undecided += 1
-    return LabelFile(path, tuple(labels), undecided)
+            labels.append(FileLabel(number + 1, "", str(title or ""), identifiers, bool(label)))
+    labels.sort(key=lambda one: one.line)
+    without_record = sum(label in (0, 1) for (label,) in decisions.values())
+    return LabelFile(path, tuple(labels), records - len(labels), without_record)
+
+
+def _rows(connection: sqlite3.Connection, query: str, path: Path) -> Iterator[tuple[int, tuple[Any, ...]]]:
+    """Give the rows of a table by their first column, the id of a record.
+
+    Pages and texts of a crafted database can be parts of many rows, so its size limits neither their number nor their
+    length: ids are used once, and all texts together have a limit.
+    """
+    ids: set[int] = set()
+    length = 0
+    for number, *values in connection.execute(query):
+        if not isinstance(number, int) or number in ids:
+            raise InputError(
+                f"{path} holds the record_id {str(number)[:40]!r}, which is "
+                f"{'in a table twice' if number in ids else 'no number'}",
+                "save the project again in ASReview",
+            )
+        ids.add(number)
+        length += sum(len(value) for value in values if isinstance(value, str | bytes))
+        require(length <= _MOST_TEXT, f"The titles and DOIs in {path} have more than {_MOST_TEXT:,} characters.")
+        yield number, tuple(values)
 
 
 def write(path: Path, papers: Iterable[Paper], labels: Mapping[str, bool]) -> None:

@@ -146,6 +146,19 @@ def test_other_projects_are_refused(tmp_path, members, told):
         read(path)
 
 
+def changed_project(tmp_path, statements):
+    path, database = tmp_path / "x.asreview", tmp_path / "results.db"
+    label_format(path).write(path, PAPERS, LABELS)
+    with zipfile.ZipFile(path) as file:
+        file.extractall(tmp_path)
+    with closing(sqlite3.connect(database)) as base:
+        base.executescript(statements)
+    with zipfile.ZipFile(path, "w") as file:
+        file.write(tmp_path / "project.json", "project.json")
+        file.write(database, "results.db")
+    return path
+
+
 @pytest.mark.parametrize(
     "statements",
     [
@@ -156,17 +169,43 @@ def test_other_projects_are_refused(tmp_path, members, told):
     ],
 )
 def test_tables_that_are_computed_are_refused(tmp_path, statements):
-    path, database = tmp_path / "x.asreview", tmp_path / "results.db"
-    label_format(path).write(path, PAPERS, LABELS)
-    with zipfile.ZipFile(path) as file:
-        file.extractall(tmp_path)
-    with closing(sqlite3.connect(database)) as base:
-        base.executescript(statements)
-    with zipfile.ZipFile(path, "w") as file:
-        file.write(tmp_path / "project.json", "project.json")
-        file.write(database, "results.db")
+    path = changed_project(tmp_path, statements)
     with pytest.raises(InputError, match=r"holds no table re.* as ASReview makes it"):
         read(path)
+
+
+LOOSE = (
+    "DROP TABLE record; DROP TABLE results; CREATE TABLE record (record_id, title, doi); "
+    "CREATE TABLE results (record_id, label); "
+    "CREATE TEMP TABLE n AS WITH n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 30000) SELECT i FROM n; "
+)
+
+
+@pytest.mark.parametrize(
+    ("statements", "told"),
+    [
+        (
+            "INSERT INTO record SELECT 1, 't', '' FROM n; INSERT INTO results SELECT 1, 1 FROM n",
+            "record_id '1', which is in a table twice; save the project again in ASReview",
+        ),
+        ("INSERT INTO record VALUES (1, 't', ''), (1, 't', '')", "record_id '1', which is in a table twice"),
+        ("INSERT INTO record VALUES ('one', 't', '')", "record_id 'one', which is no number"),
+        ("INSERT INTO results VALUES (NULL, 1)", "record_id 'None', which is no number"),
+        ("INSERT INTO record VALUES (1.5, 't', '')", "record_id '1.5', which is no number"),
+        (
+            "INSERT INTO record SELECT i, printf('%.*c', 15 << 20, 'x'), '' FROM n LIMIT 9",
+            "have more than 134,217,728 characters",
+        ),
+    ],
+)
+def test_tables_without_the_keys_and_limits_of_asreview_are_refused(tmp_path, statements, told):
+    with pytest.raises(InputError, match=told):
+        read(changed_project(tmp_path, LOOSE + statements))
+
+
+def test_decisions_without_a_record_are_counted(tmp_path):
+    file = read(changed_project(tmp_path, "DELETE FROM record WHERE record_id = 1"))
+    assert ([one.line for one in file.labels], file.undecided, file.rejected) == ([1], 2, 1)
 
 
 def test_a_project_has_what_asreview_checks(tmp_path):
