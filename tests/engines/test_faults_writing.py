@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -36,7 +37,7 @@ def test_refusals_and_cuts_that_pass_lose_and_double_nothing(server, proxy, smal
         proxy.fail(match="_bulk", **fault)
     proxy.cut(match="_bulk", times=2)
     proxy.cut(match="_bulk", times=2, after_forward=True)
-    check_whole(fill(patient(proxy)))
+    check_whole(fill(hasty(proxy)))
     assert min(sent(proxy).values()) == 1 < max(sent(proxy).values())
 
 
@@ -55,12 +56,74 @@ def test_of_a_bulk_reply_only_what_was_too_much_is_sent_again(server, proxy):
     assert Counter(sent(proxy).values()) == {1: 80, 2: 26, 3: 14}
 
 
-def test_slow_answers_are_waited_for_or_asked_again(server, proxy, small_batches):
+def hasty(proxy):
+    return connect(proxy.url, Connection(timeout=1.0, patience=20))
+
+
+def late(request, forward):
+    """Answer after the client has given up."""
+    reply = forward()
+    time.sleep(1.5)
+    return reply
+
+
+def lost(request, forward):
+    """Keep a request for ever."""
+    time.sleep(1.5)
+
+
+def test_what_a_slow_server_has_done_is_not_sent_again(server, proxy, small_batches):
     server.build("papers", SCHEMA, "source")
-    proxy.delay(3.0, match="_bulk", times=2)
-    hasty = connect(proxy.url, Connection(timeout=2.0, patience=20))
-    check_whole(fill(hasty))
-    assert Counter(sent(proxy).values())[2] > 10
+    proxy.handle(late, match="_bulk", times=2)
+    # Nor what it begins only when the client has given up.
+    proxy.delay(1.5, match="_bulk")
+    check_whole(fill(hasty(proxy)))
+    assert set(sent(proxy).values()) == {1}
+    assert any("_mget" in request.path for request in proxy.requests)
+
+
+def test_what_a_slow_server_has_not_done_is_sent_again_in_halves(server, proxy):
+    proxy.handle(lost, match="_bulk")
+    check_whole(fill(hasty(proxy)))
+    bulks = [len(request.body.splitlines()) // 2 for request in proxy.requests if "_bulk" in request.path]
+    assert bulks == [120, 60, 60]
+
+
+def test_a_server_that_is_too_slow_for_large_requests_gets_smaller_ones(server, proxy):
+    def slow(request, forward):
+        return lost(request, forward) if len(request.body.splitlines()) > 80 else forward()
+
+    proxy.handle(slow, match="_bulk", times=ALWAYS)
+    check_whole(fill(hasty(proxy)))
+    bulks = [len(request.body.splitlines()) // 2 for request in proxy.requests if "_bulk" in request.path]
+    assert bulks == [120, 60, 30, 30, 60, 30, 30]
+
+
+def test_a_paper_that_was_stored_otherwise_before_counts_as_missing(server, proxy):
+    index = fill(hasty(proxy))
+    changed = [replace(one, paper=replace(one.paper, title=f"New {one.paper.title}")) for one in WRITTEN[:30]]
+    changed = [replace(one, content_hash=one.paper.content_hash()) for one in changed]
+    moved = [replace(one, paper=replace(one.paper, origins=("elsewhere",))) for one in WRITTEN[30:40]]
+    proxy.handle(lost, match="_bulk")
+    assert not index.upsert([*changed, *moved, *WRITTEN[40:]])
+    index.finish()
+    found = index.papers(IDS)
+    assert [found[id_].title.startswith("New ") for id_ in IDS] == [True] * 30 + [False] * 90
+    assert [found[id_].origins for id_ in IDS[30:40]] == [("elsewhere",)] * 10
+    bulks = [len(request.body.splitlines()) // 2 for request in proxy.requests if "_bulk" in request.path]
+    # The 80 papers that are there as they were sent are not sent again.
+    assert bulks == [120, 120, 20, 20]
+
+
+def test_a_server_that_never_answers_is_told(server, proxy):
+    index = server.build("papers", SCHEMA, "source")
+    assert index.count() == 0
+    engine = connect(proxy.url, Connection(timeout=0.5, patience=1))
+    proxy.delay(5.0, match="papers.v1", times=ALWAYS)
+    begun = time.monotonic()
+    with pytest.raises(UnavailableError, match=f"{proxy.url} does not answer in time; see how busy it is"):
+        engine.build("papers", SCHEMA, "source").upsert(WRITTEN)
+    assert time.monotonic() - begun < 15
 
 
 @pytest.mark.parametrize("fault", ["429", "item", "cut"])

@@ -10,7 +10,7 @@ import orjson
 
 from corpora.errors import UnavailableError
 from corpora.installed import extra, needing
-from search_plugin.engines.cluster.errors import ClusterError, failure, unreachable
+from search_plugin.engines.cluster.errors import ClusterError, failure, unanswered, unreachable
 
 if TYPE_CHECKING:
     from urllib3 import Timeout
@@ -61,6 +61,8 @@ def _opensearch(hosts: tuple[str, ...], common: Mapping[str, Any], limits: Timeo
             reply = client.transport.perform_request(
                 method, path, params=_flags(params), body=body, headers={"content-type": _content_type(path)}
             )
+        except exceptions.ConnectionTimeout as error:
+            raise unanswered(_joined(hosts)) from error
         except exceptions.ConnectionError as error:
             raise unreachable(_joined(hosts), str(error.info)) from error
         except exceptions.TransportError as error:
@@ -90,6 +92,7 @@ def _elasticsearch_module(product: Product) -> Any:
 
 def _elasticsearch(module: Any, hosts: tuple[str, ...], common: Mapping[str, Any], limits: Timeout) -> Send:
     from elastic_transport import NodeConfig, SerializationError, TransportError, Urllib3HttpNode
+    from urllib3.exceptions import ReadTimeoutError
 
     class Node(Urllib3HttpNode):
         """By default, a node has only one timeout for the whole request."""
@@ -122,6 +125,8 @@ def _elasticsearch(module: Any, hosts: tuple[str, ...], common: Mapping[str, Any
         except SerializationError:
             reply = None
         except TransportError as error:
+            if isinstance(error.__cause__, ReadTimeoutError):
+                raise unanswered(_joined(hosts)) from error
             raise unreachable(_joined(hosts), str(error.message)) from error
         return _checked(reply, hosts)
 

@@ -64,6 +64,10 @@ class BusyError(ClusterError):
     """A request that may succeed if sent again later: the cluster is too busy, or a node or the connection was lost."""
 
 
+class UnansweredError(BusyError):
+    """A request that was sent, and not answered in time: the cluster may still be working on it."""
+
+
 _BLOCK = re.compile(r"\[(?:FORBIDDEN|TOO_MANY_REQUESTS)/\d+/([^\]]+)\]")
 _BLOCKS = {
     "index read-only": "index.blocks.read_only",
@@ -77,10 +81,18 @@ _BLOCKS = {
 INDEX_NOT_FOUND = "index_not_found_exception"
 
 _NO_SUCH_INDEX = re.compile(r"no such index \[([^\]]+?)(?:\.writing)?\]")
-_BUSY = (429, 502, 503, 504)
+_GATEWAY_TIMEOUT = 504
+_BUSY = (429, 502, 503, _GATEWAY_TIMEOUT)
 _INVALID = ("has expired", "not yet valid", "mismatch")
 _CONNECTION_SHOWN = re.compile(r"^HTTPS?Connection(Pool)?\(.*?\): ")
 _TOO_MANY = ("maxClauseCount", "too_many_clauses", "too_many_nested_clauses", "too many clauses", "too many nested")
+
+
+def unanswered(url: str) -> UnansweredError:
+    """Return the error for a cluster that takes a request, and does not answer in time."""
+    return UnansweredError(
+        f"{url} does not answer in time", hint="see how busy it is, or set SES_ENGINE_TIMEOUT higher"
+    )
 
 
 def unreachable(url: str, reason: str) -> ClusterError:
@@ -139,7 +151,9 @@ def failure(url: str, status: int, reply: Any) -> SesError:
     busy = status in _BUSY
     problem = f"{url} answered {status} ({short(reason or kind or str(reply))})"
     if busy:
-        return BusyError(f"{problem}; it is too busy or incomplete: wait, and try again.", status)
+        # A proxy answers 504 if the server behind it has taken a request, and does not answer in time.
+        kind_of = UnansweredError if status == _GATEWAY_TIMEOUT else BusyError
+        return kind_of(f"{problem}; it is too busy or incomplete: wait, and try again.", status)
     return ClusterError(problem, status, kind, "read its log, or index again with <fresh>")
 
 

@@ -8,6 +8,8 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+import orjson
+
 from corpora.paper import Paper
 from search_plugin.contract.engine import Document, Refused, Remembered
 from search_plugin.contract.legs import Facets, Listing, Position
@@ -17,10 +19,12 @@ from search_plugin.contract.values import checked
 from search_plugin.engines.cluster import bulk, facets, queries, revisions
 from search_plugin.engines.cluster.dialects import rank
 from search_plugin.engines.cluster.documents import (
+    BulkRequest,
     among,
     batches,
     deletions,
     document_bodies,
+    document_id,
     flat,
     having,
     id_of,
@@ -241,7 +245,16 @@ class ClusterIndex:
         self._written()
         refused: list[Refused] = []
         rendered = batches(documents, self.schema, bulk.BATCH_BYTES, refused)
-        return [*bulk.write(self.cluster, self._alias, rendered, loading=self._is_loading()), *refused]
+        loading = self._is_loading()
+        return [*bulk.write(self.cluster, self._alias, rendered, loading=loading, stored=self._stored_of), *refused]
+
+    def _stored_of(self, request: BulkRequest) -> set[str]:
+        """Return the papers of a bulk request that are stored as it has them; the hash stands for their texts."""
+        names = ["content_hash", "origins", *(field.name for field in self.schema.added)]
+        asked = [{"_id": document_id(id_), "_source": names} for id_ in request.ids]
+        reply = self.cluster.call("POST", f"/{self._alias}/_mget", {"docs": asked}, retry=self.cluster.writing)
+        wanted = zip(request.ids, request.lines[1::2], reply["docs"], strict=True)
+        return {id_ for id_, line, found in wanted if _agree(names, orjson.loads(line), found.get("_source", {}))}
 
     def delete(self, ids: Sequence[str]) -> None:
         """Delete papers; unknown ids are ignored."""
@@ -379,3 +392,8 @@ class ClusterIndex:
         reply = self.cluster.call("GET", f"/{self.physical}/_settings", retry=self.cluster.writing)
         found: Mapping[str, Any] = reply[self.physical]["settings"]["index"]
         return found
+
+
+def _agree(names: Sequence[str], one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Return whether two documents have the same values of some fields."""
+    return all(one.get(name) == other.get(name) for name in names)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import orjson
 import pytest
@@ -10,9 +12,10 @@ from corpora.errors import InputError, StoppedError, UnavailableError
 from indexer.block_files import read_block
 from indexer.storage import storage_at
 from tests.commands import ses
-from tests.engines.attached.conftest import matching
+from tests.engines.attached.conftest import matching, opened
 from tests.engines.conftest import every_version, newest_version
 from tests.engines.foreign import ALIAS, ATTACHED, INDEXES, MAPPING, document, drop, make, sources, write
+from tests.faults import FaultProxy
 
 
 @every_version
@@ -54,6 +57,22 @@ def test_an_update_follows_the_owner(server, library, attached):
     assert attached.similar("id-100", size=1).hits
     again = library.follow(ALIAS)
     assert (again.updated, again.unchanged) == (0, 60)
+
+
+@newest_version
+def test_vectors_that_a_slow_cluster_has_written_are_not_written_again(server, library, model, tmp_path, monkeypatch):
+    def late(request, forward):
+        reply = forward()
+        time.sleep(1.5)
+        return reply
+
+    monkeypatch.setenv("SES_ENGINE_TIMEOUT", "1")
+    with FaultProxy(server.url) as proxy:
+        proxy.handle(late, match="_bulk")
+        assert opened(proxy, model, tmp_path).attach(ALIAS, **ATTACHED).new == 60
+        assert len([one for one in proxy.requests if "_bulk" in one.path]) == 1
+    report = library.follow(ALIAS)
+    assert (report.new, report.updated, report.unchanged) == (0, 0, 60)
 
 
 @every_version

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -17,7 +18,7 @@ from search_plugin.engines.cluster.attached.attachment import HASH, NAMESPACE, A
 from search_plugin.engines.cluster.attached.places import read_from, record_of
 from search_plugin.engines.cluster.attached.translation import Translation
 from search_plugin.engines.cluster.attached.vectors import check_vectors
-from search_plugin.engines.cluster.documents import among
+from search_plugin.engines.cluster.documents import BulkRequest, among
 from search_plugin.engines.cluster.errors import ClusterError
 from search_plugin.engines.cluster.index import ClusterIndex
 from search_plugin.engines.cluster.passages import has_vector
@@ -70,8 +71,14 @@ class AttachedIndex(ClusterIndex):
             hits, lost = self._distinct(list(page))
             aliases = self._aliases(hits.values())
             lines = [writing.addition(hit, aliases, self._own(page[id_])) for id_, hit in hits.items()]
-            refused += [*writing.update(self.cluster, self.attachment, lines, writing.TOO_LARGE), *lost]
+            stored = partial(self._stored_hashes, page)
+            refused += [*writing.update(self.cluster, self.attachment, lines, writing.TOO_LARGE, stored), *lost]
         return refused
+
+    def _stored_hashes(self, page: Mapping[str, Document], request: BulkRequest) -> set[str]:
+        """Return the documents of a bulk request that have the vectors of their content."""
+        self._stale = True
+        return {id_ for id_, held in self.hashes(request.ids).items() if held == page[id_].content_hash}
 
     def marked(self) -> Iterator[Mapping[str, Any]]:
         """Yield the hits of the documents into which ses has written, without their content."""

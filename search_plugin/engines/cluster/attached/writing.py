@@ -118,12 +118,17 @@ def removal(hit: Mapping[str, Any], aliases: Mapping[str, str]) -> Update:
 
 
 def update(
-    cluster: Cluster, attachment: Attachment, updates: Sequence[Update], unchanged: str = ""
+    cluster: Cluster,
+    attachment: Attachment,
+    updates: Sequence[Update],
+    unchanged: str = "",
+    stored: bulk.Stored | None = None,
 ) -> Sequence[Refused]:
     """Send updates of documents; return those that were refused.
 
     `unchanged` is the reason by which a document that was left as it was counts as refused; without it, it does not.
-    Raises `UnavailableError` if an index was deleted or replaced, or if the cluster can't be written to.
+    `stored` tells what was written where the cluster does not answer in time. Raises `UnavailableError` if
+    an index was deleted or replaced, or if the cluster can't be written to.
     """
     if not updates:
         return []
@@ -131,7 +136,7 @@ def update(
         tuple(one.id for one in updates), tuple(line for one in updates for line in (one.action, one.change))
     )
     with _unless_replaced(attachment):
-        refused = bulk.write(cluster, "", [request], unchanged=unchanged)
+        refused = bulk.write(cluster, "", [request], unchanged=unchanged, stored=stored)
     if any(_FORBIDDEN.search(one.reason) for one in refused):
         raise UnavailableError(
             f"{cluster.url} allows no scripts in updates (script.allowed_types, script.allowed_contexts), and vectors "

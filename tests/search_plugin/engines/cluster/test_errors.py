@@ -8,6 +8,7 @@ from corpora.errors import InputError
 from search_plugin.engines.cluster.errors import (
     BusyError,
     ClusterError,
+    UnansweredError,
     blockade,
     cause,
     failure,
@@ -86,7 +87,7 @@ CONFLICT = "[1]: version conflict, required seqNo [77], primary term [1]. curren
         (429, told("circuit_breaking_exception", BREAKER), BusyError, "Data too large"),
         (502, "<html>Bad Gateway</html>", BusyError, "answered 502 .*Bad Gateway.*try again"),
         (503, in_shards("no_shard_available_action_exception", "x"), BusyError, "answered 503"),
-        (504, None, BusyError, "answered 504"),
+        (504, None, UnansweredError, "answered 504"),
         (409, told("version_conflict_engine_exception", CONFLICT), ClusterError, "answered 409 .*required seqNo"),
         (
             404,
