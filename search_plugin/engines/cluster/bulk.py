@@ -25,7 +25,7 @@ WORKERS = 2
 MISSING = "It is not there."
 """Why a paper was not updated."""
 
-Stored = Callable[[BulkRequest], set[str]]
+StoredIds = Callable[[BulkRequest], set[str]]
 """Function that returns the ids of those documents of a request that are stored as the request would write them."""
 
 _LOOKING = 2.0
@@ -51,7 +51,7 @@ def write(
     *,
     loading: bool = False,
     unchanged: str = "",
-    stored: Stored | None = None,
+    stored: StoredIds | None = None,
 ) -> list[Refused]:
     """Write batches, several at once; durable on return. Return the documents that the cluster refused.
 
@@ -115,7 +115,7 @@ def _part(batch: BulkRequest, numbers: Iterable[int]) -> BulkRequest:
     return BulkRequest(tuple(batch.ids[number] for number in chosen), lines)
 
 
-def _missing(cluster: Cluster, sent: BulkRequest, stored: Stored, stopped: Event) -> BulkRequest:
+def _missing(cluster: Cluster, sent: BulkRequest, stored: StoredIds, stopped: Event) -> BulkRequest:
     """Return what a cluster has not stored of a request, once it has stored nothing more for as long as a timeout."""
     waited = cluster.connection.timeout
     until = time.monotonic() + waited
@@ -137,7 +137,7 @@ def _send(
     refused: list[Refused],
     stopped: Event,
     unchanged: str,
-    stored: Stored | None,
+    stored: StoredIds | None,
 ) -> None:
     left = batch
 

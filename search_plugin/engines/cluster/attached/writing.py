@@ -122,7 +122,7 @@ def update(
     attachment: Attachment,
     updates: Sequence[Update],
     unchanged: str = "",
-    stored: bulk.Stored | None = None,
+    stored: bulk.StoredIds | None = None,
 ) -> Sequence[Refused]:
     """Send updates of documents; return those that were refused.
 
