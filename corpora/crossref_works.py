@@ -63,7 +63,9 @@ def obtain(order: Order) -> Obtained | None:
     dois = list(dict.fromkeys(one.doi for one in listed if one.doi))
     identity = f"{path.resolve()} {hashlib.blake2b(' '.join(dois).encode(), digest_size=8).hexdigest()}"
     works = folder / f"list-{hashlib.blake2b(identity.encode(errors='replace'), digest_size=8).hexdigest()}.jsonl"
-    with closing(Fetcher(order.visitor)) as fetcher, closing(_open_kept(folder / "works.sqlite")) as kept:
+    # The user and password are those of a server that is harvested.
+    visitor = replace(order.visitor, username="", password="")
+    with closing(Fetcher(visitor)) as fetcher, closing(_open_kept(folder / "works.sqlite")) as kept:
         run = _LookUp(order, fetcher, kept)
         try:
             run.look_up(dois, again=bool(order.harvest and order.harvest.again))

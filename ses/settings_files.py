@@ -13,9 +13,13 @@ from corpora.errors import InputError
 FILE = Path("ses.toml")
 _LARGEST = 1 << 20
 
-_SECRETS = ("engine_username", "engine_password", "engine_api_key", "engine_token", "connector_key")
-_TRUSTED = {"engine": "an engine", "engine_ca": "certificates"}
-"""What decides who receives the secrets."""
+_ENGINE_SECRETS = ("engine_username", "engine_password", "engine_api_key", "engine_token", "connector_key")
+_TRUSTED = {
+    "engine": ("an engine", _ENGINE_SECRETS),
+    "engine_ca": ("certificates", _ENGINE_SECRETS),
+    "crossref_url": ("a server that looks up DOIs", ("contact",)),
+}
+"""What decides who receives secrets or the user's identity, and which ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +39,7 @@ class SettingsFiles:
         return FILE.resolve() if name in self.folder else own_file() if name in self.own else None
 
     def check_secrets(self, stronger: Mapping[str, Any]) -> None:
-        """Refuse to send a user's secrets to an engine that only the folder's file names, or by its certificates.
+        """Refuse to send a user's secrets or identity where only the folder's file says, or by its certificates.
 
         Args:
             stronger: Settings of the environment and flags.
@@ -44,20 +48,22 @@ class SettingsFiles:
             InputError: If the folder's file and the user's settings combine so.
         """
         users = {**self.own, **stronger}
-        engine = {**users, **self.folder, **stronger}.get("engine")
-        if not str(engine or "").startswith(("http:", "https:")):
-            return
-        secret = next(
-            (name for name in _SECRETS if users.get(name) and (name in stronger or name not in self.folder)), ""
-        )
-        for name, what in _TRUSTED.items():
+        engine = str({**users, **self.folder, **stronger}.get("engine") or "")
+        for name, (what, private) in _TRUSTED.items():
             given = self.folder.get(name)
-            if secret and given is not None and name not in stronger and not _same(given, self.own.get(name)):
+            if given is None or name in stronger or _same(given, self.own.get(name)):
+                continue
+            if private is _ENGINE_SECRETS and not engine.startswith(("http:", "https:")):
+                continue
+            if sent := next((one for one in private if users.get(one) and self._is_users(one, stronger)), ""):
                 raise InputError(
-                    f"{FILE.resolve()} names {what} ({str(given)[:200]!r}), and {secret} is set elsewhere, so it would "
+                    f"{FILE.resolve()} names {what} ({str(given)[:200]!r}), and {sent} is set elsewhere, so it would "
                     f"be sent where that file says; if you trust it, set SES_{name.upper()} or {name} in {own_file()} "
                     "to the same, and otherwise leave the folder."
                 )
+
+    def _is_users(self, name: str, stronger: Mapping[str, Any]) -> bool:
+        return name in stronger or name not in self.folder
 
 
 def own_file() -> Path:

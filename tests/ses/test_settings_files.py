@@ -101,6 +101,23 @@ def test_secrets_do_not_go_by_certificates_that_the_folder_names(monkeypatch):
     assert load_settings().connection.ca_file == Path("ca.pem")
 
 
+def test_the_address_of_the_user_does_not_go_to_a_server_that_the_folder_names(monkeypatch):
+    write("engine_token = 'mine'", f"crossref_url = '{FOE}'")
+    assert load_settings().crossref_url == FOE
+    write("contact = 'me@mine.example'", f"crossref_url = '{FOE}'")
+    told = rf"names a server that looks up DOIs \('{FOE}'\), and contact is set elsewhere, .* set SES_CROSSREF_URL"
+    with pytest.raises(InputError, match=told):
+        load_settings()
+    write("", f"crossref_url = '{FOE}'\ncontact = 'theirs@foe.example'")
+    assert load_settings().contact == "theirs@foe.example"
+    monkeypatch.setenv("SES_CONTACT", "me@mine.example")
+    with pytest.raises(InputError, match=told):
+        load_settings()
+    assert load_settings(crossref_url=FOE).contact == "me@mine.example"
+    write(f"crossref_url = '{FOE}/'", f"crossref_url = '{FOE}'")
+    assert load_settings().contact == "me@mine.example"
+
+
 def test_papers_of_another_cluster_are_read_without_credentials(caplog):
     settings = load_settings(engine=f"{MINE},https://second.example:9200", **MINES)
     for place in (f"{MINE}/papers", "https://second.example:9200/papers", "papers.csv"):

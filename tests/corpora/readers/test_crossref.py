@@ -65,11 +65,12 @@ def test_damage_is_rejected(tmp_path):
 @pytest.fixture
 def api():
     works = {f"10.5555/{n}": WORK | {"DOI": f"10.5555/{n}"} for n in range(50)} | {"10.5555/a,b": WORK}
-    asked = []
+    asked, headers = [], []
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):
             asked.append(self.path)
+            headers.append(self.headers)
             url = urlsplit(self.path)
             if url.path == "/works":
                 named = [one.removeprefix("doi:") for one in parse_qs(url.query)["filter"][0].split(",")]
@@ -86,7 +87,7 @@ def api():
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.asked = asked
+    server.asked, server.headers = asked, headers
     threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     yield server
     server.shutdown()
@@ -95,7 +96,7 @@ def api():
 
 def order(path, api, **more):
     url = f"http://127.0.0.1:{api.server_address[1]}/"
-    return Order(str(path), path.parent / "data", visitor=Visitor("me@example.org"), url=url, **more)
+    return Order(str(path), path.parent / "data", visitor=Visitor("me@example.org", "ada", "secret"), url=url, **more)
 
 
 def test_a_list_of_dois_is_looked_up_once(tmp_path, api):
@@ -106,6 +107,8 @@ def test_a_list_of_dois_is_looked_up_once(tmp_path, api):
     # Two batches, and alone the one that is unknown and the one with a comma.
     assert (got.requests, got.records, got.refused, got.held, len(api.asked)) == (4, 26, 1, 27, 4)
     assert all("mailto=me%40example.org" in one for one in api.asked)
+    # They are for a server that is harvested.
+    assert not any("Authorization" in one for one in api.headers)
     records = read(got.path)
     assert [record.paper.id for record in records if isinstance(record, Accepted)][:2] == ["10.5555/0", "10.5555/1"]
     assert [record for record in records if isinstance(record, Rejected)] == [
