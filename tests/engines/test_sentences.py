@@ -120,6 +120,13 @@ def test_a_page_joins_the_sentences_and_shows_the_nearest_of_each_hit(library):
     assert all(hit.sentence is None for hit in library["whole"].search(QUERY))
 
 
+def test_all_vectors_together_weigh_as_much_as_words(library):
+    page = library["papers"].search(QUERY, neighbours=0, size=100)
+    legs = [hit.legs for hit in page]
+    best = {leg: max(one[leg].value for one in legs if leg in one) for leg in ("lexical", "prx", "sentences")}
+    assert best == pytest.approx({"lexical": 1 / 2, "prx": 1 / 4, "sentences": 1 / 4})
+
+
 def test_without_weight_the_sentences_change_nothing(library):
     weights = {"lexical": 1.0, "prx": 1.0}
     with_them = library["papers"].search(QUERY, weights={**weights, SENTENCES: 0.0}, window=COUNT)

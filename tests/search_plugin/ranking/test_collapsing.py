@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from corpora.paper import Paper
 from search_plugin.contract.legs import Fused
@@ -68,6 +69,21 @@ def test_vectors_that_disagree_keep_papers_apart_where_something_is_known_of_the
     # Without a vector, titles, authors and years decide.
     for vectors in ({"a": (1, 0)}, {"a": (1, 0), "b": (0, 0)}):
         assert [hit.id for hit in collapse(state(Index(vectors), "a", "b")).shown] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("title", "cosine", "shown"),
+    [
+        (f"{TITLE} of towns", 0.945, "a"),
+        (f"{TITLE} of towns", 0.935, "ab"),
+        (TITLE, 0.605, "a"),
+        (TITLE, 0.595, "ab"),
+    ],
+)
+def test_the_cosines_of_the_default_model_are_those_that_were_fitted(title, cosine, shown):
+    index = Index({"a": (1, 0), "b": (cosine, (1 - cosine**2) ** 0.5)})
+    papers = {"a": PAPERS["a"], "b": replace(PAPERS["b"], title=title)}
+    assert "".join(hit.id for hit in collapse(state(index, "a", "b", papers=papers)).shown) == shown
 
 
 def test_papers_that_were_read_are_not_read_again_and_few_are_not_read_at_all():

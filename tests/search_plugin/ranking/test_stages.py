@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from corpora.errors import InputError
+from encoders.models.formats import Format
 from search_plugin.contract.engine import Document
 from search_plugin.contract.legs import Fused
 from search_plugin.contract.plan import Plan, VectorClause
@@ -18,7 +19,7 @@ from search_plugin.fusion.search_settings import SearchSettings
 from search_plugin.ranking.stages import RANKING, SHOWING, collapse, render
 from search_plugin.ranking.state import SearchState
 from search_plugin.request import DEFAULTS, SearchRequest, make_request
-from search_plugin.search import search, similar
+from search_plugin.search import search, similar, similar_text
 from tests.tiny import papers
 
 DIMENSION = 8
@@ -71,6 +72,21 @@ def test_every_stage_is_timed_in_order(index):
     assert page.milliseconds["retrieve"] > 0
     assert page.requests == {}  # an embedded engine is asked nothing over a wire
     assert list(similar(index, "p00001").milliseconds) == ["read", *stages.split()]
+
+
+def test_queries_and_papers_are_encoded_in_formats_of_their_own(index):
+    class Both(Encoder):
+        card = type("Card", (), {**vars(Encoder.card), "text": staticmethod(lambda *parts: " ".join(parts))})
+
+        @staticmethod
+        def encode(_texts, task_format):
+            return {Format.QRY: QUERY, Format.PRX: -QUERY}[task_format][None]
+
+    stored = {id_: row @ QUERY / np.linalg.norm(row) for id_, row in index.vectors(list(index.ids()), "prx").items()}
+    nearest = sorted(stored, key=lambda id_: -stored[id_])
+    request = SearchRequest("virus lung", "vector", size=5)
+    assert [hit.id for hit in search(index, request, Both())] == nearest[:5]
+    assert [hit.id for hit in similar_text(index, "virus", "lung", request, Both())] == nearest[:-6:-1]
 
 
 def test_complete_gives_every_paper_found_what_every_leg_scores_it(index):

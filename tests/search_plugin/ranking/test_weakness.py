@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -64,6 +66,25 @@ def test_a_hit_is_weak_by_its_vector_and_its_words(index):
     one = search(index, SearchRequest("a virus"), Encoder())
     assert weak(one) == {"a": False, "b": False, "c": True, "d": True}
     assert weak(search(index, SearchRequest("virus lung", mode="vector"), Encoder())) == weak(page)
+
+
+def test_the_floor_of_the_default_model_is_the_one_that_was_fitted(tmp_path):
+    (fingerprint,) = FLOORS
+    built = connect(f"embedded:{tmp_path}").build("papers", replace(SCHEMA, fingerprint=fingerprint), "s")
+    # The second two say the query's only word, which counts as much as a cosine of .25.
+    cosines = {"near": 0.307, "far": 0.297, "said near": 0.057, "said far": 0.047}
+    documents = []
+    for id_, cosine in cosines.items():
+        vector = np.array([cosine, (1 - cosine**2) ** 0.5], np.float32)
+        documents.append(Document(Paper(id_, "virus" if "said" in id_ else "star"), id_, {"prx": vector}))
+    built.upsert(documents)
+    built.finish()
+
+    class Default(Encoder):
+        card = type("Card", (), {"name": "tiny", "fingerprint": fingerprint, "papers_by": ""})
+
+    page = search(built, SearchRequest("virus"), Default())
+    assert weak(page) == {"near": False, "far": True, "said near": False, "said far": True}
 
 
 @pytest.mark.usefixtures("floor")
