@@ -37,8 +37,16 @@ _INSTRUCTIONS = (
 )
 
 
-def make_server(assistant: Assistant) -> MCPServer:
-    """Return the server of the tools; `UnavailableError` if the SDK is not installed."""
+def make_server(assistant: Assistant, told: Callable[[SesError], str] = SesError.message) -> MCPServer:
+    """Return the server of the tools; `UnavailableError` if the SDK is not installed.
+
+    Args:
+        assistant: What answers.
+        told: Returns what an assistant may know of an error.
+
+    Returns:
+        The server.
+    """
     with needing("Assistants need the SDK of the Model Context Protocol, which is not installed", extra("mcp")):
         from mcp.server import MCPServer
         from mcp.types import ToolAnnotations
@@ -46,7 +54,7 @@ def make_server(assistant: Assistant) -> MCPServer:
 
     hints = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
     tools = [
-        AnsweringTool.from_function(_answering(getattr(assistant, name)), name, title, annotations=hints)
+        AnsweringTool.from_function(_answering(getattr(assistant, name), told), name, title, annotations=hints)
         for name, title in TOOLS.items()
     ]
     return MCPServer(
@@ -70,7 +78,9 @@ def http_app(assistant: Assistant) -> Starlette:
     return app
 
 
-def _answering(function: Callable[..., dict[str, Any]]) -> Callable[..., CallToolResult]:
+def _answering(
+    function: Callable[..., dict[str, Any]], told: Callable[[SesError], str]
+) -> Callable[..., CallToolResult]:
     """Return a tool of the SDK: the answer is JSON as text, and structured; an error is its sentence."""
     import orjson
     from mcp.types import CallToolResult, TextContent
@@ -82,7 +92,7 @@ def _answering(function: Callable[..., dict[str, Any]]) -> Callable[..., CallToo
         try:
             found = function(**given)
         except SesError as error:
-            return failed(error.message())
+            return failed(told(error))
         text = json_text(orjson.dumps(found))
         return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=orjson.loads(text))
 

@@ -65,7 +65,7 @@ class Authentication:
             try:
                 scope.setdefault("state", {})["caller"] = await self._caller(Headers(scope=scope))
             except SesError as error:
-                await problem_of(error)(scope, receive, send)
+                await problem_of(Request(scope), error)(scope, receive, send)
                 return
         await self.app(scope, receive, send)
 

@@ -33,7 +33,7 @@ def route_with(members: Callable[[str, int], Mapping[str, Any]]) -> type[APIRout
                 try:
                     return await handle(request)
                 except SesError as error:
-                    found = problem_of(error)
+                    found = problem_of(request, error)
                 except RequestValidationError as error:
                     found = problem(400, sentences_of(error.errors()))
                 content = orjson.loads(found.body)

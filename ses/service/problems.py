@@ -10,9 +10,10 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
-from corpora.errors import ErrorKind, SesError, as_argument, written
+from corpora.errors import ErrorKind, SesError
 from corpora.outgoing import plain
 from ses.service.methods import allowed
+from ses.service.withheld import told
 from ses.wrong_values import sentences_of
 
 STATUS: Mapping[ErrorKind, int] = {
@@ -69,9 +70,10 @@ def problem(
     return Response(orjson.dumps(content), status, {**retry, **(headers or {})}, media_type="application/problem+json")
 
 
-def problem_of(error: SesError, request_id: str = "") -> Response:
-    """Return an error of the library as a problem."""
-    return problem(STATUS[error.kind], error.message(), hint=written(error.hint, as_argument), request_id=request_id)
+def problem_of(request: Request, error: SesError) -> Response:
+    """Return an error of the library as a problem, without what the client may not know."""
+    message, hint = told(request, error)
+    return problem(STATUS[error.kind], message, hint=hint, request_id=_id(request))
 
 
 def fault(request_id: str) -> Response:
@@ -85,7 +87,7 @@ def add_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(SesError)
     def _library(request: Request, error: SesError) -> Response:
-        return _shown(request, problem_of(error, _id(request)))
+        return _shown(request, problem_of(request, error))
 
     @app.exception_handler(RequestValidationError)
     def _parameters(request: Request, error: RequestValidationError) -> Response:

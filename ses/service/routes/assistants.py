@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from ses.service.access import needs
+from ses.service.withheld import told_to_all
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -57,7 +58,10 @@ def assistants_of(service: Service) -> StreamableHTTPSessionManager | None:
     from ses.assistants.server import make_server
     from ses.assistants.tools import Assistant
 
-    server = make_server(Assistant(service.library, service.ask, settings.public_url.rstrip("/")))
+    server = make_server(
+        Assistant(service.library, service.ask, settings.public_url.rstrip("/")),
+        lambda error: told_to_all(error, service.library._settings),
+    )
     from mcp.server.transport_security import TransportSecuritySettings
 
     names = names_of(settings)

@@ -7,10 +7,11 @@ from http import HTTPStatus
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Request, Response
 
-from corpora.errors import SesError, as_argument, written
+from corpora.errors import SesError
 from ses.service.answers import json_response
 from ses.service.parameters import ServiceOf
 from ses.service.problems import problem
+from ses.service.withheld import told
 
 router = APIRouter(tags=["operation"])
 
@@ -28,5 +29,6 @@ async def readyz(request: Request, service: ServiceOf) -> Response:
     try:
         name = await run_sync(service.ready, limiter=request.app.state.ready_limiter)
     except SesError as error:
-        return problem(HTTPStatus.SERVICE_UNAVAILABLE, error.message(), hint=written(error.hint, as_argument))
+        message, hint = told(request, error)
+        return problem(HTTPStatus.SERVICE_UNAVAILABLE, message, hint=hint)
     return json_response({"status": "ready", "index": name})

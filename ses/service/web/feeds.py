@@ -26,6 +26,7 @@ from ses.service.parameters import NoParameters, ServiceOf
 from ses.service.web.address import address, site_address
 from ses.service.web.origin import same_origin
 from ses.service.web.render import html
+from ses.service.withheld import told
 
 if TYPE_CHECKING:
     from corpora.paper import Paper
@@ -173,7 +174,7 @@ def new(request: Request, service: ServiceOf, asked: Annotated[DraftParameters, 
         try:
             entries = _entries(service, draft, _FOUND)
         except SesError as error:  # such as a filter that can't be read: the papers chosen stay
-            problem = error.message()
+            problem, _hint = told(request, error)
     page = service.search(draft.index, draft.query, {"size": _FOUND}) if draft.query else None
     return html(
         request,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Request, Response
 from pydantic import Field
 
-from corpora.errors import SesError, as_argument, written
+from corpora.errors import SesError
 from corpora.installed import DISTRIBUTION
 from search_plugin.request import SAME_WORK
 from ses.service.access import needs
@@ -24,6 +24,7 @@ from ses.service.web.histogram import histogram
 from ses.service.web.narrowing import YEAR, Narrowing, chosen
 from ses.service.web.render import html, texts_of
 from ses.service.web.unapi import unapi_id
+from ses.service.withheld import told
 
 if TYPE_CHECKING:
     from gettext import NullTranslations
@@ -325,10 +326,10 @@ def _failed(request: Request, service: Service, error: SesError, shared: dict[st
         indexes = service.library.indexes()
     except SesError:  # the engine is away
         indexes = []
-    hint = written(error.hint, as_argument)
+    message, hint = told(request, error)
     known = "" if error.kind == "not found" else shared["index_name"]
     found = {**shared, "indexes": indexes, "query": shared["query"][:300], "index_name": known}
-    reply = html(request, "failed.html", status=status, **found, code=status, message=error.message(), hint=hint)
+    reply = html(request, "failed.html", status=status, **found, code=status, message=message, hint=hint)
     if status == 503:
         reply.headers["Retry-After"] = str(RETRY_SECONDS)
     return reply

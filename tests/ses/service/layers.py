@@ -13,6 +13,7 @@ from ses.service.app import LAYERS
 from ses.service.metrics import Metrics
 from ses.service.problems import add_handlers
 from ses.service.settings import ServiceSettings
+from ses.settings import load_settings
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -30,7 +31,8 @@ def layered(app: FastAPI, settings: ServiceSettings, data_dir: Path, **options: 
     Returns:
         The client; faults are answers.
     """
-    service = SimpleNamespace(settings=settings, library=SimpleNamespace(data_dir=data_dir), metrics=Metrics())
+    library = SimpleNamespace(data_dir=data_dir, _settings=load_settings(data_dir=data_dir))
+    service = app.state.service = SimpleNamespace(settings=settings, library=library, metrics=Metrics())
     for name in reversed(LAYERS):
         app.add_middleware(resolve_name(name), service=service)
     add_handlers(app)
