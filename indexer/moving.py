@@ -23,11 +23,12 @@ if TYPE_CHECKING:
     from search_plugin.contract.schema import Bm25, Passages, Quantization
 
 _PAGE = 1_000
+_FROM_CORPUS = "index its corpus again, with <corpus> and <fresh>"
 
 
 def own_papers(index: Index) -> Iterator[Accepted]:
     """Yield the papers of an index in the order of their ids; the line of each is its number in that order."""
-    number = 0
+    number, missing = 0, []
     with readable(index.name):
         every = sorted(index.ids())
     for start in range(0, len(every), _PAGE):
@@ -38,6 +39,15 @@ def own_papers(index: Index) -> Iterator[Accepted]:
             if id_ in papers:
                 number += 1
                 yield Accepted(number, papers[id_])
+            else:
+                missing.append(id_)
+    # What was deleted meanwhile is listed no more; without the others, a part of the index would be published.
+    lost = sorted(set(missing).intersection(index.ids())) if missing else []
+    if lost:
+        raise UnavailableError(
+            f"The index {index.name} lists {len(lost):,} papers that it does not have, such as {lost[0]!r}",
+            _FROM_CORPUS,
+        )
 
 
 @contextmanager
@@ -49,8 +59,7 @@ def readable(name: str) -> Iterator[None]:
         if "<fresh>" not in error.hint:
             raise
         raise UnavailableError(
-            f"The papers of the index {name} can't be read ({error.sentence})",
-            "index its corpus again, with <corpus> and <fresh>",
+            f"The papers of the index {name} can't be read ({error.sentence})", _FROM_CORPUS
         ) from error
 
 

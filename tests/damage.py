@@ -1,9 +1,14 @@
-"""Ways to damage a file, for hypothesis: what an editor, a disk or somebody's malice leaves of it."""
+"""Ways to damage a file: what an editor, a disk or somebody's malice leaves of it; the first ones for hypothesis."""
 
 from __future__ import annotations
 
 import copy
 import json
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from random import Random
 from typing import Any
 
 from hypothesis import strategies as st
@@ -72,3 +77,71 @@ def _places(value: Any) -> list[tuple[Any, Any]]:
     """Every container in a JSON value with each of its keys."""
     keys = list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else []
     return [place for key in keys for place in [(value, key), *_places(value[key])]]
+
+
+def _remove(path: Path) -> None:
+    shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+
+
+def _cut(path: Path, draw: Random, _: Path) -> None:
+    os.truncate(path, draw.randrange(path.stat().st_size or 1))
+
+
+def _delete(path: Path, _: Random, __: Path) -> None:
+    _remove(path)
+
+
+def _zero(path: Path, draw: Random, _: Path) -> None:
+    content = bytearray(path.read_bytes())
+    start = draw.choice([0, draw.randrange(len(content) or 1)])
+    end = draw.choice([len(content), min(len(content), start + 512)])
+    content[start:end] = bytes(end - start)
+    path.write_bytes(content)
+
+
+def _flip(path: Path, draw: Random, _: Path) -> None:
+    content = bytearray(path.read_bytes())
+    if content:
+        content[draw.randrange(len(content))] ^= 1 << draw.randrange(8)
+    path.write_bytes(content)
+
+
+def _swap(path: Path, _: Random, other: Path) -> None:
+    kept = path.with_name("kept aside")
+    path.rename(kept)
+    other.rename(path)
+    kept.rename(other)
+
+
+def _put_back(path: Path, _: Random, other: Path) -> None:
+    _remove(path)
+    shutil.copytree(other, path) if other.is_dir() else shutil.copy2(other, path)
+
+
+def _device(path: Path, _: Random, __: Path) -> None:
+    _remove(path)
+    path.symlink_to("/dev/zero")
+
+
+def _pipe(path: Path, _: Random, __: Path) -> None:
+    _remove(path)
+    os.mkfifo(path)
+
+
+def _folder(path: Path, _: Random, __: Path) -> None:
+    _remove(path)
+    path.mkdir()
+
+
+FILE_DAMAGES: Mapping[str, Callable[[Path, Random, Path], None]] = {
+    "cut": _cut,
+    "deleted": _delete,
+    "zeroed": _zero,
+    "flipped": _flip,
+    "swapped": _swap,
+    "put back": _put_back,
+    "device": _device,
+    "pipe": _pipe,
+    "folder": _folder,
+}
+"""What to do with a file: each takes its path, chance, and another path that may take its place."""

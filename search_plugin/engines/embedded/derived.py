@@ -1,7 +1,8 @@
 """Folders of files that are derived from those of a generation. They can be made again at any time.
 
 The name of a folder says how many rows or vectors it covers. Its manifest, which is written last, has the length and
-the checksum of each file. A damaged folder is not used, as if there were none, and `finish` makes it again.
+the checksum of each file, and the mark of the generation. A damaged folder is not used, as if there were none, and
+`finish` makes it again.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from typing import TypeVar
 
 from corpora.writing import replacing
 from search_plugin.engines.embedded.errors import reads_stored
-from search_plugin.engines.embedded.files import cheap, checksum, sealed, unsealed
+from search_plugin.engines.embedded.facts import is_of_another, mark_of
+from search_plugin.engines.embedded.files import cheap, checksum, read_small, sealed, size_of, unsealed
 
 _MANIFEST = "manifest.json"
 
@@ -62,7 +64,8 @@ def deriving(folder: Path, name: str, covered: int) -> Iterator[Path]:
         part.mkdir()
         yield part
         files = {path.name: (size := path.stat().st_size, checksum(path, size)) for path in part.iterdir()}
-        (part / _MANIFEST).write_bytes(sealed({"covered": covered, "files": files}))
+        mark = mark_of(folder)
+        (part / _MANIFEST).write_bytes(sealed({"covered": covered, "files": files, "mark": mark}))
     incomplete = folder.glob(f"{name}-*.part")
     for path in (*incomplete, *(path for less, path in _all(folder, name) if less < covered)):
         remove(path)
@@ -90,12 +93,14 @@ def _checked(path: Path, covered: int, *, whole: bool) -> Derived:
 
     Lengths are always compared, checksums where that is cheap, or all of them.
     """
-    manifest = unsealed((path / _MANIFEST).read_bytes())
+    manifest = unsealed(read_small(path / _MANIFEST))
     if manifest["covered"] != covered:
         raise ValueError(f"it covers {manifest['covered']:,}")
+    if is_of_another(path.parent, str(manifest.get("mark", ""))):
+        raise ValueError("it is of another index")
     sizes = {name: size for name, (size, _) in manifest["files"].items()}
     for name, size in sizes.items():
-        if (path / name).stat().st_size != size:
+        if size_of(path / name) != size:
             raise ValueError(f"{name} has not the length that it was written with")
     for name in sizes if whole else cheap(sizes.items()):
         if checksum(path / name, sizes[name]) != manifest["files"][name][1]:

@@ -1,11 +1,11 @@
-"""The embedded engine: a folder with one folder per generation, and a small file that names the published one."""
+"""The embedded engine: a folder with one folder per generation, and a pointer for each index to the published one."""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,26 +15,23 @@ from search_plugin.contract import diagnosis
 from search_plugin.contract.diagnosis import Diagnosis, Finding, IndexDiagnosis, collected, human_bytes, missing_vectors
 from search_plugin.contract.engine import Index, check_index_name
 from search_plugin.engines.embedded.errors import explained, failure
-from search_plugin.engines.embedded.files import folder_bytes, sealed, unsealed
-from search_plugin.engines.embedded.index import (
-    EmbeddedIndex,
-    Facts,
-    check_bm25,
-    create_generation,
-    read_facts,
-    write_facts,
+from search_plugin.engines.embedded.facts import Facts, read_facts, write_facts
+from search_plugin.engines.embedded.files import copy_regular, folder_bytes
+from search_plugin.engines.embedded.index import EmbeddedIndex, check_bm25, create_generation
+from search_plugin.engines.embedded.pointers import (
+    PUBLISHED,
+    Alias,
+    generations_of,
+    has_copy,
+    is_whole,
+    pointer_of,
+    read_alias,
+    remove_pointers,
+    write_alias,
 )
 
 if TYPE_CHECKING:
     from search_plugin.contract.schema import IndexSchema
-
-
-@dataclass(frozen=True, slots=True)
-class Alias:
-    """The published generation and the previous one; 0 for none."""
-
-    current: int = 0
-    previous: int = 0
 
 
 class EmbeddedEngine:
@@ -52,12 +49,14 @@ class EmbeddedEngine:
     def names(self) -> Sequence[str]:
         """Return the published indexes, the most recently published first."""
         self._check_folder()
-        files = sorted(self.root.glob("*.json"), key=lambda path: (-_moment(path), path.name))
-        return [path.stem for path in files]
+        names = {path.stem for path in self.root.glob("*.json")}
+        # A pointer may be lost.
+        names |= {name for name in self._begun() - names if self.alias(name).current}
+        return sorted(names, key=lambda name: (-_moment(pointer_of(self.root, name)), name))
 
     def moment(self, name: str) -> float:
         """Return when the generation that is searched was published, in seconds since 1970; 0 if it is not known."""
-        return _moment(self.root / f"{check_index_name(name)}.json")
+        return _moment(pointer_of(self.root, check_index_name(name)))
 
     def schema(self, name: str) -> IndexSchema | None:
         """Return the schema of the published generation without opening it; None if there is no such index."""
@@ -98,7 +97,7 @@ class EmbeddedEngine:
         """Publish a generation atomically; the previous one is kept for `rollback`."""
         before = self.alias(index.name).current
         if index.generation != before:
-            self._point(index.name, Alias(index.generation, before))
+            self._point(index.name, index.generation, before)
         self._drop_all_but(index.name, {index.generation, self.alias(index.name).previous})
 
     def rollback(self, name: str) -> EmbeddedIndex:
@@ -106,7 +105,7 @@ class EmbeddedEngine:
         alias = self.alias(check_index_name(name))
         if alias.previous not in self.generations(name) or not alias.previous < alias.current:
             raise NotFoundError(f"The index {name} has no earlier version to go back to", "<fresh> makes and keeps one")
-        self._point(name, Alias(alias.previous, alias.current))
+        self._point(name, alias.previous, alias.current)
         return self.open(name)
 
     def copy(self, name: str, to: str, done: Callable[[int], None]) -> EmbeddedIndex:
@@ -115,7 +114,8 @@ class EmbeddedEngine:
         number = max([*self.generations(check_index_name(to)), 0]) + 1
         # No file is linked: some are appended to in place, so a write to one index would change the other.
         with explained(self.root), replacing(self.folder(to, number), locked=True) as part:
-            shutil.copytree(index.folder, part)
+            ignored = shutil.ignore_patterns(PUBLISHED)
+            shutil.copytree(index.folder, part, ignore=ignored, copy_function=copy_regular)
         copied = self.generation(to, number)
         self.publish(copied)
         done(copied.count())
@@ -127,10 +127,10 @@ class EmbeddedEngine:
 
     def drop(self, name: str) -> None:
         """Delete an index with all its generations, also if none was published; `NotFoundError` if there are none."""
-        pointer = self.root / f"{check_index_name(name)}.json"
-        if not pointer.exists() and not self.generations(name):
+        if not pointer_of(self.root, check_index_name(name)).exists() and not self.generations(name):
             self.open(name)
-        pointer.unlink(missing_ok=True)
+        with explained(self.root):
+            remove_pointers(self.root, name)
         self._drop_all_but(name, set())
 
     def diagnose(self, name: str | None = None) -> Diagnosis:
@@ -142,10 +142,34 @@ class EmbeddedEngine:
 
         if name and not self.generations(check_index_name(name)):
             self.open(name)
-        begun = {path.name.rpartition(".v")[0] for path in self.root.glob("*.v*") if path.is_dir()}
-        names = [name] if name else sorted({*self.names(), *begun})
+        names = [name] if name else sorted({*self.names(), *self._begun()})
         with explained(self.root):
-            return diagnose_folder(self.root, [diagnose_index(one, versions, self.open, self.lock) for one in names])
+            states = [
+                diagnose_index(one, versions, self.open, self.lock).plus(*self._check_pointer(one)) for one in names
+            ]
+            return diagnose_folder(self.root, states)
+
+    def _begun(self) -> set[str]:
+        """Return the names of all indexes that have a generation, published or not."""
+        return {path.name.rpartition(".v")[0] for path in self.root.glob("*.v*") if path.is_dir()}
+
+    def _check_pointer(self, name: str) -> Iterator[Finding]:
+        """Write the pointer again, unless it is whole."""
+        with suppress(UnavailableError):  # `diagnose_index` has reported it
+            alias = self.alias(name)
+            whole = is_whole(self.root, name, alias)
+            if not alias.current or (whole and has_copy(self.root, name, alias)):
+                return
+            pointer = pointer_of(self.root, name)
+            try:
+                with self.lock(name):
+                    self._point(name, alias.current, alias.previous)
+            except (InputError, UnavailableError) as error:
+                if not whole:
+                    yield Finding(trouble=f"{pointer} is damaged and can't be made again: {error.marked}")
+            else:
+                if not whole:
+                    yield Finding("pointer_again", str(pointer), f"{pointer} was lost or damaged, and was made again")
 
     @contextmanager
     def lock(self, name: str) -> Iterator[None]:
@@ -168,20 +192,15 @@ class EmbeddedEngine:
             lock.release()
 
     def alias(self, name: str) -> Alias:
-        """Return which generation of an index is searched; raises `UnavailableError` if that can't be read."""
-        path = self.root / f"{name}.json"
-        try:
-            return Alias(**unsealed(path.read_bytes()))
-        except (FileNotFoundError, NotADirectoryError):
+        """Return which generation of an index is searched; raises `UnavailableError` if that is not known."""
+        alias = read_alias(self.root, name)
+        if not alias.current:
             self._check_folder()
-            return Alias()
-        except (ValueError, TypeError, OSError) as error:
-            raise UnavailableError(f"{path} can't be read ({error})", "delete it and index again") from error
+        return alias
 
     def generations(self, name: str) -> list[int]:
         """Return the generations of an index that are in the folder, in ascending order."""
-        numbers = (folder.name.rpartition(".v")[2] for folder in self.root.glob(f"{name}.v*"))
-        return sorted(int(number) for number in numbers if number.isdigit())
+        return list(generations_of(self.root, name))
 
     def folder(self, name: str, generation: int) -> Path:
         """Return the folder of a generation."""
@@ -205,9 +224,9 @@ class EmbeddedEngine:
                 "index again with <fresh>",
             ) from error
 
-    def _point(self, name: str, alias: Alias) -> None:
-        with explained(self.root), replacing(self.root / f"{name}.json", locked=True) as part:
-            part.write_bytes(sealed(asdict(alias)))
+    def _point(self, name: str, current: int, previous: int) -> None:
+        with explained(self.root):
+            write_alias(self.root, name, current, previous)
 
     def _drop_all_but(self, name: str, kept: set[int]) -> None:
         for generation in set(self.generations(name)) - kept:

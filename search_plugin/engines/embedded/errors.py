@@ -6,6 +6,7 @@ import functools
 import inspect
 import shutil
 import struct
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +17,7 @@ from corpora.errors import ConflictError, UnavailableError
 _FAILURES = OSError, RuntimeError, MemoryError, ValueError
 """What a file system raises that refuses, and libraries that meet a damaged file."""
 
-MISREAD = LookupError, TypeError, AttributeError, OverflowError, struct.error
+MISREAD = LookupError, TypeError, AttributeError, OverflowError, struct.error, zlib.error
 """What our own code raises when stored bytes are not what they should be. Elsewhere it is a fault of the program."""
 
 _NEARLY_FULL = 16 << 20

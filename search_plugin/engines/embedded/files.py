@@ -10,22 +10,27 @@ write truncates it.
 
 All files of an index have checksums (CRC-32). A record is compared with its checksum whenever it is read. All other
 files are compared by a diagnosis, and, when they are opened, as far as that is cheap: the smallest first, until
-`AT_ONCE` bytes are read.
+`AT_ONCE` bytes are read; of a long file, what was appended last.
+
+Only regular files are read: a pipe would be waited for, and a device such as /dev/zero has no end.
 """
 
 from __future__ import annotations
 
 import math
 import os
+import shutil
+import stat
 import zlib
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import orjson
 
+from corpora.documents import read_within
 from corpora.writing import sync
 from search_plugin.engines.embedded.errors import reads_stored
 
@@ -36,14 +41,60 @@ if TYPE_CHECKING:
 AT_ONCE = 32 << 20
 """Bytes that are compared when files are opened; about 0.02 seconds."""
 
+NEWEST = 8 << 20
+"""Bytes, appended last, that are compared of a longer file."""
+
+_LONGEST_LOG = 256 << 20
+"""Bytes: more than a million commits."""
+
 _BLOCK = 1 << 20
 _CHECKSUM = "checksum"
 
 
-def checksum(path: Path, size: int) -> int:
-    """Return the checksum of a file's first bytes, or of all if it has fewer."""
+def opened(path: Path) -> IO[bytes]:
+    """Open a regular file to read it; raises `ValueError` if it is none, and `OSError`."""
+    file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115 - paths take no opener; the caller closes it
+    try:
+        _check_regular(path, os.fstat(file.fileno()))
+    except ValueError:
+        file.close()
+        raise
+    return file
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # Windows has no such pipes
+
+
+def _check_regular(path: Path, status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise ValueError(f"{path.name} is not a regular file")
+
+
+def size_of(path: Path) -> int:
+    """Return the bytes of a regular file; errors as of `opened`."""
+    status = path.stat()
+    _check_regular(path, status)
+    return status.st_size
+
+
+def read_small(path: Path) -> bytes:
+    """Return what a regular file of at most 16 MiB holds; errors as of `opened`, and `ValueError` if it is longer."""
+    with opened(path) as file:
+        return read_within(file)
+
+
+def copy_regular(source: str, target: str) -> None:
+    """Copy a regular file with its times; errors as of `opened`."""
+    size_of(Path(source))
+    shutil.copy2(source, target)
+
+
+def checksum(path: Path, size: int, start: int = 0) -> int:
+    """Return the checksum of some bytes of a file from a place on, or of all that follow if it has fewer."""
     found = 0
-    with path.open("rb") as file:
+    with opened(path) as file:
+        file.seek(start)
         while size > 0 and (block := file.read(min(_BLOCK, size))):
             found, size = zlib.crc32(block, found), size - len(block)
     return found
@@ -124,9 +175,19 @@ class Files:
             (self.folder / name).touch()
         sync(self.folder)
 
-    def committed(self, opstamp: int) -> Lengths:
-        """Return how long the files are at a commit of tantivy's."""
-        return self._lengths(self._lines(opstamp))
+    def committed(self, opstamp: int, noted: int | None = None) -> Lengths:
+        """Return how long the files are at a commit of tantivy's; `noted` is the opstamp at which its files were noted.
+
+        Raises `ValueError` if the log can't be of the same index at that commit. A write that is interrupted leaves at
+        most one line that is not valid yet, and a commit whose files are not noted yet has a line.
+        """
+        every = self._log()
+        valid = _valid(every, opstamp)
+        if (every["opstamp"][len(valid) :] >= opstamp).sum() > 1:
+            raise ValueError(f"{LOG} has later commits than the words")
+        if noted is not None and noted < opstamp and not (valid["opstamp"] >= noted).any():
+            raise ValueError(f"{LOG} has no commit of these words")
+        return self._lengths(valid)
 
     def append(self, opstamp: int, held: Lengths, batch: Appended) -> None:
         """Append and sync the data of the next commit to files that have the lengths `held` at the last one."""
@@ -144,7 +205,7 @@ class Files:
         _put(self.folder / LOG, self._lines(opstamp).nbytes, line.tobytes())
 
     def check(self, name: str, opstamp: int, content: np.ndarray) -> None:
-        """Compare what was appended to a file since the last check with its checksums, where that is cheap.
+        """Compare what was appended to a file since the last check with its checksums: all, or what was appended last.
 
         `content` is the file's committed part. Raises `ValueError` if it has changed.
         """
@@ -153,11 +214,13 @@ class Files:
         lines, first = self._lines(opstamp), self._compared.get(name, 0)
         # Not as an array: a number that is damaged could overflow.
         ends = [0, *(count * content[:1].nbytes for count in lines[name].tolist())]
-        if cheap([(name, ends[-1] - ends[first])]):
-            held = content.reshape(-1).view(np.uint8)
-            for at, wanted in enumerate(lines[_checksum(name)][first:].tolist(), first):
-                if zlib.crc32(held[ends[at] : ends[at + 1]].data) != wanted:
-                    raise ValueError(f"{name} was changed after it was written")
+        most = AT_ONCE if ends[-1] - ends[first] <= AT_ONCE and name != PAPERS else NEWEST
+        held = content.reshape(-1).view(np.uint8)
+        for at in range(len(lines) - 1, first - 1, -1):
+            if ends[-1] - ends[at] > most:
+                break
+            if zlib.crc32(held[ends[at] : ends[at + 1]].data) != int(lines[_checksum(name)][at]):
+                raise ValueError(f"{name} was changed after it was written")
         self._compared[name] = len(lines)
 
     def damaged(self, opstamp: int) -> list[str]:
@@ -166,10 +229,9 @@ class Files:
         wrong: dict[str, None] = {}
         for number, line in enumerate(lines):
             for name, (at, width) in self._places(self._lengths(lines[:number])).items():
-                with (self.folder / name).open("rb") as file:
-                    file.seek(at * width)
-                    if zlib.crc32(file.read((int(line[name]) - at) * width)) != line[_checksum(name)]:
-                        wrong[name] = None
+                size = (int(line[name]) - at) * width
+                if checksum(self.folder / name, size, at * width) != line[_checksum(name)]:
+                    wrong[name] = None
         return list(wrong)
 
     def rows(self, lengths: Lengths) -> np.ndarray:
@@ -197,10 +259,25 @@ class Files:
 
     def _lines(self, opstamp: int) -> np.ndarray:
         """Return the valid lines of the log."""
+        return _valid(self._log(), opstamp)
+
+    def _log(self) -> np.ndarray:
+        """Return all lines of the log."""
         import numpy as np
 
-        lines = np.fromfile(self.folder / LOG, self._line)
-        return lines[: np.searchsorted(lines["opstamp"], opstamp)]
+        with opened(self.folder / LOG) as file:
+            content = read_within(file, _LONGEST_LOG)
+        return np.frombuffer(content, self._line, len(content) // self._line.itemsize)
+
+
+def _valid(lines: np.ndarray, opstamp: int) -> np.ndarray:
+    """Return the lines of a log that are valid at a commit; what a power failure leaves of a line may be zeros."""
+    import numpy as np
+
+    stamps = lines["opstamp"]
+    wrong = stamps >= opstamp
+    wrong[1:] |= stamps[1:] <= stamps[:-1]
+    return lines[: np.argmax(wrong)] if wrong.any() else lines
 
 
 def vectors_file(name: str) -> str:
@@ -239,7 +316,8 @@ def mapped(path: Path, kind: Any, *shape: int) -> np.ndarray:
 
     if not shape[0]:
         return np.empty(shape, kind)
-    if path.stat().st_size < math.prod(shape) * np.dtype(kind).itemsize:
-        raise ValueError(f"{path.name} has lost its end")
-    # A plain array over the mapping: every access to a memmap makes an object of that class, which is slow.
-    return np.memmap(path, kind, "r", shape=shape).view(np.ndarray)
+    with opened(path) as file:
+        if os.fstat(file.fileno()).st_size < math.prod(shape) * np.dtype(kind).itemsize:
+            raise ValueError(f"{path.name} has lost its end")
+        # A plain array over the mapping: every access to a memmap makes an object of that class, which is slow.
+        return np.memmap(file, kind, "r", shape=shape).view(np.ndarray)

@@ -6,21 +6,21 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corpora.cores import cores
 from corpora.errors import InputError
-from corpora.writing import replacing
 from search_plugin.contract.engine import Document, Refused
 from search_plugin.contract.legs import Facets
-from search_plugin.contract.schema import SPARSE, Bm25, IndexSchema, from_stored, to_stored
+from search_plugin.contract.schema import SPARSE, Bm25, IndexSchema
 from search_plugin.contract.values import checked
 from search_plugin.engines.embedded import derived, writing
-from search_plugin.engines.embedded.errors import explained, explains_errors, reads_stored
-from search_plugin.engines.embedded.files import PAPERS, Appended, Files, folder_bytes, sealed, unsealed
+from search_plugin.engines.embedded.errors import explained, explains_errors
+from search_plugin.engines.embedded.facts import read_facts, write_facts
+from search_plugin.engines.embedded.files import PAPERS, Appended, Files, folder_bytes
 from search_plugin.engines.embedded.legs import column_paths, count_facets, counted, listing, run_legs, spelled
 from search_plugin.engines.embedded.merging import merge_segments
 from search_plugin.engines.embedded.queries import named, resembling, rows_of, word_counts
@@ -39,32 +39,6 @@ if TYPE_CHECKING:
     from search_plugin.contract.plan import Counting, Plan
     from search_plugin.contract.schema import Field
     from search_plugin.contract.tree import Filter
-
-_NAME = "facts.json"
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """A generation's schema as it was begun with, with the fields that were added since, and its source."""
-
-    begun: IndexSchema
-    schema: IndexSchema
-    source: str
-
-
-@reads_stored
-def read_facts(folder: Path) -> Facts:
-    """Read the facts of a generation; raises `ValueError` or `OSError` if they are damaged."""
-    content = unsealed((folder / _NAME).read_bytes())
-    return Facts(from_stored(content["begun"]), from_stored(content["schema"]), str(content["source"]))
-
-
-def write_facts(folder: Path, facts: Facts) -> None:
-    """Write the facts of a generation."""
-    content = {"begun": to_stored(facts.begun), "schema": to_stored(facts.schema), "source": facts.source}
-    with replacing(folder / _NAME, locked=True) as part:
-        part.write_bytes(sealed(content))
-
 
 WORDS_FOLDER = "words"
 
@@ -306,12 +280,26 @@ class EmbeddedIndex:
         """Return a snapshot of the last commit, of any writer, or the one that this index is pinned to."""
         if self._pinned:
             return self._pinned
-        status = (self.folder / WORDS_FOLDER / META).stat()
-        mark = status.st_ino, status.st_mtime_ns
         with self._lock:
-            if self._seen is None or self._seen[0] != mark:
-                self._seen = mark, Snapshot(self._files, self._words)
-            return self._seen[1]
+            seen = self._seen
+            if seen is None or seen[0] != self._moment():
+                seen = self._seen = self._last()
+            return seen[1]
+
+    def _last(self) -> tuple[object, Snapshot]:
+        while True:
+            moment = self._moment()
+            try:
+                return moment, Snapshot(self._files, self._words)
+            except (OSError, ValueError):
+                # A writer may have been quicker, and have committed between two looks at the files.
+                if moment == self._moment():
+                    raise
+
+    def _moment(self) -> tuple[int, int]:
+        """Return what differs after each commit."""
+        status = (self.folder / WORDS_FOLDER / META).stat()
+        return status.st_ino, status.st_mtime_ns
 
     def _stored(self, ids: Sequence[str]) -> list[Stored]:
         snapshot = self._snapshot()

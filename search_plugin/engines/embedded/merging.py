@@ -19,7 +19,7 @@ import orjson
 
 from corpora.writing import replacing, sync
 from search_plugin.engines.embedded.errors import reads_stored
-from search_plugin.engines.embedded.words import META, files, newest, open_words
+from search_plugin.engines.embedded.words import META, files, newest, note, note_of, open_words
 
 if TYPE_CHECKING:
     from search_plugin.contract.schema import IndexSchema
@@ -62,6 +62,7 @@ def _copied(folder: Path, commit: Commit) -> Iterator[Path]:
     """Make a folder of links to the files of a commit beside their folder, and remove it after the block."""
     copy = folder.with_name(f"{folder.name}.merging")
     shutil.rmtree(copy, ignore_errors=True)
+    note_of(copy).unlink(missing_ok=True)
     copy.mkdir()
     try:
         for name in files(commit):
@@ -71,6 +72,7 @@ def _copied(folder: Path, commit: Commit) -> Iterator[Path]:
         yield copy
     finally:
         shutil.rmtree(copy, ignore_errors=True)
+        note_of(copy).unlink(missing_ok=True)
 
 
 def _merged(words: Words, snapshot: Snapshot) -> Commit:
@@ -117,5 +119,6 @@ def _take(folder: Path, commit: Commit, copy: Path) -> None:
     for name in files(commit):
         (copy / name).rename(folder / name)
     sync(folder)
+    note(folder, commit, newest(folder))
     with replacing(folder / META, locked=True) as part:
         part.write_bytes(orjson.dumps(commit))

@@ -21,6 +21,8 @@ _HEAD = struct.Struct("<III")
 
 _START = _CHECKSUM.size + _HEAD.size
 _QUICK = 1  # zlib's level: a third of the size for 20 microseconds a paper
+_LONGEST = 64 << 20
+"""Bytes of a paper's values; readers of corpora take a quarter of it."""
 
 
 class Stored(NamedTuple):
@@ -39,13 +41,16 @@ class Encoded(NamedTuple):
 
 
 def encoded(stored: Stored) -> Encoded:
-    """Encode a paper; raises `ValueError` if a text is not valid Unicode."""
+    """Encode a paper; raises `ValueError` if a text is not valid Unicode, or the paper is too long."""
     paper = stored.paper
     values = {name: value for name in _NAMES if not is_empty(value := getattr(paper, name))}
     try:
-        return Encoded(paper.id.encode(), stored.content_hash.encode(), orjson.dumps(values))
+        content = orjson.dumps(values)
     except TypeError as error:
         raise ValueError(str(error)) from error
+    if len(content) > _LONGEST:
+        raise ValueError(f"it is longer than {_LONGEST >> 20} MiB")
+    return Encoded(paper.id.encode(), stored.content_hash.encode(), content)
 
 
 def to_record(paper: Encoded) -> bytes:
@@ -74,7 +79,7 @@ def ids_of(records: memoryview, places: Iterable[int]) -> list[str]:
     for at in places:
         checksum, size, _ = head(records, at + _CHECKSUM.size)
         id_ = bytes(records[at + _START : at + _START + size])
-        if checksum_of(id_) != checksum:
+        if not size or checksum_of(id_) != checksum:  # the checksum of nothing is 0, and all zeros are no record
             raise ValueError("the checksum of an id is wrong")
         ids.append(id_.decode())
     return ids
@@ -86,7 +91,11 @@ def from_record(record: bytes, place: int) -> Stored:
         raise ValueError(f"{damage} was changed after it was written")
     _, id_size, hash_size = _HEAD.unpack_from(record, _CHECKSUM.size)
     start = _START + id_size
-    paper = paper_from(orjson.loads(zlib.decompress(record[start + hash_size :])))
+    unpacking = zlib.decompressobj()
+    values = unpacking.decompress(record[start + hash_size :], _LONGEST)
+    if not unpacking.eof:
+        raise ValueError(f"the record at byte {place:,} is longer than {_LONGEST >> 20} MiB, or has lost its end")
+    paper = paper_from(orjson.loads(values))
     return Stored(paper, record[start : start + hash_size].decode())
 
 

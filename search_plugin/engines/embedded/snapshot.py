@@ -12,7 +12,7 @@ from search_plugin.contract.tree import Not
 from search_plugin.engines.embedded import columns, sparse, titles, vectors
 from search_plugin.engines.embedded.columns import passing
 from search_plugin.engines.embedded.errors import reads_stored
-from search_plugin.engines.embedded.files import LOG, NOTHING, ROWS, vectors_file
+from search_plugin.engines.embedded.files import LOG, NEWEST, NOTHING, PAPERS, ROWS, vectors_file
 from search_plugin.engines.embedded.queries import among, from_row, rows_of, to_tantivy
 from search_plugin.engines.embedded.records import Stored, damaged_record, from_record, id_of, ids_of
 from search_plugin.engines.embedded.stored_vectors import read_stored
@@ -36,8 +36,8 @@ class Snapshot:
 
     def __init__(self, files: Files, words: Words) -> None:
         self._files, self._words = files, words
-        self.searcher, self.opstamp = words.searcher()
-        self.lengths = files.committed(self.opstamp)
+        self.searcher, self.opstamp, noted = words.searcher()
+        self.lengths = files.committed(self.opstamp, noted)
         self.rows = files.rows(self.lengths)
         files.check(ROWS, self.opstamp, self.rows)
         # Neither words nor rows have lost what a commit has added or deleted.
@@ -45,7 +45,14 @@ class Snapshot:
         if later or self.searcher.num_docs != int(self.live.sum()):
             raise ValueError(f"{META}, {LOG} and {ROWS} are not of the same commit")
         self._offsets = self.rows["offset"]
-        self._papers = files.papers(self.lengths).data
+        papers = files.papers(self.lengths)
+        self._papers = papers.data
+        try:
+            files.check(PAPERS, self.opstamp, papers)
+        except ValueError:
+            # A damaged record is reported when it is read, and the others can be used.
+            if not self.damaged_records(NEWEST):
+                raise
         self._vectors = {name: files.vectors(name, self.lengths) for name in files.fields}
         self._matrices: dict[str, Matrix] = {}
         self._approximate: dict[str, vectors.Approximate | None] = {}
@@ -251,9 +258,11 @@ class Snapshot:
         """Read all rows from a given one on into columns."""
         return columns.gather(self._living(start), start, self._words.kinds)
 
-    def damaged_records(self) -> list[str]:
-        """Return the names of the current papers' records that are damaged; reads all of them."""
-        return [name for row in self.live.nonzero()[0].tolist() if (name := damaged_record(*self._record(row)))]
+    def damaged_records(self, newest: int | None = None) -> list[str]:
+        """Return the names of the current papers' records that are damaged, of all or of those in the newest bytes."""
+        start = max(0, self.lengths.papers - newest) if newest else 0
+        rows = (self.live & (self._offsets >= start)).nonzero()[0].tolist()
+        return [name for row in rows if (name := damaged_record(*self._record(row)))]
 
     def _record(self, row: int) -> tuple[bytes, int]:
         """Return the record of a row, and where it begins."""

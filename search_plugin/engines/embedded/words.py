@@ -1,6 +1,9 @@
 """The word index: tantivy, whose commits decide what a generation holds.
 
-Its files are checked before tantivy reads them, since it trusts what they say.
+Its files are checked before tantivy reads them, since it trusts what they say. Each ends with its checksum. Beside the
+folder is a note of the files of the last commit, with their lengths and checksums: so a file that was put in the place
+of another, and an older commit that was put back, are found. The note is written after the commit. If a process is
+killed between the two, or an earlier version of ses has written, the note is older than the commit, and not compared.
 """
 
 from __future__ import annotations
@@ -11,17 +14,18 @@ import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import orjson
 
-from corpora.writing import sync
+from corpora.writing import replacing, sync
 from search_plugin.engines.embedded.columns import Kinds, held_values, kinds_of, to_json
-from search_plugin.engines.embedded.errors import reads_stored
-from search_plugin.engines.embedded.files import cheap, checksum
+from search_plugin.engines.embedded.errors import MISREAD, reads_stored
+from search_plugin.engines.embedded.facts import is_of_another, mark_of
+from search_plugin.engines.embedded.files import cheap, checksum, opened, read_small, sealed, size_of, unsealed
 from search_plugin.words.languages import get_language
 
 if TYPE_CHECKING:
@@ -60,9 +64,20 @@ def _opstamp(commit: Commit) -> int:
 
 
 @reads_stored
-def check(folder: Path, commit: Commit, sound: set[str]) -> None:
-    """Raise if files of a commit are missing or, as far as it is cheap to find out, damaged; note the others."""
-    sizes = {name: (folder / name).stat().st_size for name in files(commit) if name not in sound}
+def check(folder: Path, commit: Commit, sound: set[str]) -> int | None:
+    """Raise if files of a commit are missing or, as far as it is cheap to find out, damaged; note the sound ones.
+
+    Returns the opstamp of the commit whose files are noted, None if there is no note.
+    """
+    check_regular(folder)
+    noted = _noted(folder)
+    if noted and (noted.opstamp > _opstamp(commit) or is_of_another(folder.parent, noted.mark)):
+        raise ValueError(f"{META} is not of the last commit")
+    sizes = {name: size_of(folder / name) for name in files(commit) if name not in sound}
+    if noted and noted.opstamp == _opstamp(commit):
+        for name in sizes:
+            if noted.files.get(name) != _state(folder / name):
+                raise ValueError(f"{name} was changed after it was written")
     # tantivy trusts the lengths in a store, and a wrong one aborts the whole process. Stores hold nothing, so they are
     # small.
     stores = [name for name in sizes if name.endswith(".store")]
@@ -70,6 +85,50 @@ def check(folder: Path, commit: Commit, sound: set[str]) -> None:
         if changed(folder / name):
             raise ValueError(f"{name} was changed after it was written")
     sound.update(sizes)
+    return noted.opstamp if noted else None
+
+
+def check_regular(folder: Path) -> None:
+    """Raise `ValueError` if something in a folder is no regular file: tantivy would wait for a pipe."""
+    with os.scandir(folder) as entries:
+        # What another process has deleted meanwhile is no file either.
+        odd = [entry.name for entry in entries if not entry.is_file() and os.path.lexists(entry)]
+    if odd:
+        raise ValueError(f"{odd[0]} is not a regular file")
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """The files of a commit by name, each with its length and its checksum, and the mark of the generation."""
+
+    opstamp: int
+    files: Mapping[str, list[int]]
+    mark: str
+
+
+@reads_stored
+def _noted(folder: Path) -> Noted | None:
+    try:
+        held = unsealed(read_small(note_of(folder)))
+    except FileNotFoundError:
+        return None
+    return Noted(int(held["opstamp"]), held["files"], str(held["mark"]))
+
+
+def note_of(folder: Path) -> Path:
+    """Return the path of the note of a folder's last commit."""
+    return folder.with_name(f"{folder.name}.json")
+
+
+def note(folder: Path, *commits: Commit) -> None:
+    """Note the files of the last commit; if several of the same opstamp are given, each of them may be the last."""
+    content = {
+        "opstamp": _opstamp(commits[0]),
+        "files": {name: _state(folder / name) for commit in commits for name in files(commit)},
+        "mark": mark_of(folder.parent),
+    }
+    with replacing(note_of(folder), locked=True) as part:
+        part.write_bytes(sealed(content))
 
 
 def links_to(folder: Path) -> Path:
@@ -99,28 +158,36 @@ def files(commit: Commit) -> list[str]:
     return names
 
 
-@reads_stored
 def changed(path: Path) -> bool:
-    """Return whether a file of tantivy's differs from what was written.
+    """Return whether a file of tantivy's differs from what was written."""
+    try:
+        size, wanted = _state(path)
+    except ValueError:
+        return True
+    return checksum(path, size) != wanted
 
-    They end with a footer: JSON with the checksum of all before it, the length of the JSON, and a magic number, each of
-    these two of 4 bytes (https://github.com/quickwit-oss/tantivy, src/directory/footer.rs).
+
+def _state(path: Path) -> list[int]:
+    """Return the length of a file of tantivy's before its footer, and the checksum that the footer says.
+
+    The footer is JSON with the checksum of all before it, the length of the JSON, and a magic number, each of these two
+    of 4 bytes (https://github.com/quickwit-oss/tantivy, src/directory/footer.rs). Raises `ValueError` if it is damaged.
     """
-    size = path.stat().st_size
-    with path.open("rb") as file:
+    with opened(path) as file:
+        size = file.seek(0, os.SEEK_END)
         file.seek(max(0, size - _FOOTER))
         end = file.read()
     length = int.from_bytes(end[-8:-4], "little")
     try:
-        wanted = orjson.loads(end[-8 - length : -8])["crc"]
-    except orjson.JSONDecodeError:
-        return True
-    return end[-4:] != _MAGIC or checksum(path, size - 8 - length) != wanted
+        footer = orjson.loads(end[-8 - length : -8] if end[-4:] == _MAGIC else b"")
+        return [size - 8 - length, int(footer["crc"])]
+    except (*MISREAD, orjson.JSONDecodeError) as error:
+        raise ValueError(f"{path.name} was changed after it was written") from error
 
 
 def newest(folder: Path) -> Commit:
     """Read what the last commit is."""
-    commit: Commit = orjson.loads((folder / META).read_bytes())
+    commit: Commit = orjson.loads(read_small(folder / META))
     return commit
 
 
@@ -159,17 +226,21 @@ class Words:
     sound: set[str]
     links: Path | None = None
 
-    def searcher(self) -> tuple[Any, int]:
-        """Return a searcher over the last commit, and the commit's opstamp; raises `ValueError` for damaged files."""
+    def searcher(self) -> tuple[Any, int, int | None]:
+        """Return a searcher over the last commit, the commit's opstamp, and the one at which files were noted.
 
-        def searcher(commit: Commit) -> Any:
-            check(self.folder, commit, self.sound)
+        Raises `ValueError` for damaged files.
+        """
+
+        def searcher(commit: Commit) -> tuple[Any, int | None]:
+            noted = check(self.folder, commit, self.sound)
             if self.links:
                 link(self.folder, self.links)
             self.index.reload()
-            return self.index.searcher()
+            return self.index.searcher(), noted
 
-        return last(self.folder, searcher)
+        (found, noted), opstamp = last(self.folder, searcher)
+        return found, opstamp, noted
 
     def damaged(self) -> list[str]:
         """Return the names of the last commit's files that differ from what was written; reads all of them."""
@@ -192,7 +263,10 @@ class Words:
             yield
             writer.commit()
             writer.wait_merging_threads()
-            self.sound.update(files(newest(self.folder)))
+            commit = newest(self.folder)
+            with suppress(OSError):  # such as a full disk: what was committed stays so
+                note(self.folder, commit)
+            self.sound.update(files(commit))
         finally:
             del writer  # or an error would keep tantivy's lock
 
@@ -251,11 +325,11 @@ def open_words(folder: Path, schema: IndexSchema) -> Words:
     links = None if os.access(folder, os.W_OK) else links_to(folder)
     sound: set[str] = set()
 
-    def opened(commit: Commit) -> Any:
+    def index_of(commit: Commit) -> Any:
         check(folder, commit, sound)
         return Index.open(str(links or folder))
 
-    index, _ = last(folder, opened)
+    index, _ = last(folder, index_of)
     if index.schema != _schema():
         raise ValueError(f"{META} was changed after it was written")
     builder = TextAnalyzerBuilder(Tokenizer.simple())

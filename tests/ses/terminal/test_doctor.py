@@ -168,7 +168,7 @@ def test_a_damaged_index_is_told_beside_the_others(home, tmp_path):
     (tmp_path / "indexes" / "bad.json").write_text("?")
     found = told(home, "--engine", f"embedded:{tmp_path / 'indexes'}")
     assert {index["name"]: index["papers"] for index in found["engine"]["indexes"]} == {"bad": 0, "jsonl": 60}
-    assert "delete it and index again" in found["troubles"][0]
+    assert "delete it: there is no version of the index" in found["troubles"][0]
 
 
 def test_a_file_that_changed_on_the_disk_is_told(home, tmp_path):

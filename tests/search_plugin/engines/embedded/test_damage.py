@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -13,20 +12,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from corpora.errors import InputError, UnavailableError
+from corpora.errors import UnavailableError
 from corpora.paper import Paper
 from search_plugin.contract.engine import Document
-from search_plugin.contract.ordering import Sort
-from search_plugin.contract.plan import Counting, Plan, VectorClause
-from search_plugin.contract.tree import Alike, Says
+from search_plugin.contract.plan import Plan, VectorClause
+from search_plugin.contract.tree import Alike
 from search_plugin.engines.embedded import files as index_files
 from search_plugin.engines.embedded import words
 from search_plugin.engines.embedded.engine import EmbeddedEngine
 from tests.chance import effort
-from tests.search_plugin.engines.embedded.small import DIMENSION, SCHEMA, document, lower, make
-from tests.search_plugin.filters.filtered import exact_filter
-
-COUNT = 40
+from tests.search_plugin.engines.embedded.asking import COUNT, answers, reads
+from tests.search_plugin.engines.embedded.small import DIMENSION, document, lower, make
 
 
 @pytest.fixture(scope="module")
@@ -38,55 +34,6 @@ def whole(tmp_path_factory):
         index.delete(["p7"])
         index.upsert([document("new", 3)])
     return folder
-
-
-def reads(index):
-    """What can be asked of an index, each by itself."""
-    query, where = np.ones(DIMENSION, np.float32), exact_filter("year>=2001")
-    by_author = Plan("virus", (VectorClause("prx", query),), exact_filter("author=A"), 9)
-    ids = [f"p{number}" for number in range(COUNT)]
-    return {
-        "ids": lambda: sorted(index.ids()),
-        "count": lambda: (index.count(), index.count("prx")),
-        "papers": lambda: index.papers(ids),
-        "hashes": lambda: index.hashes(ids),
-        "vectors": lambda: {id_: vector.tolist() for id_, vector in index.vectors(ids, "rgn").items()},
-        "words": lambda: scored(index.search(Plan("virus lung cell", (), None, 9))),
-        "legs": lambda: scored(
-            index.search(Plan("gene", (VectorClause("prx", query), VectorClause("clf", query[:3])), None, 9))
-        ),
-        "filtered": lambda: scored(index.search(by_author)),
-        "matching": lambda: [sorted(index.ids(exact_filter(text, SCHEMA.fields))) for text in FILTERS],
-        "facets": lambda: index.fetch(ids, Counting(Plan("virus", (), where, 9), ids, ["year", "authors"], 3)),
-        "tally": lambda: index.tally("authors", 9),
-        "by title": lambda: index.listed(None, Sort("title"), 50),
-        "by number": lambda: index.listed(where, Sort("score"), 50),
-        "phrase": lambda: sorted(index.ids(Says("title", "virus lung"))),
-        "spelled": lambda: index.spelled({"authors": ["[A-B]"]}),
-        "word counts": lambda: index.word_counts(["virus", "star", "none"]),
-    }
-
-
-FILTERS = ("author=A", "open=true", "seen>=2020-03-04", "not score<5", "id=p3")
-
-
-def scored(legs):
-    return {name: [(hit.id, round(hit.score, 4)) for hit in hits] for name, hits in legs.items()}
-
-
-def answers(folder):
-    """What an index answers to everything, before and after papers are written; without what ends in a sentence."""
-    found = {}
-    for written in (False, True):
-        with suppress(UnavailableError, InputError):
-            index = EmbeddedEngine(f"embedded:{folder}").open("papers")
-            if written:
-                index.upsert([document("again", 5), document("p3", 8)])
-                index.finish()
-            for name, ask in reads(index).items():
-                with suppress(UnavailableError, InputError):
-                    found[name, written] = ask()
-    return found
 
 
 @pytest.fixture(scope="module")
@@ -162,15 +109,6 @@ def test_every_damage_of_every_file_is_told_or_harmless(whole, expected, tmp_pat
         if (names := wrong_answers(whole, expected, tmp_path / str(number), file, DAMAGES[damage]))
     }
     assert wrong == {}
-
-
-def test_a_pointer_that_names_another_generation_is_refused(tmp_path):
-    engine, _ = make(tmp_path, 3)
-    engine.publish(engine.build("papers", SCHEMA, "another source"))
-    pointer = tmp_path / "papers.json"
-    pointer.write_bytes(pointer.read_bytes().replace(b'"current":2', b'"current":1'))
-    with pytest.raises(UnavailableError, match=r"its checksum is wrong.*delete it and index again"):
-        engine.open("papers")
 
 
 KINDS = ("store", "term", "idx", "pos", "fieldnorm", "fast", "del")
@@ -253,6 +191,7 @@ def test_a_lost_deletion_is_refused(tmp_path, lost):
 
 def test_files_too_long_to_be_read_when_opened_are_compared_by_a_diagnosis(whole, tmp_path, monkeypatch):
     monkeypatch.setattr(index_files, "AT_ONCE", 0)
+    monkeypatch.setattr(index_files, "NEWEST", 0)
     lower(monkeypatch)
     folder = shutil.copytree(whole, tmp_path / "copy")
     generation = folder / "papers.v1"
@@ -321,6 +260,7 @@ def with_row(whole, folder, field, value):
 
 def test_a_row_that_names_no_other_is_told(whole, tmp_path, monkeypatch):
     monkeypatch.setattr(index_files, "AT_ONCE", 0)
+    monkeypatch.setattr(index_files, "NEWEST", 0)
     index = with_row(whole, tmp_path / "copy", "replaces", 1 << 30)
     with pytest.raises(UnavailableError, match=r"are damaged .*IndexError"):
         index.count()
@@ -328,6 +268,7 @@ def test_a_row_that_names_no_other_is_told(whole, tmp_path, monkeypatch):
 
 def test_rows_that_name_too_many_vectors_are_told(whole, tmp_path, monkeypatch):
     monkeypatch.setattr(index_files, "AT_ONCE", 0)
+    monkeypatch.setattr(index_files, "NEWEST", 0)
     index = with_row(whole, tmp_path / "copy", "vector_prx.count", 1 << 31)
     plan = Plan("", (VectorClause("prx", np.ones(DIMENSION, np.float32)),), None, 9)
     with pytest.raises(UnavailableError, match="more vectors than there are"):

@@ -78,7 +78,7 @@ def test_few_papers_are_not_merged(tmp_path, written, monkeypatch):
     assert segments(tmp_path) == before
 
 
-@pytest.mark.parametrize("step", ["_copied", "_delete_of_each", "_seeming_small", "_take", "rename", "sync"])
+@pytest.mark.parametrize("step", ["_copied", "_delete_of_each", "_seeming_small", "_take", "rename", "sync", "note"])
 def test_a_merge_that_is_killed_loses_nothing(tmp_path, written, monkeypatch, step):
     engine, index = written
     before = seen(index)

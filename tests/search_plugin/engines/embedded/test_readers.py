@@ -219,7 +219,7 @@ def test_a_reader_takes_the_words_and_the_files_of_one_commit(tmp_path, monkeypa
 
     now = words.newest
     monkeypatch.setattr(words, "newest", newest)
-    searcher, seen = index._words.searcher()
+    searcher, seen, _ = index._words.searcher()
     monkeypatch.undo()
     assert (searcher.num_docs, seen) == (4, now(index._words.folder)["opstamp"])
     assert seen > written[0]["opstamp"]
