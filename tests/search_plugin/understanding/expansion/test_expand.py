@@ -133,6 +133,9 @@ def test_synonyms_are_found_by_the_most_words_and_weigh_as_the_typed_ones():
         "Heart-attack": {"myocardial infarction", "mi", "heart attack", "heartattack"}
     }
     assert others("heart risk", synonyms=synonyms) == {"heart": {"cardiac"}}
+    for text in ("heart attack", "risk of heart attack", "heart attack risk of men"):
+        assert others(text, synonyms=synonyms)["heart attack"] >= {"myocardial infarction", "mi"}
+    assert "attack heart" not in others("attack heart", synonyms=synonyms)
     (notion,) = expand("MI", synonyms=synonyms).notions
     assert notion.others == (Spelling("a b c", pytest.approx(1 / 3)),)
     # A part of a compound is another word.

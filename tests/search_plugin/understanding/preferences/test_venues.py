@@ -54,6 +54,14 @@ def test_every_abbreviation_by_beginnings_fits_its_name(words, data):
     assert distance(["z" + word for word in cut], words) is None
 
 
+def test_each_word_of_a_venue_counts():
+    stored = ("journal", "medical", "virology")
+    for at in range(3):
+        assert distance([*stored[:at], "surgery", *stored[at + 1 :]], stored) is None
+    assert distance(["j", "med", "virol"], stored) == 1
+    assert distance(["jrnl", "medical", "virol"], stored) == 2
+
+
 @pytest.mark.parametrize(
     ("query", "told", "topic"),
     [
