@@ -154,15 +154,8 @@ def importers(packages: Sequence[str] = PACKAGES, limit: int = 12) -> Callable[[
     import grimp
 
     graph = grimp.build_graph(*packages, "tests", cache_dir=None)
-    for fixtures in [name for name in graph.modules if name.endswith(".conftest") and name != "tests.conftest"]:
-        for module in graph.find_descendants(fixtures.removesuffix(".conftest")) - {fixtures}:
-            graph.add_import(importer=module, imported=fixtures)  # fixtures are used without an import
-    for module in graph.modules:
-        mirrored = module.removeprefix("tests.").replace(".test_", ".")
-        if mirrored != module and mirrored in graph.modules:
-            graph.add_import(importer=module, imported=mirrored)  # registries import some modules by name
-    for test, command in _commands_run(graph):
-        graph.add_import(importer=test, imported=command)  # the command line imports them by name
+    for importer, imported in [*_by_name(graph)]:
+        graph.add_import(importer=importer, imported=imported)
 
     def tests(file: str) -> list[str]:
         parts = [part for part in Path(file).with_suffix("").parts if part != "__init__"]
@@ -183,6 +176,21 @@ def importers(packages: Sequence[str] = PACKAGES, limit: int = 12) -> Callable[[
         return [name.replace(".", "/") + ".py" for name in found[:limit]]
 
     return tests
+
+
+def _by_name(graph: grimp.ImportGraph) -> Iterator[tuple[str, str]]:
+    """Yield modules and those that they need without an import: fixtures, and what is imported by its name."""
+    for fixtures in [name for name in graph.modules if name.endswith(".conftest") and name != "tests.conftest"]:
+        for module in graph.find_descendants(fixtures.removesuffix(".conftest")) - {fixtures}:
+            yield module, fixtures
+    for module in graph.modules:
+        mirrored = module.removeprefix("tests.").replace(".test_", ".")
+        if mirrored != module and mirrored in graph.modules:
+            yield module, mirrored  # of a registry such as that of runtimes
+        if module.endswith(".registry"):
+            for other in graph.find_children(module.removesuffix(".registry")) - {module}:
+                yield module, other
+    yield from _commands_run(graph)  # by the command line
 
 
 def _commands_run(graph: grimp.ImportGraph) -> Iterator[tuple[str, str]]:

@@ -57,6 +57,7 @@ def test_tests_are_found_by_imports_and_fixtures_nearest_first():
     assert columns[0] == "tests/search_plugin/engines/embedded/test_columns.py"
     assert "tests/engines/test_bm25.py" in columns  # by way of the fixtures in tests/engines/conftest.py
     assert found("encoders/runtimes/torch.py")[0] == "tests/encoders/runtimes/test_torch.py"  # imported by its name
+    assert found("encoders/layouts/composed.py")[0] == "tests/encoders/test_composed.py"  # by the registry, by its name
     assert "tests/ses/test_eval_retrieval.py" in found("ses/evaluation/tuning.py")  # by a command
     assert importers(limit=2)("corpora/paper.py") == found("corpora/paper.py")[:2]
 

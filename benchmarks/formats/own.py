@@ -1,7 +1,7 @@
 """What training a format of one's own brings beside linear models on the base, by the number of labelled papers.
 
 Four collections, each with its 60 commonest labels. 1,500 papers only measure. Each run takes MINUTES on the threads
-that SES_THREADS and OMP_NUM_THREADS allow, the report not included. FOLDER keeps the base's vectors and the rows of
+that SES_THREADS and OMP_NUM_THREADS allow, without the linear models. FOLDER keeps the base's vectors and the rows of
 finished runs, so a second call resumes. Needs SES_TEST_DATA and the extras train and eval.
 Run: python -m benchmarks.formats.own FOLDER MINUTES [COLLECTION ...]
 """
@@ -26,8 +26,8 @@ from encoders.models.formats import Format
 from encoders.registry import find_model
 from products.trained import TrainedVectors
 from training.own.papers import LABEL, PAPERS, TEST, FieldPapers, FieldTask
-from training.own.run import fitted
-from training.own.worth import FormatWorth, LabelledVectors, measured_worth, truth_of
+from training.own.run import fitted, together
+from training.own.worth import FormatWorth, LabelledVectors, measured_worth, said_by, truth_of
 
 BASE = "all-MiniLM-L6-v2"
 SIZES = (500, 2_000, 6_000)
@@ -101,20 +101,24 @@ def measured(
         (folder / part).write_text("".join(json.dumps(row) + "\n" for row in rows[of]), encoding="utf-8")
     model = find_model(BASE)
     papers = FieldPapers(name, task, Format.CLF, len(rows) - TESTED, TESTED, 0)
-    trained, read = fitted(name, papers, model, folder, 60 * minutes)
-    encoder = load_encoder(str(trained.folder), cache_dir=folder)
-    made = {}
-    for part, of in parts.items():
-        known = rows[of] if part == TEST else rows[of][:read]
-        own = encoder.encode([encoder.card.text(row["title"], row["abstract"]) for row in known], Format.CLF)
-        made[part] = LabelledVectors(truth_of([row[LABEL] for row in rows[of]], task, labels), base[of], base[of], own)
+    runs, read = fitted(name, papers, model, folder, 60 * minutes)
+    encoder = load_encoder(together(model, Format.CLF, runs, folder / "together"), cache_dir=folder)
     source = TrainedVectors(BASE, model.card.fingerprint, Format.PRX)
+    made: dict[str, list[LabelledVectors]] = {}
+    for part, of in parts.items():
+        most = None if part == TEST else read
+        known = rows[of][:most]
+        texts = [encoder.card.text(row["title"], row["abstract"]) for row in known]
+        vectors_of = [base[of][:most], *encoder.encode_formats(texts, tuple(Format)[: len(runs)]).values()]
+        truth = truth_of([row[LABEL] for row in known], task, labels)
+        made[part] = [LabelledVectors(truth, one, one) for one in vectors_of]
+    said = [said_by(*both, task, source) for both in zip(made[PAPERS], made[TEST], strict=True)]
     print(
-        f"{name}: {read:,} of {len(rows) - TESTED:,} papers, step {trained.chosen} of {trained.steps}",
+        f"{name}: {read:,} of {len(rows) - TESTED:,} papers, {len(runs)} runs, steps {[one.chosen for one in runs]}",
         file=sys.stderr,
         flush=True,
     )
-    return measured_worth(made[PAPERS], made[TEST], task, source)
+    return measured_worth(made[TEST][0].truth, said[0], said[1:], read)
 
 
 def cells(worth: FormatWorth) -> str:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 import ses as api
+from encoders.models.formats import Format
 from encoders.registry import find_model
 from ses.terminal.commands.train import _of_format
 from tests.commands import fails, ses
+from tests.encoders.layouts.adapted import brought
 from tests.training.own.library import open_library
 from tests.training.own.test_queries import judged
-from training.own import budget
+from training.own import budget, run
 from training.recipe import read_variants
 
 pytestmark = pytest.mark.torch
@@ -56,7 +59,8 @@ def test_one_command_trains_measures_and_says_whether_it_is_worth_using(folder):
     assert (own.encode(texts, "prx") == same.encode(texts, "prx")).all()
     assert (own.encode(texts, "clf") != other.encode(texts, "clf")).any()
     assert not (folder / "venue" / "states").exists()
-    assert not (folder / "venue" / "trial").exists()
+    for extra in ("trial", "runs", "together"):
+        assert not (folder / "venue" / extra).exists()
 
 
 def test_the_recipe_can_be_changed_and_trained_again(folder):
@@ -87,7 +91,62 @@ def test_papers_for_which_there_was_no_time_are_told(folder, monkeypatch):
     assert own.read == 71  # 60 to train on, and 15 % of all for the validation
     assert own.papers.train > own.read
     _, lines = _of_format("own", own)
-    assert lines[1].startswith(f"In the time, 71 of the {own.papers.train} papers were read; ")
+    assert lines[1].startswith(f"In the time, 71 of the {own.papers.train} papers were read, and all linear models")
+    assert own.worth.train == 71
+
+
+def test_a_model_of_adapters_keeps_those_of_the_index(tmp_path):
+    index_model = brought(tmp_path / "specter2", layers=3)
+    library = open_library(tmp_path, model=index_model)
+    own = library.formats.train("own", "venue", tmp_path / "run", minutes=0.01)
+    made = find_model(str(own.model)).card
+    assert {*made.formats} == {*find_model(str(index_model)).card.formats}
+    before, after = (api.load_model(str(one), precision="fp32") for one in (index_model, own.model))
+    texts = ["virus lung", "star galaxy"]
+    for name in ("prx", "qry", "rgn"):
+        assert (after.encode(texts, name) == before.encode(texts, name)).all()
+    assert not np.allclose(after.encode(texts, "clf"), before.encode(texts, "clf"), atol=1e-3)
+    # It asks the index, and its recipe trains the same format alone.
+    settings = {"data_dir": tmp_path / "data", "cache_dir": tmp_path / "cache"}
+    assert len(api.open(model=str(own.model), **settings)["own"].search("virus", mode="vector")) > 0
+    recipe = read_variants(tmp_path / "run" / "recipe.toml")[""]
+    assert (recipe.plain, recipe.formats, own.runs) == ((), (Format.CLF,), own.worth.runs)
+    library.rebuild("own", own={"clf": str(own.model)})
+    assert library.tags.train("kind", "own", "venue")[0].source.format == "clf"
+
+
+def test_a_model_of_adapters_is_compared_as_the_index_is(tmp_path):
+    index_model = brought(tmp_path / "specter2", layers=3)
+    (index_model / "ses_card.json").write_text('{"similarity": "cosine"}')
+    library = open_library(tmp_path, model=index_model)
+    own = library.formats.train("own", "venue", tmp_path / "run", minutes=0.01)
+    assert find_model(str(own.model)).card.similarity == "cosine"
+
+
+def test_the_command_says_that_the_index_lacks_vectors_of_its_model(tmp_path):
+    index_model = brought(tmp_path / "specter2", layers=3)
+    open_library(tmp_path, model=index_model)
+    asked = ("train", "--from-index", "own", "--labels", "venue", "--minutes", "0.01", "--output", tmp_path / "out")
+    done = ses(tmp_path, *asked, SES_MODEL=str(index_model))
+    assert done.returncode == 0, done.stderr
+    assert "The index own holds no clf vectors, so its prx vectors are used" in done.stdout
+
+
+def test_it_is_trained_as_often_as_there_is_time_for(folder, monkeypatch):
+    library = api.open(model=str(folder / "tiny"), data_dir=folder / "data", cache_dir=folder / "cache")
+    monkeypatch.setattr(budget, "_LEAST_STEPS", 1)
+    monkeypatch.setattr(budget.TrainingSpeed, "steps", lambda *_: 3)
+    seeds = []
+    trained = run.train
+    monkeypatch.setattr(
+        run, "train", lambda recipe, *args, **more: seeds.append(recipe.seed) or trained(recipe, *args, **more)
+    )
+    short, long = (
+        library.formats.train("own", "venue", folder / f"for-{minutes}", minutes=minutes) for minutes in (0.01, 20)
+    )
+    assert (short.runs, long.runs) == (3, 4)
+    assert seeds == [42, 43, 44, 42, 43, 44, 45]
+    assert long.trained.folder == folder / "for-20" / "model"
 
 
 def test_queries_are_trained_by_judged_ones(folder):

@@ -33,16 +33,23 @@ class TrainingSpeed:
     step: float
     validation: float
 
-    def fitting(self, papers: int, others: int, seconds: float) -> int:
-        """Return how many of the papers can be read in the time, beside others that are encoded in any case."""
-        for_papers = _OF_READING * seconds - others * _MORE * self.text
-        return min(papers, max(_LEAST_PAPERS, int(for_papers / ((1 + _MORE) * self.text))))
+    def fitting(self, papers: int, others: int, seconds: float, passes: float) -> int:
+        """Return how many of the papers can be read in the time, beside others that are only encoded.
 
-    def steps(self, papers: int, others: int, seconds: float, validations: int) -> int:
-        """Return how many steps can be taken in the time, beside the reading of these papers."""
-        read = papers * (1 + _MORE) * self.text + others * _MORE * self.text
-        left = seconds - read - validations * self.validation
-        return max(_LEAST_STEPS, int(left / self.step))
+        For the report, each text is encoded by `passes` of the whole network.
+        """
+        encoding = passes * _MORE * self.text
+        return min(
+            papers, max(_LEAST_PAPERS, int((_OF_READING * seconds - others * encoding) / (self.text + encoding)))
+        )
+
+    def reading(self, papers: int, others: int, passes: float) -> float:
+        """Return the seconds in which these papers and others are read, before the first step and for the report."""
+        return self.text * (papers + (papers + others) * passes * _MORE)
+
+    def steps(self, seconds: float, validations: int) -> int:
+        """Return how many steps of a run can be taken in the time."""
+        return max(_LEAST_STEPS, int((seconds - validations * self.validation) / self.step))
 
 
 def measured_speed(recipe: Recipe, folder: Path, say: Say) -> TrainingSpeed:

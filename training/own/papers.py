@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from corpora.errors import InputError, require
 from corpora.paper import is_empty
-from corpora.writing import explaining
+from corpora.writing import explaining, replacing
 from encoders.models.formats import Format
 from products.indexed import in_blocks, read_values
 from search_plugin.words.works import works
 from training.data.builders.base import drawn, identity_of
+from training.data.guard import make_guard
 
 if TYPE_CHECKING:
     from search_plugin.contract.engine import Index
@@ -27,6 +28,9 @@ PAPERS, TEST = "papers.jsonl", "test.jsonl"
 
 LABEL = "label"
 """The key of a paper's value in them."""
+
+FEWEST = 10
+"""Papers that a label needs."""
 
 _TEST_SHARE, _MOST_TEST = 0.2, 2_000
 
@@ -48,6 +52,8 @@ class FieldPapers:
         train: Number of papers to train on, validation included.
         test: Number of papers that only measure.
         same: Papers left out, since the index holds their work twice.
+        rare: Papers left out, since too few papers have any of their labels.
+        evaluated: Papers left out of those to train on, since the suites of `ses eval suite` test on them.
     """
 
     field: str
@@ -56,6 +62,8 @@ class FieldPapers:
     train: int
     test: int
     same: int
+    rare: int = 0
+    evaluated: int = 0
 
 
 def field_of(index: Index, name: str, wanted: Format | None) -> tuple[Field, FieldTask, Format]:
@@ -87,8 +95,9 @@ def field_of(index: Index, name: str, wanted: Format | None) -> tuple[Field, Fie
 def write_papers(index: Index, name: str, wanted: Format | None, folder: Path) -> FieldPapers:
     """Write the papers that have a value in a field, in an order that is drawn, into two files of a folder.
 
-    A fifth of the papers, at most 2,000, only measure. A work that the index holds twice is written once. Raises
-    `InputError` as `field_of` does, or if there are too few papers.
+    A fifth of the papers, at most 2,000, only measure. A work that the index holds twice is written once, and papers
+    with rare labels alone are left out. Papers that the suites test on are not trained on, so that they can measure the
+    new format too. Raises `InputError` as `field_of` does, or if there are too few papers or labels.
     """
     field, task, task_format = field_of(index, name, wanted)
     values = {
@@ -97,7 +106,7 @@ def write_papers(index: Index, name: str, wanted: Format | None, folder: Path) -
     same = _second_versions(index, values)
     ids = sorted((id_ for id_ in values if id_ not in same), key=lambda id_: drawn("order", id_))
     share = min(_TEST_SHARE, _MOST_TEST / max(1, len(ids)))
-    counts = Counter[str]()
+    counts, guard = Counter[str](), make_guard(())
     with ExitStack() as stack:
         stack.enter_context(explaining(folder, "name another folder by <output>"))
         files = {part: stack.enter_context((folder / part).open("w", encoding="utf-8")) for part in (PAPERS, TEST)}
@@ -112,6 +121,9 @@ def write_papers(index: Index, name: str, wanted: Format | None, folder: Path) -
                     LABEL: values[paper.id],
                 }
                 part = TEST if drawn("test", identity_of(record)) < share else PAPERS
+                if part == PAPERS and guard.reason(record):
+                    counts["evaluated"] += 1
+                    continue
                 files[part].write(json.dumps(record) + "\n")
                 counts[part] += 1
     require(
@@ -119,7 +131,42 @@ def write_papers(index: Index, name: str, wanted: Format | None, folder: Path) -
         f"Only {len(ids):,} papers of the index {index.name} have a value in {field.name}, too few to learn from",
         "name another field by <labels>",
     )
-    return FieldPapers(field.name, task, task_format, counts[PAPERS], counts[TEST], len(same))
+    rare = Counter[str]() if task == "number" else _without_rare(folder)
+    written = {part: counts[part] - rare[part] for part in (PAPERS, TEST)}
+    require(written[TEST], f"No paper is left to measure by {field.name}", "name another field by <labels>")
+    return FieldPapers(
+        *(field.name, task, task_format, written[PAPERS], written[TEST], len(same), rare.total(), counts["evaluated"])
+    )
+
+
+def _without_rare(folder: Path) -> Counter[str]:
+    """Take the papers without a common label out of the files of a folder; return how many of each file these are."""
+    labels = set(common_labels([one[LABEL] for one in read_records(folder / PAPERS)], FEWEST))
+    rare = Counter[str]()
+    for part in (PAPERS, TEST):
+        with replacing(folder / part) as place, place.open("w", encoding="utf-8") as file:
+            for one in read_records(folder / part):
+                found = [one[LABEL]] if isinstance(one[LABEL], str) else one[LABEL]
+                if labels.isdisjoint(found):
+                    rare[part] += 1
+                else:
+                    file.write(json.dumps(one) + "\n")
+    return rare
+
+
+def common_labels(values: Sequence[Any], fewest: int) -> list[str]:
+    """Return the labels that enough papers have, in order; `InputError` if there are fewer than two."""
+    counts: dict[str, int] = {}
+    for value in values:
+        for label in {value} if isinstance(value, str) else set(value):
+            counts[label] = counts.get(label, 0) + 1
+    found = sorted(label for label, count in counts.items() if count >= fewest)
+    require(
+        len(found) > 1,
+        f"{len(found)} labels have {fewest} papers or more, and a format needs two",
+        "name another field by <labels>",
+    )
+    return found
 
 
 def read_records(path: Path) -> list[dict[str, Any]]:

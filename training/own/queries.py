@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from corpora.errors import InputError, require
-from corpora.writing import explaining, replacing
+from corpora.writing import explaining
 from encoders.models.formats import Format
 from encoders.registry import find_model
 from eval.frozen import title_key
@@ -31,11 +31,10 @@ from training.data.builders.base import drawn, held_out_at
 from training.data.builders.hybrid_queries import moved
 from training.own.budget import measured_speed
 from training.own.recipes import RECIPE, VALIDATIONS, queries_recipe
-from training.own.run import plain_base
+from training.own.run import plain_base, write_beside
 from training.preparing import Say, held
 from training.recipe import read_variants
 from training.train import Trained, train
-from training.trainables.base import write_card
 
 if TYPE_CHECKING:
     from encoders.models.model import Model
@@ -137,11 +136,11 @@ def train_queries(
         (folder / RECIPE).write_text(queries_recipe(index.name, base), encoding="utf-8")
     speed = measured_speed(read_variants(folder / RECIPE)[""], folder / "trial", say)
     seconds = 60 * minutes * (1 - _OF_REPORT) - (time.monotonic() - begun)
-    steps = speed.steps(0, 0, seconds, VALIDATIONS + 1)
+    steps = speed.steps(seconds, VALIDATIONS + 1)
     (folder / RECIPE).write_text(queries_recipe(index.name, base, steps=steps), encoding="utf-8")
     trained = train(read_variants(folder / RECIPE)[""], folder, say=say)
     assert trained.folder is not None  # noqa: S101 - the run had no time limit
-    asking = _write_asking(index, trained.folder, folder / ASKING)
+    asking = write_beside(find_model(index.schema.model), Format.QRY, trained.folder, folder / ASKING)
     test = parts["test"]
     say({"measured": {"queries": len(test.texts)}})
     worth = _worth(index, test, len(parts[TRAIN].texts) + len(parts[VALIDATION].texts), encoder, load(asking))
@@ -208,17 +207,6 @@ def _target(index: Index, vector: np.ndarray, gains: Mapping[str, int]) -> np.nd
     papers = np.stack([held[id_] for id_ in ids]).astype(np.float64)
     relevant = np.array([max(0, gains.get(id_, 0)) for id_ in ids], np.float64)
     return moved(vector, papers, relevant / relevant.sum(), _MOVING)
-
-
-def _write_asking(index: Index, queries: Path, folder: Path) -> Model:
-    """Write the model that asks the index: queries by the trained model, all else by that of the index."""
-    model = find_model(index.schema.model)
-    others = [one.value for one in model.card.formats if one is not Format.QRY]
-    members = dict.fromkeys(others, index.schema.model) | {Format.QRY.value: f"../{queries.name}"}
-    with replacing(folder) as part:
-        part.mkdir()
-        write_card(part, {"architecture": "routes", "members": members})
-    return find_model(str(folder))
 
 
 def _worth(index: Index, test: JudgedQueries, train: int, before: TextEncoder, after: TextEncoder) -> QueriesWorth:

@@ -6,16 +6,13 @@ import json
 from typing import TYPE_CHECKING
 
 from encoders.models.formats import Format
-from training.own.papers import LABEL, PAPERS, TEST, FieldPapers
+from training.own.papers import FEWEST, LABEL, PAPERS, TEST, FieldPapers
 
 if TYPE_CHECKING:
     from encoders.models.model import Model
 
 RECIPE = "recipe.toml"
 """The recipe, in the folder of the run."""
-
-FEWEST = 10
-"""Papers that a label needs."""
 
 BATCH, EPOCHS, VALIDATIONS = 32, 20, 10
 """Papers of a step; the most passes over the papers, and the validations in a run."""
@@ -24,15 +21,25 @@ _VALIDATION_SHARE, _MOST_VALIDATION = 0.15, 500
 _ADAPTED, _TOKENS = 2, 128
 
 
-def field_recipe(index: str, papers: FieldPapers, base: Model, *, limit: int = 0, steps: int = 0) -> str:
-    """Return a recipe in TOML: adapters in the last layers, for one format, beside the base's own vectors.
+def adapted_layers(base: Model) -> int:
+    """Return how many of the last layers of a network get an adapter."""
+    return min(_ADAPTED, base.card.network.layers)
 
-    `index` is the name of the index, and `base` the plain network under its model. At most `limit` papers are trained
-    on in `steps` steps, where these are known.
+
+def field_recipe(
+    index: str, papers: FieldPapers, base: Model, model: Model | None = None, *, limit: int = 0, steps: int = 0
+) -> str:
+    """Return a recipe in TOML: adapters in the last layers, for one format.
+
+    `index` is the name of the index, `model` its model, and `base` the plain network under that. If they are one, the
+    new model has the base's own vectors too, for searches. At most `limit` papers are trained on in `steps` steps,
+    where these are known.
     """
+    similarity = model.card.similarity if model else base.card.similarity
+    alone = model is None or model.card.architecture == base.card.architecture
     share = min(_VALIDATION_SHARE, _MOST_VALIDATION / papers.train)
     layers = base.card.network.layers
-    adapted = min(_ADAPTED, layers)
+    adapted = adapted_layers(base)
     number = papers.task == "number"
     builder = "numbers" if number else "labels"
     options = f'field = "{LABEL}"' + (', scale = "standard"' if number else f", fewest = {FEWEST}")
@@ -42,7 +49,8 @@ def field_recipe(index: str, papers: FieldPapers, base: Model, *, limit: int = 0
         "# It can be changed and trained again, into another folder.",
         f"base = {json.dumps(base.card.name, ensure_ascii=False)}",
         'trains = "adapters"',
-        f"plain = [{plain}]  # as in the index",
+        *([f"plain = [{plain}]  # as in the index"] if alone else []),
+        *([f'similarity = "{similarity}"  # as in the index'] if similarity != base.card.similarity else []),
         "learning_rate = 1e-3",
         "warmup = 0.1",
         "weight_decay = 0.01",
@@ -96,7 +104,7 @@ def queries_recipe(index: str, base: Model, *, steps: int = 0) -> str:
         f"max_tokens = {min(_QUERY_TOKENS, base.card.max_tokens)}",
         "",
         "[options]",
-        f"layers = {min(_ADAPTED, base.card.network.layers)}",
+        f"layers = {adapted_layers(base)}",
         "reduction = 2",
         "identity = 1",
         "",

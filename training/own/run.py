@@ -1,10 +1,15 @@
-"""Trains a format by a field of an index within a time limit, and measures whether it is worth using."""
+"""Trains a format by a field of an index within a time limit, and measures whether it is worth using.
+
+It is trained several times, each with another seed. The first run gives the model; the others only tell how far the
+result depends on chance.
+"""
 
 from __future__ import annotations
 
+import os
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,16 +17,28 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from corpora.errors import InputError, require
+from corpora.writing import replacing
 from encoders.models.formats import Format
 from encoders.registry import find_model
 from products.trained import TrainedVectors, all_vectors, vectors_for
 from training.own.budget import measured_speed
-from training.own.papers import LABEL, PAPERS, TEST, FieldPapers, field_of, read_records, write_papers
-from training.own.recipes import FEWEST, RECIPE, VALIDATIONS, field_recipe
-from training.own.worth import FormatWorth, LabelledVectors, common_labels, measured_worth, truth_of
+from training.own.papers import (
+    FEWEST,
+    LABEL,
+    PAPERS,
+    TEST,
+    FieldPapers,
+    common_labels,
+    field_of,
+    read_records,
+    write_papers,
+)
+from training.own.recipes import RECIPE, VALIDATIONS, adapted_layers, field_recipe
+from training.own.worth import FormatWorth, LabelledVectors, measured_worth, said_by, truth_of
 from training.preparing import Say, held
 from training.recipe import read_variants
 from training.train import Trained, train
+from training.trainables.base import write_card
 
 if TYPE_CHECKING:
     from encoders.models.model import Model
@@ -29,8 +46,14 @@ if TYPE_CHECKING:
     from search_plugin.contract.engine import Index
     from training.recipe import Recipe
 
-_OF_REPORT = 0.15
-_STATES, _TRIAL = "states", "trial"
+_OF_REPORT = 0.05
+_STATES, _TRIAL, _RUNS, _TOGETHER = "states", "trial", "runs", "together"
+
+FEWEST_RUNS, MOST_RUNS = 3, len(Format)
+"""How often a format is trained: as often as there is time for. A model holds as many as there are formats."""
+
+COMPLETE = "complete"
+"""The folder of the model with all formats of the index's model too, in the folder of the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +65,8 @@ class OwnFormat:
         format: The format that was trained.
         papers: The papers that it was trained and measured on.
         read: How many of those to train on the time allowed to read.
-        trained: Result of the run.
+        trained: Result of the run that gave the model.
+        runs: How often it was trained.
         worth: How it compares with what the index has already.
     """
 
@@ -51,6 +75,7 @@ class OwnFormat:
     papers: FieldPapers
     read: int
     trained: Trained
+    runs: int
     worth: FormatWorth
 
 
@@ -72,40 +97,93 @@ def train_format(
     """
     begun = time.monotonic()
     require(minutes > 0, f"Nothing can be learned in {minutes:g} minutes", "give more <minutes>, such as 20")
-    base = plain_base(index)
+    base, model = plain_base(index), find_model(index.schema.model)
     field_of(index, field, wanted)
     require(not (folder / RECIPE).exists(), f"{folder} holds a recipe already", "name another folder by <output>")
     with held(folder):
         papers = write_papers(index, field, wanted, folder)
     seconds = 60 * minutes * (1 - _OF_REPORT) - (time.monotonic() - begun)
-    trained, read = fitted(index.name, papers, base, folder, seconds, say)
-    assert trained.folder is not None  # noqa: S101 - the run had no time limit
-    encoder = load(find_model(str(trained.folder)))
-    worth = _worth(index, papers, folder, encoder, read, say)
-    return OwnFormat(trained.folder, papers.format, papers, read, trained, worth)
+    report = _Report(index, papers, folder)
+    runs, read = fitted(index.name, papers, base, folder, seconds, say, model=model, before=report.learn)
+    worth = report.compare(load(together(base, papers.format, runs, folder / _TOGETHER)), len(runs), say)
+    for extra in (_RUNS, _TOGETHER):
+        shutil.rmtree(folder / extra, ignore_errors=True)
+    place = _folder_of(runs[0])
+    if model.card.architecture != base.card.architecture:
+        place = write_beside(model, papers.format, place, folder / COMPLETE).folder
+    return OwnFormat(place, papers.format, papers, read, runs[0], len(runs), worth)
 
 
 def fitted(
-    name: str, papers: FieldPapers, base: Model, folder: Path, seconds: float, say: Say = lambda _: None
-) -> tuple[Trained, int]:
-    """Train a format by the papers in the files of a folder; return how many of them the time allowed to read.
+    name: str,
+    papers: FieldPapers,
+    base: Model,
+    folder: Path,
+    seconds: float,
+    say: Say = lambda _: None,
+    model: Model | None = None,
+    before: Callable[[int], None] = lambda _: None,
+) -> tuple[list[Trained], int]:
+    """Train a format by the papers in the files of a folder, as often as there is time for.
 
-    `name` is that of their index, for the recipe. `base` is a plain network.
+    `name` is that of their index, for the recipe, `base` a plain network, and `model` the index's model. The time is
+    that of the report too: its encoding, and for each run as long as `before` takes, which is called with the number of
+    papers that are read. Returns the runs, the first of them in the folder itself, and how many of the
+    papers the time allowed to read.
     """
     begun = time.monotonic()
-    _write_recipe(folder, field_recipe(name, papers, base))
+    _write_recipe(folder, field_recipe(name, papers, base, model))
     speed = measured_speed(_recipe(folder), folder / _TRIAL, say)
-    left = seconds - (time.monotonic() - begun)
-    limit = speed.fitting(papers.train, papers.test, left)
-    steps = speed.steps(limit, papers.test, left, VALIDATIONS + 1)
-    _write_recipe(folder, field_recipe(name, papers, base, limit=limit, steps=steps))
-    recipe = _recipe(folder)
-    trained = train(recipe, folder, say=say)
-    shutil.rmtree(folder / _STATES, ignore_errors=True)  # they take gigabytes, and can be computed again
-    (task,) = recipe.tasks
+    passes = 1 + (FEWEST_RUNS - 1) * adapted_layers(base) / base.card.network.layers
+    limit = speed.fitting(papers.train, papers.test, seconds - (time.monotonic() - begun), passes)
+    (task,) = _recipe(folder).tasks
     assert task.build is not None  # noqa: S101 - the recipe is that of `field_recipe`
     # The limit is of papers that train; those of the validation are read too.
-    return trained, min(papers.train, round(limit / (1 - task.build.validation)))
+    read = min(papers.train, round(limit / (1 - task.build.validation)))
+    started = time.monotonic()
+    before(read)
+    learning = time.monotonic() - started
+    reading = speed.reading(limit, papers.test, passes)
+    steps = speed.steps((seconds - (time.monotonic() - begun) - reading) / FEWEST_RUNS - learning, VALIDATIONS + 1)
+    _write_recipe(folder, field_recipe(name, papers, base, model, limit=limit, steps=steps))
+    recipe = _recipe(folder)
+    runs: list[Trained] = []
+    longest, encoding = 0.0, reading - speed.text * limit
+    while len(runs) < MOST_RUNS:
+        started = time.monotonic()
+        left = seconds - (started - begun) - encoding - learning * (len(runs) + 1)
+        if len(runs) >= FEWEST_RUNS and left < longest:
+            break
+        place = folder / _RUNS / str(len(runs)) if runs else folder
+        runs.append(train(recipe.model_copy(update={"seed": recipe.seed + len(runs)}), place, say=say))
+        longest = max(longest, time.monotonic() - started) if len(runs) > 1 else 0.0  # the first one reads the texts
+    shutil.rmtree(folder / _STATES, ignore_errors=True)  # they take gigabytes, and can be computed again
+    return runs, read
+
+
+def together(base: Model, task_format: Format, runs: Sequence[Trained], folder: Path) -> Model:
+    """Write a model with the adapters of several runs, each in the place of a format: a text takes one pass."""
+    places = [os.path.relpath(_folder_of(one) / "adapters" / task_format.code, folder) for one in runs]
+    adapters = {one.value: place for one, place in zip(Format, places, strict=False)}
+    prompt = base.card.prompts.get(task_format, "")
+    prompts = {"prompts": dict.fromkeys(adapters, prompt)} if prompt else {"prompts": {}}
+    write_card(folder, {"architecture": "adapters", "base": base.card.name, "adapters": adapters, **prompts})
+    return find_model(str(folder))
+
+
+def write_beside(model: Model, task_format: Format, trained: Path, folder: Path) -> Model:
+    """Write a model whose vectors of a format are those of a trained one, and all others those of an index's model."""
+    members = {one.value: model.card.name for one in model.card.formats}
+    members |= {task_format.value: os.path.relpath(trained, folder)}
+    with replacing(folder) as part:
+        part.mkdir()
+        write_card(part, {"architecture": "routes", "members": members})
+    return find_model(str(folder))
+
+
+def _folder_of(run: Trained) -> Path:
+    assert run.folder is not None  # noqa: S101 - no run has a time limit of its own
+    return run.folder
 
 
 def plain_base(index: Index) -> Model:
@@ -129,35 +207,43 @@ def _recipe(folder: Path) -> Recipe:
     return read_variants(folder / RECIPE)[""]
 
 
-def _worth(
-    index: Index,
-    papers: FieldPapers,
-    folder: Path,
-    encoder: TextEncoder,
-    read: int,
-    say: Say,
-) -> FormatWorth:
-    """Compare the new format with the index's vectors, by the papers of the files, of which training read some."""
-    records = {part: read_records(folder / part) for part in (PAPERS, TEST)}
-    labels = [] if papers.task == "number" else common_labels([one[LABEL] for one in records[PAPERS]], FEWEST)
-    source = vectors_for(index, papers.format)
-    search = TrainedVectors(source.model, source.fingerprint, Format.PRX)
-    encoded = {PAPERS: read, TEST: len(records[TEST])}
-    made = {}
-    say({"measured": {part: len(some) for part, some in records.items()}})
-    for part, some in records.items():
-        truth = truth_of([one[LABEL] for one in some], papers.task, labels)
-        usable = np.asarray(truth.any(axis=1) if labels else np.isfinite(truth))
-        kept = [one for one, use in zip(some, usable, strict=True) if use]
-        texts = [encoder.card.text(one["title"], one["abstract"]) for one in kept[: encoded[part]]]
-        ids = [one["id"] for one in kept]
-        made[part] = LabelledVectors(
-            truth[usable],
-            _rows(index, search, ids),
-            _rows(index, source, ids),
-            encoder.encode(texts, papers.format),
-        )
-    return measured_worth(made[PAPERS], made[TEST], papers.task, source)
+class _Report:
+    """Compares a new format with the vectors of an index, by the papers in the files of a folder."""
+
+    def __init__(self, index: Index, papers: FieldPapers, folder: Path) -> None:
+        self._index, self._papers = index, papers
+        self._records = {part: read_records(folder / part) for part in (PAPERS, TEST)}
+        self._source = vectors_for(index, papers.format)
+        self._truth: dict[str, np.ndarray] = {}
+        self._indexed: dict[str, np.ndarray] = {}
+
+    def learn(self, read: int) -> None:
+        """Let linear models learn from the index's vectors of so many papers, those that are read."""
+        papers, search = self._papers, TrainedVectors(self._source.model, self._source.fingerprint, Format.PRX)
+        labels = [] if papers.task == "number" else common_labels([one[LABEL] for one in self._records[PAPERS]], FEWEST)
+        self._records[PAPERS] = self._records[PAPERS][:read]
+        made = {}
+        for part, some in self._records.items():
+            ids = [one["id"] for one in some]
+            self._truth[part] = truth_of([one[LABEL] for one in some], papers.task, labels)
+            plain, tagged = (_rows(self._index, one, ids) for one in (search, self._source))
+            made[part] = LabelledVectors(self._truth[part], plain, tagged)
+        self._indexed = said_by(made[PAPERS], made[TEST], papers.task, self._source)
+
+    def compare(self, encoder: TextEncoder, runs: int, say: Say) -> FormatWorth:
+        """Let the same models learn from the vectors of each run, as the formats of an encoder; return the result."""
+        say({"measured": {part: len(some) for part, some in self._records.items()}})
+        formats = tuple(Format)[:runs]
+        texts = {
+            part: [encoder.card.text(one["title"], one["abstract"]) for one in some]
+            for part, some in self._records.items()
+        }
+        vectors = {part: encoder.encode_formats(some, formats) for part, some in texts.items()}
+        own = []
+        for one in formats:
+            made = {part: LabelledVectors(self._truth[part], *[found[one]] * 2) for part, found in vectors.items()}
+            own.append(said_by(made[PAPERS], made[TEST], self._papers.task, self._source))
+        return measured_worth(self._truth[TEST], self._indexed, own, len(self._records[PAPERS]))
 
 
 def _rows(index: Index, source: TrainedVectors, ids: list[str]) -> np.ndarray:

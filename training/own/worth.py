@@ -1,17 +1,19 @@
 """Measures whether a format of one's own is worth using: against linear models on what the index has already.
 
-All learn from the same papers, and are measured on the same other papers, which nothing was trained or chosen by.
+All learn from the same papers, and are measured on the same other papers, which nothing was trained or chosen by. The
+format is trained several times, each with another seed, and an interval is over papers and over these runs.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from corpora.errors import require
 from eval.optional import optional
 from eval.probes.nested import TargetKind, Targets, learn, macro_f1_of
 from eval.statistics.interval import Interval, bootstrap_statistic
@@ -30,6 +32,11 @@ RIDGE, TAGS = "ridge regression", "ses tags"
 _KINDS: Mapping[FieldTask, TargetKind] = {"label": "class", "labels": "labels", "number": "number"}
 _NEED = "Measuring a format needs scikit-learn"
 
+_LEVEL = 0.95
+
+Statistic = Callable[[np.ndarray, np.ndarray], float]
+"""A measure, of the truth and of what is said."""
+
 _MOST_FITTED = 150_000
 """Papers times labels that a tagger is trained on for the report, which takes some minutes; if there are more, some
 papers are drawn."""
@@ -41,16 +48,13 @@ class LabelledVectors:
 
     Attributes:
         truth: bool (papers, labels), or float64 (papers,) of numbers.
-        indexed: Vectors of the index for search, float32 (papers, dimension).
-        tagged: Those that a tagger on the index would read, float32 (papers, dimension).
-        own: Vectors of the new format, float32 (papers, dimension); perhaps only of the first papers, as many as there
-            was time for.
+        plain: Vectors that ridge regression reads, float32 (papers, dimension).
+        tagged: Those that a tagger reads, float32 (papers, dimension).
     """
 
     truth: np.ndarray
-    indexed: np.ndarray
+    plain: np.ndarray
     tagged: np.ndarray
-    own: np.ndarray
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +64,20 @@ class FormatWorth:
     Attributes:
         measure: `macro F1`, or `Kendall's tau`.
         labels: Number of labels; 0 for numbers.
-        train: Papers that the linear models on the index's vectors learned from.
+        train: Papers that the linear models learned from.
         test: Papers that measured.
-        scores: The measure of each linear model, with its interval over papers.
+        runs: How often the format was trained.
+        scores: The measure of each linear model, the mean of the runs, with its interval over papers and runs.
         own: The best of them on the new format.
         other: The best of them on the index's vectors.
-        gain: How much more the first of these two reaches, with its paired interval over papers.
+        gain: How much more the first of these two reaches, with its interval over papers, paired, and over runs.
     """
 
     measure: str
     labels: int
     train: int
     test: int
+    runs: int
     scores: Mapping[str, Interval]
     own: str
     other: str
@@ -86,7 +92,8 @@ class FormatWorth:
     def sentence(self) -> str:
         """Whether the format is worth using, and by how much, in a line."""
         gain, before = self.gain, self.scores[self.other].mean
-        amount = f"{gain.mean:+.3f} [{gain.low:+.3f}, {gain.high:+.3f}] beside the {before:.3f} of {self.other}"
+        amount = f"{gain.mean:+.3f} [{gain.low:+.3f}, {gain.high:+.3f}] in {self.runs} runs"
+        amount += f" beside the {before:.3f} of {self.other}"
         if self.worth:
             return f"Worth using: {self.measure} {amount}."
         why = "it is worse" if gain.high < 0 else "the difference may be chance"
@@ -97,47 +104,64 @@ class FormatWorth:
         return {**asdict(self), "worth": self.worth, "sentence": self.sentence}
 
 
-def measured_worth(
+def said_by(
     train: LabelledVectors, test: LabelledVectors, task: FieldTask, source: TrainedVectors
-) -> FormatWorth:
-    """Compare linear models on the new format and on what the index has, by papers that only measure.
+) -> dict[str, np.ndarray]:
+    """Return what each linear model says of some papers, in the form of their truth, once it has learned from others.
 
     `source` says what `tagged` is. Raises `InputError` if there are too few papers, and `UnavailableError` if
     scikit-learn isn't installed.
     """
     names = tuple(f"{number:06}" for number in range(train.truth[0].size))
     values = train.truth.reshape(len(train.truth), -1).astype(np.float64)
-    targets = Targets(_KINDS[task], names, values)
-    vectors = {OWN: (train.own, test.own), INDEXED: (train.indexed, test.indexed)}
-    said = {_on(RIDGE, name): _learned(*of, targets) for name, of in vectors.items()}
-    if task == "number":
-        return _compared("Kendall's tau", _kendall, test.truth, said, 0, len(values))
-    vectors[INDEXED] = train.tagged, test.tagged
-    said |= {_on(TAGS, name): _tagged(*of, train.truth, source) for name, of in vectors.items()}
-    return _compared("macro F1", macro_f1_of, test.truth, said, len(names), len(values))
+    said = {RIDGE: _learned(train.plain, test.plain, Targets(_KINDS[task], names, values))}
+    return said if task == "number" else said | {TAGS: _tagged(train.tagged, test.tagged, train.truth, source)}
 
 
-def _on(model: str, vectors: str) -> str:
-    return f"{model} on {vectors}"
-
-
-def _compared(
-    measure: str,
-    statistic: Callable[[np.ndarray, np.ndarray], float],
-    truth: np.ndarray,
-    said: Mapping[str, np.ndarray],
-    labels: int,
-    train: int,
+def measured_worth(
+    truth: np.ndarray, indexed: Mapping[str, np.ndarray], own: Sequence[Mapping[str, np.ndarray]], train: int
 ) -> FormatWorth:
-    scores = {name: bootstrap_statistic(statistic, truth, one) for name, one in said.items()}
-    own, other = (
+    """Compare what linear models say of papers by the index's vectors, and by those of each run of the new format.
+
+    All of them learned from the same papers, so many as `train`.
+    """
+    number = truth.ndim == 1
+    measure, statistic = ("Kendall's tau", _kendall) if number else ("macro F1", macro_f1_of)
+    said = {f"{model} on {OWN}": [one[model] for one in own] for model in indexed}
+    said |= {f"{model} on {INDEXED}": [one] for model, one in indexed.items()}
+    said = dict(sorted(said.items(), key=lambda one: list(indexed).index(one[0].partition(" on ")[0])))
+    scores = {name: over_runs(statistic, truth, runs) for name, runs in said.items()}
+    best, other = (
         max((name for name in said if name.endswith(vectors)), key=lambda name: scores[name].mean)
         for vectors in (OWN, INDEXED)
     )
-    gain = bootstrap_statistic(
-        lambda true, one, two: statistic(true, two) - statistic(true, one), truth, said[other], said[own]
-    )
-    return FormatWorth(measure, labels, train, len(truth), scores, own, other, gain)
+    gain = over_runs(statistic, truth, said[best], *said[other])
+    labels = 0 if number else truth.shape[1]
+    return FormatWorth(measure, labels, train, len(truth), len(own), scores, best, other, gain)
+
+
+def over_runs(
+    statistic: Statistic, truth: np.ndarray, runs: Sequence[np.ndarray], beside: np.ndarray | None = None
+) -> Interval:
+    """Return the mean of a measure over what several runs say, with an interval over papers and over runs.
+
+    `beside` is what another model says, whose measure is subtracted. Papers are drawn by a bootstrap, and the runs have
+    Student's interval. The distances of their limits from the mean are added as squares, as those of independent
+    estimates (Zou and Donner, Statistics in Medicine 2008). `statistic` takes the truth and what is said of it.
+    """
+    others = [] if beside is None else [beside]
+
+    def mean_of(true: np.ndarray, *said: np.ndarray) -> float:
+        values = [statistic(true, one) for one in said]
+        return fmean(values[: len(runs)]) - sum(values[len(runs) :])
+
+    papers = bootstrap_statistic(mean_of, truth, *runs, *others)
+    reach = 0.0
+    if len(runs) > 1:
+        student = optional("scipy.special", _NEED).stdtrit(len(runs) - 1, (1 + _LEVEL) / 2)
+        reach = float(student) * stdev(statistic(truth, one) for one in runs) / math.sqrt(len(runs))
+    low, high = (math.hypot(limit - papers.mean, reach) for limit in (papers.low, papers.high))
+    return Interval(papers.mean - low, papers.mean, papers.mean + high)
 
 
 def _kendall(truth: np.ndarray, said: np.ndarray) -> float:
@@ -176,18 +200,3 @@ def truth_of(values: Sequence[Any], task: FieldTask, labels: Sequence[str]) -> n
             if label in column:
                 truth[row, column[label]] = True
     return truth
-
-
-def common_labels(values: Sequence[Any], fewest: int) -> list[str]:
-    """Return the labels that enough papers have, in order; `InputError` if there are fewer than two."""
-    counts: dict[str, int] = {}
-    for value in values:
-        for label in {value} if isinstance(value, str) else set(value):
-            counts[label] = counts.get(label, 0) + 1
-    found = sorted(label for label, count in counts.items() if count >= fewest)
-    require(
-        len(found) > 1,
-        f"{len(found)} labels have {fewest} papers or more, and a format needs two",
-        "name another field by <labels>",
-    )
-    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -163,6 +163,8 @@ def _train_from_index(
     as_json: bool,
 ) -> None:
     """Train a format by a field of an index, or its queries, and print whether the result is worth using."""
+    from products.trained import vectors_for
+    from ses.stored_formats import note_of_format
     from ses.terminal.progress import training_progress
 
     require(
@@ -177,6 +179,9 @@ def _train_from_index(
         else:
             own = library.formats.train(index, str(labels), folder, format=task_format, minutes=minutes, say=say)
             document, lines = _of_format(index, own)
+            opened = library[index].index
+            used = vectors_for(opened, own.format).format
+            lines[1:1] = note_of_format(opened, own.format, used, asked=False)
     say_result(document, lines, as_json=as_json)
 
 
@@ -190,25 +195,35 @@ def _of_format(index: str, own: OwnFormat) -> tuple[dict[str, Any], list[str]]:
     lines = [
         f"Format {own.format}: {kind} of the field {papers.field}, from {papers.train:,} papers of the index {index}; "
         f"{worth.test:,} others only measure",
-        *([f"Papers left out, since the index holds their work twice: {papers.same:,}"] if papers.same else []),
-        *_left_unread(own),
+        *_left_out(own),
         *aligned([["linear model", worth.measure, "from", "to"], *rows], text_columns=1),
         worth.sentence,
         f"The model is in {own.model} (step {own.trained.chosen:,} of {own.trained.steps:,}), its recipe beside it.",
         *([f"To use it: ses index --index {index} --fresh --own {own.format}={own.model}"] if worth.worth else []),
     ]
-    described = {"format": own.format.value, "papers": asdict(papers), "read": own.read}
+    described = {"format": own.format.value, "papers": asdict(papers), "read": own.read, "runs": own.runs}
     return _document(own) | described, lines
 
 
-def _left_unread(own: OwnFormat) -> list[str]:
-    """Return a line about papers for which there was no time; empty if all were read."""
-    if own.read == own.papers.train:
-        return []
-    return [
-        f"In the time, {own.read:,} of the {own.papers.train:,} papers were read; linear models on the index's vectors "
-        "learned from all. With more --minutes the format may gain."
-    ]
+def _left_out(own: OwnFormat) -> Iterator[str]:
+    """Yield lines about papers that were not learned from, with the reason."""
+    from training.own.papers import FEWEST
+
+    papers = own.papers
+    if papers.same:
+        yield f"Papers left out, since the index holds their work twice: {papers.same:,}"
+    if papers.evaluated:
+        yield (
+            f"Papers left out of those to learn from, since `ses eval suite` tests on them: {papers.evaluated:,}; so "
+            "the suites can measure the new model"
+        )
+    if papers.rare:
+        yield f"Papers left out, since fewer than {FEWEST} papers have any of their labels: {papers.rare:,}"
+    if own.read < papers.train:
+        yield (
+            f"In the time, {own.read:,} of the {papers.train:,} papers were read, and all linear models learned from "
+            "these. A tagger of `ses tags train` learns from all; with more --minutes the format does too."
+        )
 
 
 def _of_queries(index: str, own: OwnQueries) -> tuple[dict[str, Any], list[str]]:

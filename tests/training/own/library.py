@@ -28,9 +28,9 @@ def papers(count=150, seed=0):
 FIELDS = {"topics": "keywords", "score": "number", "day": "date"}
 
 
-def open_library(folder, layers=3, given=None, **options):
-    """Return a library with the index `own` of such papers."""
-    make_model(folder / "tiny", layers=layers)
-    library = ses.open(model=str(folder / "tiny"), data_dir=folder / "data", cache_dir=folder / "cache")
+def open_library(folder, layers=3, given=None, model=None, **options):
+    """Return a library with the index `own` of such papers, by a random model or another one."""
+    model = model or make_model(folder / "tiny", layers=layers)
+    library = ses.open(model=str(model), data_dir=folder / "data", cache_dir=folder / "cache")
     library.index("own", given or list(papers()), fields=FIELDS, **options)
     return library

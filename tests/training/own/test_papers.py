@@ -3,7 +3,7 @@ import pytest
 from corpora.errors import InputError
 from encoders.models.formats import Format
 from tests.training.own.library import SUBJECTS, open_library, papers
-from training.own.papers import PAPERS, TEST, read_records, write_papers
+from training.own.papers import PAPERS, TEST, common_labels, read_records, write_papers
 
 
 @pytest.fixture(scope="module")
@@ -88,3 +88,39 @@ def test_nothing_is_learned_from_a_model(tmp_path):
     index.add_fields([Field("tagged", "keywords", origin="tag")])
     with pytest.raises(InputError, match="come from a model"):
         write_papers(index, "tagged", None, tmp_path)
+
+
+def test_rare_labels_alone_are_left_out_of_both_files(tmp_path):
+    rare = [
+        {
+            **one,
+            "id": f"r{one['id']}",
+            "title": f"rare {one['title']}",
+            "venue": f"rare {row % 7}",
+            "topics": ["all", "no"],
+        }
+        for row, one in enumerate(papers(60, seed=4))
+    ]
+    index = open_library(tmp_path, given=[*papers(), *rare])["own"].index
+    found = write_papers(index, "venue", None, tmp_path)
+    train, test = (read_records(tmp_path / part) for part in (PAPERS, TEST))
+    assert (found.train, found.test, found.rare) == (len(train), len(test), 60)
+    assert {one["label"] for one in (*train, *test)} == set(SUBJECTS)
+    assert write_papers(index, "topics", None, tmp_path).rare == 0
+
+
+def test_papers_that_the_suites_test_on_only_measure(tmp_path):
+    given = [{**one, "identifiers": ["pmid:400715"]} if row < 3 else one for row, one in enumerate(papers())]
+    found = write_papers(open_library(tmp_path, given=given[1:])["own"].index, "venue", None, tmp_path)
+    train, test = (read_records(tmp_path / part) for part in (PAPERS, TEST))
+    measured = [one for one in test if one["identifiers"]]
+    assert not [one for one in train if one["identifiers"]]
+    assert found.evaluated + found.same + len(measured) == 2
+    assert found.evaluated
+
+
+def test_labels_of_enough_papers():
+    values = ["a", "b", "a", ["b", "c", "c"], ("a",)]
+    assert common_labels(values, 2) == ["a", "b"]
+    with pytest.raises(InputError, match="1 labels have 3 papers or more"):
+        common_labels(values, 3)

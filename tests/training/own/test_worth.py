@@ -1,13 +1,11 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
+import scipy.stats
 
-from corpora.errors import InputError
 from encoders.models.formats import Format
-from eval.statistics.interval import Interval
+from eval.statistics.interval import Interval, bootstrap_statistic
 from products.trained import TrainedVectors
-from training.own.worth import FormatWorth, LabelledVectors, common_labels, measured_worth, truth_of
+from training.own.worth import FormatWorth, LabelledVectors, measured_worth, over_runs, said_by, truth_of
 
 SOURCE = TrainedVectors("tiny", "f", Format.PRX)
 
@@ -23,13 +21,20 @@ def made(count, seed, task, *, better):
     if task == "labels":
         truth = np.column_stack([truth, truth.any(axis=1) & (clear[:, 1] > 0)])
     own, indexed = (clear, vague) if better else (vague, clear)
-    return LabelledVectors(truth, indexed, indexed, own)
+    spread = (own, own[:, ::-1] + 0.1 * draw.standard_normal(own.shape).astype(np.float32))
+    return [LabelledVectors(truth, one, one) for one in (indexed, *spread)]
+
+
+def compared(train, test, task):
+    """The worth of the vectors after the first ones, each of them a run, beside the first ones."""
+    indexed, *own = (said_by(*both, task, SOURCE) for both in zip(train, test, strict=True))
+    return measured_worth(test[0].truth, indexed, own, len(train[0].truth))
 
 
 @pytest.mark.parametrize("task", ["label", "labels", "number"])
 @pytest.mark.parametrize("better", [True, False])
 def test_the_better_vectors_are_told_apart(task, better):
-    worth = measured_worth(made(300, 0, task, better=better), made(300, 1, task, better=better), task, SOURCE)
+    worth = compared(made(300, 0, task, better=better), made(300, 1, task, better=better), task)
     assert worth.worth is better
     assert (worth.gain.mean > 0.05) is better
     assert worth.gain.low <= worth.gain.mean <= worth.gain.high
@@ -45,36 +50,84 @@ def test_the_better_vectors_are_told_apart(task, better):
     assert worth.to_dict()["sentence"] == worth.sentence
 
 
-def test_the_new_format_may_be_there_for_the_first_papers_only():
-    whole, test = made(300, 0, "labels", better=True), made(300, 1, "labels", better=True)
-    some = measured_worth(replace(whole, own=whole.own[:120]), test, "labels", SOURCE)
-    fewer = LabelledVectors(*(part[:120] for part in (whole.truth, whole.indexed, whole.tagged, whole.own)))
-    alone, all_of_it = (measured_worth(one, test, "labels", SOURCE) for one in (fewer, whole))
-    for name, score in some.scores.items():
-        assert score == (alone if name.endswith("new format") else all_of_it).scores[name]
-    assert alone.scores != all_of_it.scores
+def accuracy(true, said):
+    return float((true == said).mean())
+
+
+def test_an_interval_is_over_papers_and_over_runs():
+    draw = np.random.default_rng(3)
+    truth = draw.integers(0, 2, 400)
+    runs = [np.where(draw.random(400) < share, truth, 1 - truth) for share in (0.9, 0.8, 0.6)]
+    each = [accuracy(truth, one) for one in runs]
+    found = over_runs(accuracy, truth, runs)
+    assert found.mean == pytest.approx(np.mean(each))
+    papers = bootstrap_statistic(lambda true, *said: np.mean([accuracy(true, one) for one in said]), truth, *runs)
+    # Student's interval of a mean of three, from scipy's own function.
+    spread = np.mean(each) - scipy.stats.t.interval(0.95, 2, np.mean(each), scipy.stats.sem(each))[0]
+    assert found.mean - found.low == pytest.approx(np.hypot(papers.mean - papers.low, spread))
+    assert found.high - found.mean == pytest.approx(np.hypot(papers.high - papers.mean, spread))
+
+
+def test_equal_runs_add_nothing_to_the_interval_over_papers():
+    draw = np.random.default_rng(3)
+    truth = draw.integers(0, 2, 300)
+    said, other = (np.where(draw.random(300) < share, truth, 1 - truth) for share in (0.9, 0.7))
+    alone = bootstrap_statistic(accuracy, truth, said)
+    for runs in (1, 3):
+        found = over_runs(accuracy, truth, [said] * runs)
+        assert (found.low, found.mean, found.high) == pytest.approx((alone.low, alone.mean, alone.high))
+    gain = over_runs(accuracy, truth, [said, said], other)
+    paired = bootstrap_statistic(lambda true, one, two: accuracy(true, one) - accuracy(true, two), truth, said, other)
+    assert (gain.low, gain.mean, gain.high) == pytest.approx((paired.low, paired.mean, paired.high))
+
+
+def test_a_run_that_is_lucky_does_not_decide():
+    """Two runs that gain nothing and one that gains much: the mean gain is clear over papers alone."""
+    train, test = (made(400, seed, "label", better=True) for seed in (0, 1))
+    found, sure = (
+        compared(*([part[at] for at in which] for part in (train, test)), "label")
+        for which in ((0, 1, 0, 0), (0, 1, 1, 1))
+    )
+    assert (found.runs, sure.runs) == (3, 3)
+    assert found.gain.mean == pytest.approx(sure.gain.mean / 3, abs=0.03)
+    assert sure.worth
+    assert not found.worth
+
+
+def test_without_a_gain_the_verdict_is_hardly_ever_a_gain():
+    """Runs differ by chance: over papers alone, every third lucky run would be worth using."""
+    draw = np.random.default_rng(7)
+    truth = draw.integers(0, 2, 300)
+    wins = {1: 0, 3: 0}
+    for _ in range(60):
+        before, *runs = (
+            np.where(draw.random(300) < share, truth, 1 - truth) for share in (0.7, *draw.normal(0.7, 0.05, 3))
+        )
+        for number in wins:
+            wins[number] += over_runs(accuracy, truth, runs[:number], before).low > 0
+    assert wins[1] >= 9
+    assert wins[3] <= 3
 
 
 def told(low, mean, high):
     scores = {"a on x": Interval(0.5, 0.7 + mean, 0.9), "b on y": Interval(0.5, 0.7, 0.9)}
-    return FormatWorth("macro F1", 3, 100, 50, scores, "a on x", "b on y", Interval(low, mean, high))
+    return FormatWorth("macro F1", 3, 100, 50, 4, scores, "a on x", "b on y", Interval(low, mean, high))
 
 
 def test_one_line_says_whether_it_is_worth_using():
     assert told(0.01, 0.03, 0.05).sentence == (
-        "Worth using: macro F1 +0.030 [+0.010, +0.050] beside the 0.700 of b on y."
+        "Worth using: macro F1 +0.030 [+0.010, +0.050] in 4 runs beside the 0.700 of b on y."
     )
     assert told(-0.01, 0.03, 0.05).sentence == (
-        "Not worth using: macro F1 +0.030 [-0.010, +0.050] beside the 0.700 of b on y; the difference may be chance, "
-        "and a linear model on them is enough."
+        "Not worth using: macro F1 +0.030 [-0.010, +0.050] in 4 runs beside the 0.700 of b on y; the difference may be "
+        "chance, and a linear model on them is enough."
     )
     assert "; it is worse, and" in told(-0.05, -0.03, -0.01).sentence
     assert not told(0.0, 0.03, 0.05).worth
 
 
-def test_labels_of_enough_papers():
+def test_labels_in_columns():
     values = ["a", "b", "a", ["b", "c", "c"], ("a",)]
-    assert common_labels(values, 2) == ["a", "b"]
     assert truth_of(values, "labels", ["a", "b"]).tolist() == [
         [True, False],
         [False, True],
@@ -82,5 +135,3 @@ def test_labels_of_enough_papers():
         [False, True],
         [True, False],
     ]
-    with pytest.raises(InputError, match="1 labels have 3 papers or more"):
-        common_labels(values, 3)
