@@ -34,7 +34,7 @@ class Learner:
         recipe: What is learned and how.
         card: Card of the model.
         module: The network (`encoders.models.module.as_module`).
-        heads: A `torch.nn.ModuleDict` of linear layers by task name, for objectives that need one.
+        heads: Linear layers by task name, for objectives that need one; torch's own table refuses some names.
         rows: The first trained row of each trained weight of the network; the rows before it stay as they are.
         optimizer: AdamW over what is trained.
         device: The device it computes on.
@@ -43,7 +43,7 @@ class Learner:
     recipe: Recipe
     card: ModelCard
     module: Any
-    heads: Any
+    heads: Mapping[str, Any]
     rows: Mapping[str, int]
     optimizer: Any
     device: str
@@ -97,7 +97,8 @@ class Learner:
     def trained(self) -> dict[str, Any]:
         """Return every tensor that training changes, by name."""
         found = {f"module.{name}": tensor for name, tensor in self.module.named_parameters() if tensor.requires_grad}
-        return found | {f"heads.{name}": tensor for name, tensor in self.heads.named_parameters()}
+        heads = ((name, *named) for name, head in self.heads.items() for named in head.named_parameters())
+        return found | {f"heads.{name}.{part}": tensor for name, part, tensor in heads}
 
     def weights(self) -> dict[str, Any]:
         """Return the weights of the whole network as float32 arrays."""
@@ -125,8 +126,7 @@ def make_learner(recipe: Recipe, start: Model, labels: Mapping[str, int], packs:
         parameter.requires_grad_(name in rows)
         if first := rows.get(name):
             parameter.register_hook(lambda gradient, first=first: _rows_from(gradient, first))
-    heads = make_heads(recipe, start.card.dimension, labels, packs)
-    heads.to(device)
+    heads = {name: head.to(device) for name, head in make_heads(recipe, start.card.dimension, labels, packs).items()}
     optimizer = make_optimizer(recipe, start.card.network.layers, module, heads, rows)
     return Learner(recipe, start.card, module, heads, rows, optimizer, device)
 
@@ -142,8 +142,8 @@ _DROPOUT = 0.2
 _DEVIATION = 0.02
 
 
-def make_heads(recipe: Recipe, dimension: int, outputs: Mapping[str, int], packs: Sequence[Packed]) -> Any:
-    """Make the heads of a recipe's tasks, N(0, 0.02): a `torch.nn.ModuleDict` of linear layers by task name.
+def make_heads(recipe: Recipe, dimension: int, outputs: Mapping[str, int], packs: Sequence[Packed]) -> dict[str, Any]:
+    """Make the heads of a recipe's tasks, N(0, 0.02): linear layers by task name.
 
     `outputs` has the number of outputs of each head, `packs` the training examples of each task. Several labels start
     at their log odds in the training examples (Lin et al. 2017, section 3.3), and numbers at their median: from 0, the
@@ -153,7 +153,7 @@ def make_heads(recipe: Recipe, dimension: int, outputs: Mapping[str, int], packs
     import torch
 
     torch.manual_seed(recipe.seed)
-    heads = torch.nn.ModuleDict()
+    heads = {}
     for task, packed in zip(recipe.tasks, packs, strict=True):
         objective = OBJECTIVES[task.objective]
         if not objective.head:
@@ -182,7 +182,9 @@ def scores(head: Any, vectors: Any, card: ModelCard, *, training: bool) -> Any:
     return head(dropped * math.sqrt(card.dimension) if card.network.normalize else dropped)
 
 
-def kept_heads(recipe: Recipe, heads: Any, card: ModelCard, labels: Mapping[str, Sequence[str]]) -> list[Head]:
+def kept_heads(
+    recipe: Recipe, heads: Mapping[str, Any], card: ModelCard, labels: Mapping[str, Sequence[str]]
+) -> list[Head]:
     """Return the trained heads that the recipe keeps, for vectors as the model gives them.
 
     The scale of unit vectors is in their weights. `labels` has the labels of each classification task.
@@ -209,7 +211,7 @@ _ABOVE = 2
 """How many layers the input and the heads count as, as in SciMult's code (get_layer_lrs of models/optimization.py)."""
 
 
-def make_optimizer(recipe: Recipe, layers: int, module: Any, heads: Any, rows: Mapping[str, int]) -> Any:
+def make_optimizer(recipe: Recipe, layers: int, module: Any, heads: Mapping[str, Any], rows: Mapping[str, int]) -> Any:
     """Return `torch.optim.AdamW`; each of its groups has the `share` of the learning rate that its tensors get.
 
     Lower layers take smaller steps if the recipe asks for them. Biases and the weights of normalization are not decayed
@@ -219,7 +221,8 @@ def make_optimizer(recipe: Recipe, layers: int, module: Any, heads: Any, rows: M
 
     groups: dict[tuple[float, float], dict[str, Any]] = {}
     parts = [(tensor, _depth(name, layers), rows[name]) for name, tensor in module.named_parameters() if name in rows]
-    for tensor, depth, first in [*parts, *((tensor, layers + _ABOVE, 0) for tensor in heads.parameters())]:
+    above = ((tensor, layers + _ABOVE, 0) for head in heads.values() for tensor in head.parameters())
+    for tensor, depth, first in [*parts, *above]:
         # Weight decay would change the rows that must not change.
         decay = recipe.weight_decay if tensor.dim() > 1 and not first else 0.0
         share = recipe.layer_decay ** (layers + _ABOVE - depth)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from encoders.models.formats import Format
 from training.data.builders.base import TaskType
@@ -15,6 +15,8 @@ from training.strict import Strict, nearest, one_of
 
 FILES = ("train", "validation", "labels")
 """Keys of a task that name files; the files' content counts, not their location."""
+
+_LONGEST_NAME = 100
 
 
 class Build(Strict):
@@ -58,7 +60,7 @@ class TrainingTask(Strict):
     """One data set and what is learned from it.
 
     Attributes:
-        name: Name in the log, unique in a recipe.
+        name: Name in the log, unique in a recipe: up to 100 characters that can be printed.
         type: The shape of its records, as in SciRepEval's task files; a builder's need not be named.
         train: JSON lines to train on, relative to the recipe.
         build: How its records are made of papers, in place of `train`.
@@ -114,6 +116,13 @@ class TrainingTask(Strict):
         by_type = {"classification": "cross-entropy", "regression": "mse", "ranked": "kl", "vectors": "vectors"}
         multi = given.get("type") == "classification" and given.get("multi_label")
         return given | {"objective": "bce" if multi else by_type.get(str(given.get("type")), "triplet")}
+
+    @field_validator("name")
+    @classmethod
+    def _printable(cls, name: str) -> str:
+        if not name.strip() or not name.isprintable() or len(name) > _LONGEST_NAME:
+            raise ValueError(f"give a task a name of up to {_LONGEST_NAME} characters that can be printed")
+        return name
 
     @model_validator(mode="after")
     def _one_source(self) -> TrainingTask:

@@ -180,7 +180,7 @@ def test_weights_by_layer_kind_and_first_row():
     recipe = SimpleNamespace(weight_decay=0.3, layer_decay=0.5, learning_rate=0.7)
     module = SimpleNamespace(named_parameters=lambda: tensors.items())
     rows = dict.fromkeys(NAMES, 0) | {"pooler.dense": 1}
-    made = make_optimizer(recipe, 2, module, head, rows)
+    made = make_optimizer(recipe, 2, module, {"t": head}, rows)
     assert made.defaults["lr"] == 0.7
     assert made.defaults["eps"] == 1e-8
     found = {id(one): (group["share"], group["weight_decay"]) for group in made.param_groups for one in group["params"]}

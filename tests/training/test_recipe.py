@@ -144,6 +144,13 @@ def test_mistakes_are_told_in_one_sentence(tmp_path, before, after, told):
         read_recipe(changed(path, before, after))
 
 
+@pytest.mark.parametrize("name", ["", "  ", "a\nb", "x" * 101])
+def test_a_task_has_a_name_that_can_be_printed(tmp_path, name):
+    path = changed(write_recipe(tmp_path, ("bce",)), 'name = "bce"', f"name = {json.dumps(name)}")
+    with pytest.raises(InputError, match="give a task a name of up to 100 characters that can be printed"):
+        read_recipe(path)
+
+
 def test_an_unknown_option_of_what_is_trained(tmp_path):
     with pytest.raises(
         InputError, match="adapters has no option 'width'; its options are: layers, reduction, identity"

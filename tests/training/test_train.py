@@ -20,6 +20,7 @@ from safetensors.numpy import load_file
 
 from corpora.errors import ConflictError, InputError
 from encoders.encoder import load_encoder
+from encoders.heads import read_heads
 from encoders.models.formats import Format
 from encoders.registry import find_model
 from tests.chance import drawn, kills
@@ -97,6 +98,20 @@ def test_every_objective_learns_together(tmp_path, trains):
     before = vectors(tmp_path / "run" / "start", tmp_path / "cache", Format.PRX)
     after = vectors(done.folder, tmp_path / "cache", Format.PRX)
     assert np.abs(before - after).max() > 1e-4
+
+
+def test_a_task_may_have_any_name(tmp_path):
+    """Also names that a table of torch, a path or a plot would read otherwise."""
+    names = {"cross-entropy": "topics.v2", "mse": "type", "bce": "../up", "ranking": "$a_{$"}
+    path = write_recipe(tmp_path, tuple(names), steps=2)
+    text = path.read_text()
+    for objective, name in names.items():
+        text = text.replace(f'name = "{objective}"', f'keep_head = true\nname = "{name}"')
+    path.write_text(text)
+    assert train(read_recipe(path), tmp_path / "run", minutes=1e-9).steps == 1
+    done = train(read_recipe(path), tmp_path / "run", resume=True)
+    assert sorted(read_heads(done.folder)) == sorted(names.values())
+    assert (done.steps, done.plots) == (2, ["loss.svg", "validation.svg"])
 
 
 @pytest.mark.parametrize("trains", ["adapters", "last"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -104,7 +105,7 @@ def _built(
     inputs = [list(sources.values()), recipe.seed, base, task.fields]
     facts = [_FORM, build.builder, options, build.validation, share, *inputs]
     key = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:12]
-    place = folder / f"{task.name}-{key}"
+    place = folder / f"{re.sub(r'[^A-Za-z0-9._-]', '_', task.name)}-{key}"
     if (place / _MANIFEST).is_file():
         return place
     folder.mkdir(parents=True, exist_ok=True)

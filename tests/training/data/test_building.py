@@ -94,6 +94,13 @@ def test_what_was_built_is_kept_until_something_changes(tmp_path):
     assert len(places) == 7
 
 
+def test_what_was_built_stays_in_the_folder_whatever_the_task_is_called(tmp_path):
+    path = recipe_of(tmp_path, PAPERS)
+    path.write_text(path.read_text().replace('"topics"', '"../../topics/v2: Ä"'))
+    task, _ = build(path, tmp_path / "runs" / "data")
+    assert task.train.parent.parent == tmp_path / "runs" / "data"
+
+
 def test_an_interrupted_build_leaves_nothing_that_is_taken_for_whole(tmp_path):
     path = recipe_of(tmp_path, PAPERS)
     whole, _ = build(path, tmp_path / "data")
