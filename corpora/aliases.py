@@ -55,8 +55,16 @@ IDENTIFIERS: dict[str, tuple[str, ...]] = {
     "openalex": ("openalexid", "openalex"),
     "who": ("whocovidenceid",),
     "cord_uid": ("corduid",),
+    "wos": ("wos", "utuniquewosid", "uniquewosid", "ut"),
+    "scopus": ("eid", "scopuseid"),
+    "lens": ("lensid",),
+    "dimensions": ("dimensionsid", "publicationid"),
+    "key": ("key",),
 }
 """Identifiers of the same paper in other databases. All are kept; the keys become the `kind` of `kind:value`."""
+
+WORLDWIDE = ("doi", "pmid", "pmc", "arxiv", "openalex", "mag", "wos", "scopus", "lens", "dimensions")
+"""Kinds of identifiers that name one paper only, in every database, in the order in which one becomes a paper's id."""
 
 EXTERNAL = ("externalids", "ids")
 """Objects that hold such identifiers by kind, as Semantic Scholar and OpenAlex provide them."""

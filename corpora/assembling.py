@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -9,7 +10,7 @@ from dataclasses import replace
 from corpora.aliases import COLLECTED, EXTERNAL, IDENTIFIERS, SINGLE, normal_name
 from corpora.cleaning import flag_of, text_of, texts_of, url_of, year_of
 from corpora.custom import CustomField, read_custom
-from corpora.identifiers import identifiers_of
+from corpora.identifiers import identifier_of, identifiers_of
 from corpora.paper import Accepted, Paper, Rejected
 from corpora.plain import UnreadableError
 
@@ -23,6 +24,8 @@ LONGEST_ABSTRACT = 1_000_000
 
 A longer one is a damaged file, not a paper: it is rejected, not cut."""
 
+_KINDS = {name: kind for kind, names in IDENTIFIERS.items() for name in names}
+_NAMES_APART = re.compile(r"[;|](?=\s|[a-z_]+\d?:)")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
@@ -32,6 +35,7 @@ def assemble(
     columns: Mapping[str, str],
     custom: Sequence[CustomField] = (),
     beside: Mapping[str, object] | None = None,
+    named_by: Sequence[str] = (),
 ) -> Accepted | Rejected:
     """Make a paper from a record whose keys are among those in `corpora.aliases`.
 
@@ -41,13 +45,15 @@ def assemble(
         columns: Attribute or kind of identifier to the key that holds it, instead of the aliases.
         custom: Custom fields to read as well.
         beside: Where the values of custom fields are, if not in the record.
+        named_by: Kinds of identifiers that are the id of a record without one, in order; if there is none of them, the
+            id is a hash. Empty if a record must have an id.
 
     Returns:
         The paper, or why there is none: no id or title, an id that can't be a key, a text no paper has, a mark of
         retraction that says neither yes nor no, a value that is not of its field's kind, or one that can't be read.
     """
     try:
-        return _assembled(line, record, columns, custom, record if beside is None else beside)
+        return _assembled(line, record, columns, custom, record if beside is None else beside, named_by)
     except UnreadableError as error:
         known = record.get(columns.get("id", "id"))
         return Rejected(line, str(error), text_of(known) if isinstance(known, str | int) else "")
@@ -59,12 +65,10 @@ def _assembled(
     columns: Mapping[str, str],
     custom: Sequence[CustomField],
     among: Mapping[str, object],
+    named_by: Sequence[str],
 ) -> Accepted | Rejected:
     values = {normal_name(key): value for key, value in record.items() if value not in (None, "")}
-    external: dict[str, object] = {}
-    for key in EXTERNAL:
-        if isinstance(held := values.get(key), Mapping):
-            external |= {normal_name(str(kind)): value for kind, value in held.items()}
+    among_all = _external(values) | values
 
     def all_of(attribute: str, names: tuple[str, ...], among: Mapping[str, object]) -> Iterator[object]:
         if attribute in columns:
@@ -76,16 +80,17 @@ def _assembled(
         return next((value for value in all_of(attribute, SINGLE[attribute], values) if text_of(value)), None)
 
     def collected(attribute: str) -> tuple[str, ...]:
-        found = (text for value in all_of(attribute, COLLECTED[attribute], values) for text in texts_of(value))
-        return tuple(dict.fromkeys(found))
+        held = (_divided(attribute, value) for value in all_of(attribute, COLLECTED[attribute], values))
+        return tuple(dict.fromkeys(text for value in held for text in texts_of(value)))
 
+    kinds = {kind: names for kind, names in IDENTIFIERS.items() if named_by or kind != "key"}
     named = (
         name
-        for kind, names in IDENTIFIERS.items()
-        for value in all_of(kind, names, external | values)
+        for kind, names in kinds.items()
+        for value in all_of(kind, names, among_all)
         for name in identifiers_of(kind, value)
     )
-    raw_id = first_of("id")
+    raw_id = record.get(columns["id"]) if "id" in columns else _own_id(values, named_by)
     types = texts_of(first_of("types"))
     mark = next(all_of("retracted", SINGLE["retracted"], values), None)
     retracted = flag_of(mark)
@@ -94,7 +99,8 @@ def _assembled(
         title=text_of(first_of("title")),
         abstract=text_of(first_of("abstract")),
         authors=texts_of(first_of("authors")),
-        year=year_of(first_of("year")),
+        # "In press" in one column must not hide the date in another.
+        year=next(filter(None, map(year_of, all_of("year", SINGLE["year"], values))), None),
         venue=text_of(first_of("venue")),
         types=types,
         language=text_of(first_of("language")),
@@ -104,6 +110,10 @@ def _assembled(
         url=url_of(first_of("url")),
         retracted=bool(retracted) or RETRACTED_TYPE in map(str.lower, types),
     )
+    if named_by and not paper.id:
+        paper = replace(paper, id=_id_of(paper, named_by))
+    if (own := f"key:{paper.id}") in paper.identifiers:
+        paper = replace(paper, identifiers=tuple(name for name in paper.identifiers if name != own))
     if retracted is None:
         shown = text_of(mark)[:40] or "something else"
         return Rejected(line, f"Whether the paper is retracted should be true or false, not {shown}.", paper.id)
@@ -114,6 +124,39 @@ def _assembled(
         except ValueError as error:
             return Rejected(line, str(error), paper.id)
     return validate(line, paper)
+
+
+def _divided(attribute: str, value: object) -> object:
+    """Return the parts of a text of identifiers, some of which have semicolons inside; other values as they are."""
+    return _NAMES_APART.split(value) if attribute == "identifiers" and isinstance(value, str) else value
+
+
+def _external(values: Mapping[str, object]) -> dict[str, object]:
+    """Return the identifiers in objects that hold them by kind."""
+    held = [value for key in EXTERNAL if isinstance(value := values.get(key), Mapping)]
+    return {normal_name(str(kind)): value for one in held for kind, value in one.items()}
+
+
+def _own_id(values: Mapping[str, object], named_by: Sequence[str]) -> object:
+    """Return the value of the first name of an id, except for kinds that `named_by` puts in an order of their own."""
+    for name in (name for name in SINGLE["id"] if name in values):
+        kind = _KINDS.get(name)
+        # An identifier of a known kind can stand for none: 0 is no PMID.
+        said = text_of(values[name]) if kind is None else any(identifiers_of(kind, values[name]))
+        if said and kind not in named_by:
+            return values[name]
+    return None
+
+
+def _id_of(paper: Paper, kinds: Sequence[str]) -> str:
+    """Return the first identifier of some kinds, or an id that stays the same where the record moves in its file."""
+    for kind in kinds:
+        if value := identifier_of(paper, kind):
+            return f"WOS:{value}" if kind == "wos" else value
+    # A title alone, such as "Editorial", may be that of many papers.
+    more = () if paper.authors else (paper.venue, identifier_of(paper, "key"))
+    text = "\n".join((paper.title, " ".join(paper.authors), str(paper.year or ""), *more))
+    return f"hash-{hashlib.blake2b(text.encode(errors='replace'), digest_size=8).hexdigest()}"
 
 
 def validate(line: int, paper: Paper) -> Accepted | Rejected:

@@ -8,7 +8,7 @@ identifier as a DOI. All functions take time in proportion to the length of the 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, Protocol
 from urllib.parse import quote, unquote
 
@@ -37,6 +37,8 @@ _FORMS = (
     rf"(?:{_ARXIV_AT}|arxiv{_SIGN})(?P<arxiv>{_NEW_ARXIV})(?:\.pdf)?{_END}",
     rf"(?:{_ARXIV_AT}|arxiv{_SIGN})?(?P<arxiv_old>{_OLD_ARXIV})(?:\.pdf)?{_END}",
     rf"(?:{_OPENALEX_AT})(?P<openalex>W\d+){_END}",
+    rf"WOS:(?P<wos>[A-Z0-9]{{4,20}}){_END}",
+    rf"(?P<scopus>2-s2\.0-\d+){_END}",
 )
 """Each has a group around the identifier; the group's name up to `_` is the kind."""
 
@@ -50,6 +52,8 @@ _PREFIXES = {
     "pmc": re.compile(rf"https?://\S*/(?=(?:PMC)?\d)|pmcid{_SIGN}", re.IGNORECASE),
     "arxiv": re.compile(rf"{_ARXIV_AT}|arxiv{_SIGN}", re.IGNORECASE),
     "openalex": re.compile(r"https?://\S*/", re.IGNORECASE),
+    "wos": re.compile(r"WOS:", re.IGNORECASE),
+    "scopus": re.compile(rf"eid{_SIGN}", re.IGNORECASE),
 }
 FORMAL = tuple(_PREFIXES)
 """The kinds of identifiers that are known by their form."""
@@ -62,7 +66,12 @@ _BARE = {
 }
 """The forms without prefix; other texts may be of these forms too."""
 
+_NONE = ("", "-", "n/a", "na", "none", "null", "nan")
 _SEVERAL = re.compile(r"[,;|](?=\s*(?:doi:|https?://|10\.\d{4,9}/))", re.IGNORECASE)
+_REMARKS = re.compile(r"\s*(?:[\r\n]+|;\s)\s*")
+_PUBLISHED_AT = re.compile(rf"https?://[^/\s]+/(?:\w+/){{0,3}}doi/(?:\w+/){{0,3}}({_DOI}[^\s?#]+)")
+"""A paper's address at a publisher, such as `https://x.example/doi/abs/10.1000/182`."""
+
 _WHOLE_FLOAT = re.compile(r"(\d+)\.0")
 _BRACKETS = {")": "(", "]": "[", ">": "<", "}": "{"}
 _ARXIV_DOI = "10.48550/arxiv."
@@ -101,14 +110,28 @@ def identifiers_of(kind: str, value: object) -> Iterator[str]:
     """Yield every identifier of a kind, such as `doi` or `pmid`, in a value of a corpus, as `kind:value`.
 
     They are without address or prefix; DOIs in lower case, PMC numbers with their letters, arXiv's with their version.
-    What is not of the form of its kind is kept.
+    What is not of the form of its kind is kept, but for what stands for none, such as 0.
     """
     for text in _divided(kind, value):
         found = _whole(text, kind)
         name = found[1] if found and found[0] == kind else _bare(text, kind)
         name = name.lower() if kind == "doi" else normal(kind, name) if kind == "pmc" else name
-        if name:
+        if name.lower().lstrip("0") not in _NONE:
             yield f"{kind}:{name}"
+
+
+def identifiers_in(texts: Iterable[str], known: Mapping[str, object]) -> Iterator[str]:
+    """Yield the identifiers that links and remarks are, as `kind:value`, of kinds that have no value in `known`.
+
+    A remark may have several parts, in lines or with semicolons between. If two parts name different papers, none does.
+    """
+    found: dict[str, set[str]] = {}
+    for part in (part for text in texts for part in _REMARKS.split(text)):
+        published = _PUBLISHED_AT.match(part.strip())
+        kind, value = read_identifier(published[1] if published else part) or ("", "")
+        if kind in ("doi", "pmid", "pmc", "arxiv") and not known.get(kind):
+            found.setdefault(kind, set()).add(value)
+    yield from (f"{kind}:{value}" for kind, values in found.items() if len(values) == 1 for value in values)
 
 
 def normal(kind: str, value: str) -> str:

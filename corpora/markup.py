@@ -85,7 +85,7 @@ def _character(entity: re.Match[str]) -> str:
     return html.unescape(name) if name[1] == "#" else html5.get(name[1:], name)
 
 
-_ACCENTS = {
+ACCENTS = {
     "'": "\u0301",
     "`": "\u0300",
     "^": "\u0302",
@@ -136,5 +136,5 @@ def _letter(macro: re.Match[str]) -> str:
     name = re.sub(r"[\s{}]", "", (macro[1] or macro[2])[1:])
     if name in _LETTERS:
         return _LETTERS[name]
-    letter = unicodedata.normalize("NFC", name[1:].removeprefix("\\") + _ACCENTS[name[0]])
+    letter = unicodedata.normalize("NFC", name[1:].removeprefix("\\") + ACCENTS[name[0]])
     return letter if len(letter) == 1 else macro[0]

@@ -9,6 +9,7 @@ from corpora.assembling import assemble
 from corpora.custom import placed
 from corpora.errors import InputError, require
 from corpora.opening import PLAIN, Opening
+from corpora.outgoing import text_of_cell
 from corpora.paper import Record, Rejected
 from corpora.sniffing import refuse_folder
 from corpora.tables import open_table
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from corpora.custom import CustomField
+
+
+_EXPORTED = ("rank", "score", "weak")
+"""How a table begins that ses has written: there an apostrophe before a formula is no part of a text."""
 
 
 def read(
@@ -32,8 +37,13 @@ def read(
     with open_table(path, "a CSV or TSV table", ("csv", "cord19"), opening) as table:
         chosen = choose_columns(path, table.header, columns)
         fields = placed(custom, table.header, path)
+        exported = table.header[: len(_EXPORTED)] == _EXPORTED
         for row in table.rows:
-            yield row if isinstance(row, Rejected) else assemble(row.line, row.cells, chosen, fields)
+            if isinstance(row, Rejected):
+                yield row
+                continue
+            cells = {name: text_of_cell(cell) for name, cell in row.cells.items()} if exported else row.cells
+            yield assemble(row.line, cells, chosen, fields)
 
 
 def choose_columns(path: Path, header: tuple[str, ...], columns: Mapping[str, str]) -> Mapping[str, str]:

@@ -8,8 +8,8 @@ there only braces and backslashes are replaced, by their percent codes.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import count
 from typing import Any
 
 from corpora.identifiers import identifier_of, link_of
@@ -27,6 +27,9 @@ _ESCAPED = str.maketrans(
     | {"|": r"{\textbar}"}
 )
 _VERBATIM = str.maketrans({"{": "%7B", "}": "%7D", "\\": "%5C"})
+_LIGATURE = re.compile("(?<=-)(?=-)|(?<=')(?=')|(?<=[`?!])(?=`)")
+_SEPARATOR = re.compile("[,;|]")
+_OWN_KEY = re.compile(r"(?=.*[a-z])[A-Za-z][\w:.+/-]{0,79}", re.ASCII)
 _AND = re.compile(r"(^|\s)and(\s|$)", re.IGNORECASE)
 
 
@@ -87,13 +90,18 @@ def csv(hits: Sequence[Hit]) -> str:
 
 
 def bibtex(hits: Sequence[Hit]) -> str:
-    """Return an entry of BibTeX for each hit; keys of author, year and title are different within a file."""
-    used: Counter[str] = Counter()
+    """Return an entry of BibTeX for each hit; the reader of BibTeX reads it.
+
+    Keys are those of the user's own library, else of author, year and title; they are different within a file.
+    """
+    used: set[str] = set()
     entries = []
     for hit in hits:
         key = _bibtex_key(hit.paper)
-        used[key] += 1
-        entries.append(_bibtex_entry(hit.paper, key if used[key] == 1 else f"{key}-{used[key]}"))
+        # BibTeX compares keys without case.
+        free = (one for number in count(1) if (one := key if number == 1 else f"{key}-{number}").lower() not in used)
+        used.add((key := next(free)).lower())
+        entries.append(_bibtex_entry(hit.paper, key))
     return "\n".join(entries)
 
 
@@ -110,7 +118,10 @@ def _bibtex_entry(paper: Paper, key: str) -> str:
         "url": link_of(paper).translate(_VERBATIM),
         "pmid": one_line(identifier_of(paper, "pmid")).translate(_VERBATIM),
         "abstract": escaped(paper.abstract),
-        "keywords": ", ".join(map(escaped, paper.fields)),
+        # In braces, a keyword may have commas.
+        "keywords": ", ".join(
+            f"{{{word}}}" if _SEPARATOR.search(word) else word for word in map(escaped, paper.fields)
+        ),
         "language": escaped(paper.language),
         "note": "Retracted" if paper.retracted else "",
     }
@@ -119,8 +130,8 @@ def _bibtex_entry(paper: Paper, key: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return a text in one line as LaTeX that prints it."""
-    return one_line(text).translate(_ESCAPED)
+    """Return a text in one line as LaTeX that prints it; what would be a ligature, such as `--`, is divided."""
+    return _LIGATURE.sub("{}", one_line(text).translate(_ESCAPED))
 
 
 def _bibtex_author(text: str) -> str:
@@ -133,6 +144,9 @@ def _bibtex_author(text: str) -> str:
 
 
 def _bibtex_key(paper: Paper) -> str:
+    own = identifier_of(paper, "key")
+    if _OWN_KEY.fullmatch(own):
+        return own
     family = parse_name(paper.authors[0]).family if paper.authors else ""
     word = max(title_key(paper.title).split()[:4], key=len, default="")
     parts = (re.sub(r"[^a-z0-9]", "", title_key(part)) for part in (family, str(paper.year or ""), word))

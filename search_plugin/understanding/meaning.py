@@ -11,7 +11,7 @@ from corpora.paper import Paper
 from search_plugin.contract.engine import Index
 from search_plugin.contract.tree import Filter
 from search_plugin.filters.matching import matches
-from search_plugin.words.identifiers import Identifier, read_identifiers
+from search_plugin.words.identifiers import KEY, Identifier, read_identifiers
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +103,8 @@ def find(index: Index, name: str) -> list[Paper]:
     """
     if own := index.papers([name]).get(name):
         return [own]
-    asked = read_identifiers(name)[0]
-    papers = {paper.id: paper for found in _named(index, asked).values() for paper in found} if asked else {}
+    asked = (*read_identifiers(name)[0], Identifier(KEY, name.strip()))
+    papers = {paper.id: paper for found in _named(index, asked).values() for paper in found}
     if not papers:
         raise NotFoundError(f"The index {index.name} holds no paper {name!r}", "search for it to see its id")
     return list(papers.values())
@@ -128,7 +128,7 @@ def _notes(held: Mapping[Identifier, list[Paper]], found: Mapping[Identifier, li
         count = len({paper.id for papers in found.values() for paper in papers})
         yield f"Found by {'its' if count == 1 else 'their'} {_listed(there)}."
     for one, papers in found.items():
-        if not papers and one.typed not in typed:
+        if not papers and one.kind != KEY and one.typed not in typed:
             yield f"The filter excludes the paper with the {one}." if held[one] else f"No paper has the {one}."
 
 

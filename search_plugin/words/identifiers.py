@@ -12,6 +12,9 @@ from corpora.paper import Paper
 OWN = "id"
 """The kind of an index's own ids."""
 
+KEY = "key"
+"""The kind of what a user's own library calls a paper, such as the key of an entry of BibTeX."""
+
 NAMES = {"doi": "DOI", "pmid": "PMID", "pmc": "PMCID", "arxiv": "arXiv id", OWN: "id"}
 
 MOST = 100
@@ -102,6 +105,7 @@ def _forms(kind: str, value: str) -> tuple[str, ...]:
 
 def _guessed(word: str) -> Iterator[Identifier]:
     yield Identifier(OWN, word, certain=False, typed=word)
+    yield Identifier(KEY, word, certain=False, typed=word)
     for kind, may_be in (("pmid", _DIGITS.fullmatch(word)), ("arxiv", True)):
         if may_be and (read := read_identifier(word, kind)) and read[0] == kind:
             yield Identifier(*read, certain=False, typed=word)

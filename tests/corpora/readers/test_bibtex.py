@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from corpora.custom import CustomField
 from corpora.errors import InputError, UnavailableError
+from corpora.identifiers import identifier_of
 from corpora.paper import Accepted, Paper, Rejected
 from corpora.readers import bibtex
 
@@ -39,12 +40,20 @@ def read(folder, text, custom=()):
     return list(bibtex.read(path, {}, custom))
 
 
+def key_of(paper):
+    return identifier_of(paper, "key")
+
+
 def test_an_entry_with_everything(tmp_path):
-    assert read(tmp_path, FULL, [CustomField("publisher", "keyword"), CustomField("month", "keyword")]) == [
+    assert read(
+        tmp_path,
+        FULL,
+        [CustomField("publisher", "keyword"), CustomField("month", "keyword"), CustomField("key", "keyword")],
+    ) == [
         Accepted(
             4,
             Paper(
-                id="sample2014",
+                id="10.1000/a_b",
                 title="The SARS virus: $a<b$ & more from Ørsted",
                 abstract="Costs rose by 5% — in ß",
                 authors=("Zoë Sample", "Mariá de la Example", "World Health Organization"),
@@ -52,10 +61,10 @@ def test_an_entry_with_everything(tmp_path):
                 venue="Journal of Ökologie",
                 types=("article",),
                 language="english",
-                fields=("masks", "schools", "Kinder"),
-                identifiers=("doi:10.1000/a_b", "arxiv:2004.07180"),
+                fields=("masks, schools", "Kinder"),
+                identifiers=("doi:10.1000/a_b", "arxiv:2004.07180", "key:sample2014"),
                 url="https://example.org/a_b",
-                extra={"publisher": "A Press", "month": "may"},
+                extra={"publisher": "A Press", "month": "may", "key": "sample2014"},
             ),
         )
     ]
@@ -66,7 +75,7 @@ def test_biblatex_and_books(tmp_path):
         tmp_path, "@InProceedings{x, title={T}, editor={Ed, A.}, date={2019-05-01}, booktitle={Proc. of X}, eprint={1}}"
     )
     assert (record.paper.year, record.paper.venue, record.paper.authors) == (2019, "Proc. of X", ("A. Ed",))
-    assert (record.paper.types, record.paper.identifiers) == (("inproceedings",), ())
+    assert (record.paper.types, record.paper.identifiers) == (("inproceedings",), ("key:x",))
 
 
 def test_broken_entries_cost_themselves(tmp_path):
@@ -76,10 +85,152 @@ def test_broken_entries_cost_themselves(tmp_path):
     )
     records = read(tmp_path, text)
     assert [(record.line, type(record)) for record in records] == [
-        *((1, Accepted), (2, Rejected), (3, Accepted), (4, Rejected), (5, Accepted), (6, Rejected), (7, Rejected)),
+        *((1, Accepted), (2, Rejected), (3, Accepted), (4, Accepted), (5, Accepted), (6, Rejected), (7, Rejected)),
     ]
     assert records[4].paper.title == "A2"
-    assert records[1].reason.startswith("The entry is broken (")
+    assert records[3].paper.title == "D"
+    assert records[1] == Rejected(2, "The entry is broken: a brace, a quote or a comma of it is missing.")
+    assert records[5] == Rejected(6, "The record has neither title nor abstract.", "e")
+
+
+PERCENT = """@article{p, title = {A trial in 50% of wards, and what came next}, keywords = {5% rule; birds, and bees},
+  abstract = {First 10% of a line is kept
+second 20% of a line
+and 5\\% too}, year = 2019}
+"""
+
+
+def test_a_percent_sign_is_data(tmp_path):
+    (record,) = read(tmp_path, PERCENT)
+    assert record.paper.title == "A trial in 50% of wards, and what came next"
+    assert record.paper.abstract == "First 10% of a line is kept second 20% of a line and 5% too"
+    assert record.paper.fields == ("5% rule", "birds, and bees")
+
+
+@pytest.mark.parametrize(
+    ("written", "read_as"),
+    [
+        ('"One " # {two} # " three"', "One two three"),
+        ('"A " # short # { and "quoted"}', 'A Short Name and "quoted"'),
+        ('"A {"}brace{"}" # "#" # {#1}', 'A "brace"##1'),
+        ("short", "Short Name"),
+        ("SHORT", "Short Name"),
+        ("other", "Short Name, 2nd"),
+        ("unknown", "unknown"),
+        ("2020", "2020"),
+    ],
+)
+def test_parts_of_a_value_are_joined_in_every_field(tmp_path, written, read_as):
+    text = (
+        '@string{short = "Short " # {Name}}\n@string(other = short # ", 2nd")\n'
+        f'@article{{k, title = {written}, journal = {written}, author = {written} # " and M. Ono"}}'
+    )
+    (record,) = read(tmp_path, text)
+    assert (record.paper.title, record.paper.venue) == (read_as, read_as)
+    assert record.paper.authors[-1] == "M. Ono"
+
+
+PARENTS = """@inproceedings{c, title={A chapter}, author={Toth, E.}, crossref={P1}}
+@inproceedings{own, title={Its own}, crossref={p1}, year=2012, booktitle={Other}}
+@inbook{part, title={A part}, crossref={book}}
+@article{loop, title={A loop}, crossref={loop}}
+@article{lost, title={Lost}, crossref={nowhere}, xdata={more}}
+@xdata{more, publisher={Press}, year=1999}
+@proceedings{p1, title={Proceedings of X}, year=2011, editor={Boss, B.}, doi={10.5555/p}, crossref={series}}
+@collection{series, title={Series}, publisher={Far Press}}
+@book{book, title={Whole book}, author={Author, A.}, date={2001}}
+"""
+
+
+def test_what_is_missing_comes_from_the_parent_but_not_its_identity(tmp_path):
+    records = read(tmp_path, PARENTS, [CustomField("publisher", "keyword")])
+    papers = {key_of(record.paper): record.paper for record in records}
+    assert set(papers) == {"c", "own", "part", "loop", "lost", "p1", "series", "book"}
+    chapter = papers["c"]
+    assert (chapter.title, chapter.venue, chapter.year) == ("A chapter", "Proceedings of X", 2011)
+    assert (chapter.authors, chapter.identifiers, chapter.extra) == (
+        ("E. Toth",),
+        ("key:c",),
+        {"publisher": "Far Press"},
+    )
+    assert (papers["own"].venue, papers["own"].year) == ("Other", 2012)
+    assert (papers["part"].venue, papers["part"].authors, papers["part"].year) == ("Whole book", ("A. Author",), 2001)
+    assert (papers["lost"].year, papers["lost"].extra, papers["loop"].year) == (1999, {"publisher": "Press"}, None)
+
+
+@pytest.mark.parametrize(
+    ("author", "names"),
+    [
+        ("Smith J., Doe J., Kowalski A.B.", ("Smith J.", "Doe J.", "Kowalski A.B.")),
+        ("Smith, J., de la Cruz, A.-B.", ("J. Smith", "A.-B. de la Cruz")),
+        ("Smith, John; Doe, Jane", ("John Smith", "Jane Doe")),
+        ("Rodríguez García, José", ("Rodríguez García, José",)),
+        ("van den Berg, Jr., Jan", ("Jan van den Berg Jr.",)),
+        ("family=Berg, given=Jan, prefix=van den, useprefix=true", ("Jan van den Berg",)),
+        ("family=Berg, suffix=III, given={J.}", ("J. Berg III",)),
+        ("{Smith, Jones and Co}", ("Smith, Jones and Co",)),
+        ("{Centers for X} and {\\'A}lvarez, Ana and others", ("Centers for X", "Ana Álvarez")),
+        (r"Toth, E. AND \'Alvarez, Ana and {Sands and Anders}", ("E. Toth", "Ana Álvarez", "Sands and Anders")),
+        ("Toth, ,", ("Toth, ,",)),
+        ("", ()),
+    ],
+)
+def test_names_of_authors(tmp_path, author, names):
+    (record,) = read(tmp_path, f"@misc{{x, title={{T}}, author={{{author}}}}}")
+    assert record.paper.authors == names
+
+
+@pytest.mark.parametrize(
+    ("fields", "identifiers"),
+    [
+        (r"doi = {10.5555/x-6\_12}", ["doi:10.5555/x-6_12"]),
+        (r"doi = {10.5555/x-6{\_}12--a~b}", ["doi:10.5555/x-6_12--a~b"]),
+        (r"doi = {10.5555/(s)1{\textless}2::a{\textgreater}3}", ["doi:10.5555/(s)1<2::a>3"]),
+        ("doi = {10.5555/a%7Bb%7D%5C}", ["doi:10.5555/a{b}\\"]),
+        (r"url = {https://doi.org/10.5555/in\_url}", ["doi:10.5555/in_url"]),
+        (r"howpublished = {\url{https://x.example/doi/abs/10.5555/pub?x=1}}", ["doi:10.5555/pub"]),
+        ("note = {PMID: 99000001; cited by 3}", ["pmid:99000001"]),
+        ("note = {doi:10.5555/one; doi:10.5555/two}", []),
+        ("doi = {10.5555/own}, url = {https://doi.org/10.5555/other}", ["doi:10.5555/own"]),
+        ("eprint = {99000002}, eprinttype = {pubmed}, pmid = 0", ["pmid:99000002"]),
+        ("pmid = 0", []),
+        ("journal = {arXiv preprint arXiv:2004.07180}", ["arxiv:2004.07180"]),
+        ("pmcid = {PMC99}", ["pmc:PMC99"]),
+    ],
+)
+def test_identifiers_and_ids_of_them(tmp_path, fields, identifiers):
+    (record,) = read(tmp_path, f"@article{{k1, title={{T}}, {fields}}}")
+    assert list(record.paper.identifiers) == [*identifiers, "key:k1"]
+    value = identifiers[0].partition(":")[2] if identifiers else "hash-"
+    assert record.paper.id.startswith(value)
+
+
+def test_a_key_is_never_an_id_by_itself(tmp_path):
+    same = "@article{%s, title={Bees}, author={Toth, E.}, year=2001}\n"
+    first, again, other = read(tmp_path, same % "k1" + same % "k2" + same.replace("2001", "2002") % "k1")
+    assert first.paper.id == again.paper.id != other.paper.id
+    # A title alone may be that of many papers.
+    (one, two) = read(tmp_path, "@misc{a, title={Editorial}, year=2001}\n@misc{b, title={Editorial}, year=2001}")
+    assert one.paper.id != two.paper.id
+
+
+@pytest.mark.parametrize(
+    ("fields", "year"),
+    [
+        ("year={In press}, date={2021-03}", 2021),
+        ("date={2021/2022}", 2021),
+        ("year={{\\noopsort{1}}1999}", 1999),
+        ("year={}", None),
+    ],
+)
+def test_years(tmp_path, fields, year):
+    (record,) = read(tmp_path, f"@article{{k, title={{T}}, subtitle={{And more}}, {fields}}}")
+    assert (record.paper.year, record.paper.title) == (year, "T: And more")
+
+
+def test_a_field_that_is_given_twice_keeps_its_first_value(tmp_path):
+    (record,) = read(tmp_path, "@article{k, title={}, title={T}, year=2000, keywords={a}, keywords={b}}")
+    assert (record.paper.title, record.paper.fields) == ("T", ("a",))
 
 
 def test_limits(tmp_path, monkeypatch):
@@ -126,7 +277,7 @@ def test_what_another_library_writes_comes_back(tmp_path_factory, entries):
     )
     written = bibtexparser.write_string(library, prepend_middleware=[LatexEncodingMiddleware()])
     records = read(tmp_path_factory.mktemp("bib"), written)
-    assert [(r.paper.id, r.paper.title, r.paper.abstract, r.paper.year) for r in records] == [
+    assert [(key_of(r.paper), r.paper.title, r.paper.abstract, r.paper.year) for r in records] == [
         (f"k{n}", *entry) for n, entry in enumerate(entries)
     ]
 
@@ -137,5 +288,5 @@ def test_damage_never_stops_the_reading(tmp_path_factory, data):
     damage = data.draw(st.text(st.sampled_from("@{}\\\"'=,$% \nab^_~&ü"), max_size=12))
     text = "@article{first, title={t}}\n" + FULL[:place] + damage + FULL[place + len(damage) :]
     records = read(tmp_path_factory.mktemp("bib"), text + "\n@article{last, title={t}}\n")
-    assert records[0].paper.id == "first"
+    assert key_of(records[0].paper) == "first"
     assert all(record.line > 0 for record in records)

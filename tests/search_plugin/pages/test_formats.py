@@ -10,15 +10,17 @@ import re
 import bibtexparser
 import pytest
 import rispy
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from pylatexenc.latex2text import LatexNodes2Text, MacroTextSpec, get_default_latex_context_db
 
+from corpora.cleaning import EARLIEST_YEAR
 from corpora.errors import InputError
-from corpora.identifiers import identifier_of, link_of
+from corpora.identifiers import identifier_of, link_of, normal
+from corpora.markup import plain_text
 from corpora.names import parse_name, whole_name
 from corpora.paper import Accepted, Paper
-from corpora.readers import delimited, jsonl
+from corpora.readers import bibtex, delimited, jsonl
 from search_plugin.pages.hit import Hit
 from search_plugin.pages.page import FORMATS, Page
 
@@ -67,15 +69,8 @@ MACROS.add_context_category("signs", prepend=True, macros=[MacroTextSpec(name, s
 
 
 def printed(latex):
-    """What LaTeX prints of a text, by a parser of LaTeX; its ligatures are undone, which is what the text says."""
+    """What LaTeX prints of a text, by a parser of LaTeX."""
     return LatexNodes2Text(MACROS, math_mode="verbatim").latex_to_text(latex)
-
-
-def spelled(text):
-    """A text with the ligatures of LaTeX, which make dashes and quotation marks."""
-    for written, shown in (("---", "\u2014"), ("--", "\u2013"), ("''", "\u201d")):
-        text = text.replace(written, shown)
-    return text
 
 
 def text_depth(entry):
@@ -94,10 +89,10 @@ def test_bibtex_prints_in_latex_what_papers_say(found):
         held = {field.key: field.value for field in entry.fields}
         assert re.fullmatch(r"[a-z0-9-]+", entry.key)
         assert held["title"][0] + held["title"][-1] == "{}"
-        assert printed(held["title"][1:-1]) == spelled(paper.title)
-        assert printed(held.get("abstract", "")) == spelled(paper.abstract)
+        assert printed(held["title"][1:-1]) == paper.title
+        assert printed(held.get("abstract", "")) == paper.abstract
         venue = held.get("journal", held.get("booktitle", ""))
-        assert printed(venue) == spelled(paper.venue)
+        assert printed(venue) == paper.venue
         assert entry.entry_type == (
             "misc" if not paper.venue else "inproceedings" if paper.types == ("Conference paper",) else "article"
         )
@@ -280,3 +275,32 @@ def test_a_notebook_shows_no_text_in_another_order():
     shown = page_of(Paper("1", "A \u202egnp\u202c <b>", venue="\u2067b\x1b[1m"))._repr_html_()
     assert not re.search("[\x1b\u202a-\u202e\u2066-\u2069]", shown)
     assert "A gnp &lt;b&gt;" in shown
+
+
+@given(lists)
+def test_what_is_exported_is_read_back_the_same(tmp_path_factory, found):
+    kept = list(filter(is_clean, found))
+    assume(kept)
+    folder = tmp_path_factory.mktemp("exports")
+    for name, read in READERS.items():
+        path = folder / name
+        path.write_text(page_of(*kept).format(name), newline="")
+        papers = [record.paper for record in read(path, {}) if isinstance(record, Accepted)]
+        assert list(map(compared, papers)) == list(map(compared, kept)), name
+
+
+READERS = {"bibtex": bibtex.read, "csv": delimited.read, "jsonl": jsonl.read}
+
+
+def is_clean(paper):
+    """Whether readers can leave all of a paper as it is: no markup in texts, no lists in a text, a plausible year."""
+    listed = any(";" in one or "|" in one or one.startswith("[") for one in (*paper.authors, *paper.fields))
+    marked = any(plain_text(text) != text for text in (paper.title, paper.abstract, paper.venue))
+    return not listed and not marked and (paper.year is None or paper.year >= EARLIEST_YEAR)
+
+
+def compared(paper):
+    return (
+        *(paper.title, paper.abstract, paper.year, paper.venue, normal("doi", identifier_of(paper, "doi")).rstrip("/")),
+        *(dict.fromkeys(map(parse_name, paper.authors)), dict.fromkeys(paper.fields), paper.retracted),
+    )

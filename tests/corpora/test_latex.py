@@ -1,0 +1,117 @@
+"""Expected values are what LaTeX prints; the macros are those of pylatexenc's tables."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pylatexenc.latex2text import LatexNodes2Text, get_default_latex_context_db
+from pylatexenc.latexwalker import get_default_latex_context_db as known_macros
+
+from corpora.latex import latex_name, latex_text
+
+MACROS = sorted(
+    {
+        spec.macroname
+        for database in (get_default_latex_context_db(), known_macros())
+        for spec in database.iter_macro_specs()
+    }
+)
+ACCENTS = set("'`^\"~=.uvHckrdb")
+WITHOUT_TEXT = re.compile(
+    "[cC]ite.*|.*[cC]?ref|RequirePackage|add(counter|length)|set(counter|length)|.*color|f?colorbox|documentclass|"
+    "usepackage|[hv](phantom|space)|href|includegraphics|label|newcommand|selectlanguage|texorpdfstring"
+)
+"""Macros whose first argument is no text."""
+
+
+@pytest.mark.parametrize("name", MACROS)
+def test_no_macro_stops_the_reading_or_takes_words_away(name):
+    for latex in (
+        rf"One \{name}{{b}}{{c}} two",
+        rf"One {{\{name}}} two",
+        rf"One \{name}{{}} two",
+        rf"One {{\{name} x}} two",
+    ):
+        text = latex_text(latex)
+        assert text.startswith("One ")
+        assert text.endswith("two")
+    assert latex_text(rf"One \{name}").startswith("One")
+    if not WITHOUT_TEXT.fullmatch(name) and name not in ACCENTS:
+        assert "b" in latex_text(rf"One \{name}{{b}}{{c}} two")
+
+
+SYMBOLS = [
+    (spec.macroname, spec.simplify_repl)
+    for spec in get_default_latex_context_db().iter_macro_specs(categories=["latex-base", "advanced-symbols"])
+    if isinstance(spec.simplify_repl, str) and "%" not in spec.simplify_repl and spec.macroname.isalpha()
+]
+OTHERWISE = {"textasciicircum": "^", "textasciigrave": "`", "textperiodcentered": "·", "today": ""}
+"""The tables have accents without a letter for these, and the day on which they are read."""
+
+
+@pytest.mark.parametrize(("name", "symbol"), SYMBOLS)
+def test_symbols_are_those_of_the_tables(name, symbol):
+    assert latex_text(rf"a{{\{name}}}b").split() == f"a{OTHERWISE.get(name, symbol)}b".split()
+
+
+@pytest.mark.parametrize(
+    ("latex", "text"),
+    [
+        (r"{\textless}i{\textgreater}Homo{\textless}/i{\textgreater}", "<i>Homo</i>"),
+        (r"\mbox{DNA} {\textbar} \LaTeX{} and \TeX", "DNA | LaTeX and TeX"),
+        (r"see \href{https://x.example/a_b%20c}{the {\em page}} now", "see the page now"),
+        (r"\url{https://x.example/~a_b%20c}", "https://x.example/~a_b%20c"),
+        (r"50% of 5\% and 10{\%}", "50% of 5% and 10%"),
+        (r"Stra\ss e, Erd\H os, \'{\i}, \v{s}\'\j, \c{c}\r a \"{U}", "Straße, Erdős, í, šj\u0301, çå Ü"),
+        (r"$\alpha$ and \alpha waves, 5 \textmu m, \ae on", "$\\alpha$ and \u03b1 waves, 5 µ m, æon"),
+        (r"costs $5 and $10, {US$6} and {A$7}", "costs $5 and $10, US$6 and A$7"),
+        (r"$a_{1}<b$, \(x\%\), \[y\] and $$z$$", r"$a_{1}<b$, \(x\%\), \[y\] and $$z$$"),
+        (r"an open \( and \[ and $", "an open ( and [ and $"),
+        (r"a~b -- c --- ``d'' `e' ?`f !`g", "a b – c — “d” `e' ¿f ¡g"),  # noqa: RUF001
+        (r"-{}-{}- '{}' `{}`", "--- '' ``"),
+        (r"\textcolor[rgb]{1,0,0}{red} \fcolorbox{a}{b}{c}\hspace*{2cm}x", "red cx"),
+        (r"\frac{1}{2}, \frac12, \sqrt[3]{x}, CO\textsubscript{2}", "1/2, 1/2, √x, CO2"),
+        (r"\verb|a_b| \verb", "a_b "),
+        (r"word\footnote[2]{a note} \cite[p.~3]{key}end", "word [a note] end"),
+        (
+            r"\unknown stays, \unknown{its text} too, {\it this} \textbf {and} \\[2pt]",
+            r"\unknown stays, its text too, this and  [2pt]",
+        ),
+        (r"\{a\} \# \_ \& \$ \^{} \~{} \textbackslash a\-b\/c\,d", r"{a} # _ & $ ^ ~ \ abc d"),
+        (r"\foreignlanguage{german}{gut} \enquote{so} \texorpdfstring{$x$}{x}", "gut “so” x"),
+        ("unclosed {brace \\textbf{and", "unclosed brace and"),
+        ("stray } brace and \\", "stray  brace and \\"),
+    ],
+)
+def test_what_latex_prints(latex, text):
+    assert latex_text(latex) == text
+
+
+@pytest.mark.parametrize(
+    ("latex", "name"),
+    [
+        (r"10.5555/x-6\_12", "10.5555/x-6_12"),
+        (r"{10.5555/a{\_}b--c~d}", "10.5555/a_b--c~d"),
+        (r"10.1/1{\textless}2{\textgreater}3", "10.1/1<2>3"),
+        (r"\url{https://x.example/a\_b~c%20d\#e}", "https://x.example/a_b~c%20d#e"),
+        (r"\\server\unknown", r"\\server\unknown"),
+    ],
+)
+def test_addresses_and_identifiers(latex, name):
+    assert latex_name(latex) == name
+
+
+@pytest.mark.parametrize("piece", ["\\'", "{", "}", "$1", r"\(", r"\[", r"\verb|", r"\frac", r"\href{", r"\url", "\\"])
+def test_long_texts_take_time_in_proportion(piece):
+    assert len(latex_text(piece * 20_000)) <= len(piece) * 20_000
+
+
+@given(st.text(st.sampled_from("\\{}$%~`'-\"^ ab[]()*|frc"), max_size=40))
+def test_any_text_is_read(latex):
+    assert isinstance(latex_text(latex), str)
+
+
+@given(st.text(st.sampled_from("abÄé 0."), max_size=30))
+def test_a_text_without_macros_stays(text):
+    assert latex_text(text) == text == LatexNodes2Text().latex_to_text(text)
