@@ -15,6 +15,7 @@ from search_plugin.contract.engine import Document
 from search_plugin.contract.legs import ranked
 from search_plugin.contract.plan import LEXICAL, Plan, VectorClause
 from search_plugin.engines.cluster.errors import ClusterError
+from search_plugin.engines.cluster.frontends.installation import Installation
 from search_plugin.engines.registry import connect
 from search_plugin.filters.matching import matches
 from search_plugin.fusion.fusions import minmax, rrf
@@ -71,7 +72,7 @@ def delete_pipelines(server):
 
 def pipelines(server):
     try:
-        return [name for name in server.cluster.call("GET", "/_search/pipeline") if name.startswith("ses.")]
+        return [name for name in server.cluster.call("GET", "/_search/pipeline") if name.startswith("ses-")]
     except ClusterError as error:
         if error.status != 404:
             raise
@@ -221,6 +222,21 @@ def test_a_pipeline_is_made_once_kept_and_made_again_if_somebody_deletes_it(open
         joined(index, plan, fusion="rrf")
         joined(index, plan, weights={"prx": 2.0})
         assert len(pipelines(opensearch)) == 3
+
+
+def test_the_pipelines_of_an_index_are_removed_with_what_is_installed_for_it(opensearch, index):
+    other = publish(opensearch, "papers2", documents(20))
+    delete_pipelines(opensearch)
+    plan = next(plans(5))
+    joined(index, plan)
+    joined(index, plan, fusion="rrf")
+    joined(other, plan)
+    removed = {one.name: one.change for one in Installation(opensearch.cluster, "papers").remove()}
+    assert sorted(removed.values()) == ["removed", "removed"]
+    [left] = pipelines(opensearch)
+    assert left.startswith("ses-papers2-join-minmax-")
+    # It is made again when it is needed.
+    assert joined(index, plan)
 
 
 def test_pages_follow_each_other_and_count_what_the_legs_brought(index):

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 class Searched(Protocol):
     """What joining needs of an index in a cluster."""
 
+    name: str
     cluster: Cluster
     dialect: Dialect
     schema: IndexSchema

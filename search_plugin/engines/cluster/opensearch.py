@@ -26,6 +26,7 @@ from search_plugin.contract.schema import Quantization, VectorField
 from search_plugin.engines.cluster import joining
 from search_plugin.engines.cluster.dialect import GRAPH, LUCENE_BITS, Dialect, MappedVectors, QueryBody
 from search_plugin.engines.cluster.errors import ClusterError
+from search_plugin.engines.cluster.frontends.artifacts import mark_of
 from search_plugin.engines.cluster.product import Product
 from search_plugin.engines.cluster.queries import columns
 from search_plugin.fusion.fusions import RANK_CONSTANT
@@ -165,7 +166,10 @@ def rank(index: Searched, plan: Plan, fusion: str, weights: Mapping[str, float])
     """
     product = index.cluster.product
     pipeline = pipeline_for(product, fusion, joining.leg_shares(plan, weights))
-    return joining.read_ranking(_search(index, plan, pipeline_name(fusion, pipeline), pipeline), plan)
+    name = pipeline_name(index.name, fusion, pipeline)
+    # The mark lets it be found and removed with what is installed for the index.
+    marked = {"description": str(mark_of(index.name, index.schema)), **pipeline}
+    return joining.read_ranking(_search(index, plan, name, marked), plan)
 
 
 def pipeline_for(product: Product, fusion: str, weights: list[float]) -> dict[str, Any]:
@@ -192,9 +196,9 @@ def pipeline_for(product: Product, fusion: str, weights: list[float]) -> dict[st
     return {"phase_results_processors": [{"normalization-processor": processor}]}
 
 
-def pipeline_name(fusion: str, pipeline: Mapping[str, Any]) -> str:
-    """Return the name of a pipeline, derived from its content: an existing pipeline never needs to change."""
-    return f"ses.{fusion}.{hashlib.blake2b(orjson.dumps(pipeline), digest_size=8).hexdigest()}"
+def pipeline_name(index: str, fusion: str, pipeline: Mapping[str, Any]) -> str:
+    """Return the name of the pipeline of an index, derived from its content: an existing one never needs to change."""
+    return f"ses-{index}-join-{fusion}-{hashlib.blake2b(orjson.dumps(pipeline), digest_size=8).hexdigest()}"
 
 
 def _search(index: Searched, plan: Plan, name: str, pipeline: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -164,8 +164,8 @@ def test_the_pipeline_is_made_where_it_is_missing_and_only_there():
     new, old = (
         pipeline_for(Product("opensearch", "", version), "minmax", [0.25, 0.75]) for version in ((3, 6), (2, 19))
     )
-    name = pipeline_name("minmax", new)
-    assert name == pipeline_name("minmax", old)
+    name = pipeline_name("papers", "minmax", new)
+    assert name == pipeline_name("papers", "minmax", old)
     missing = error(400, "illegal_argument_exception", f"Pipeline {name} is not defined")
     index = index_in(
         "opensearch", (3, 6), missing, (200, {"acknowledged": True}), (200, hits(a=1.0)), (200, hits(a=1.0))
@@ -178,7 +178,10 @@ def test_the_pipeline_is_made_where_it_is_missing_and_only_there():
         ("POST", "/ses.papers.v1/_search"),
         ("POST", "/ses.papers.v1/_search"),
     ]
-    assert index.cluster.asked[1][3] == new
+    assert index.cluster.asked[1][3] == {
+        "description": "made by ses for the index papers, form 2, model tiny (f)",
+        **new,
+    }
     assert {params["search_pipeline"] for _, _, params, _ in index.cluster.asked if params} == {name}
 
 
@@ -231,8 +234,8 @@ def test_weights_reach_a_pipeline_as_shares_and_its_name_as_a_hash(weights):
     name = index.cluster.asked[0][2]["search_pipeline"]
     made = processor((3, 6), "minmax", [lexical / (lexical + prx), prx / (lexical + prx)])
     assert sum(made["normalization-processor"]["combination"]["parameters"]["weights"]) == pytest.approx(1.0)
-    assert name.startswith("ses.minmax.")
-    assert set(name.removeprefix("ses.minmax.")) <= set("0123456789abcdef")
+    assert name.startswith("ses-papers-join-minmax-")
+    assert set(name.removeprefix("ses-papers-join-minmax-")) <= set("0123456789abcdef")
 
 
 @pytest.mark.parametrize("weights", [{'"}], "x': 1.0}, {"lexical": float("nan")}, {"lexical": 0, "prx": 0}])
