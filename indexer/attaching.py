@@ -26,14 +26,15 @@ from search_plugin.engines.cluster.scan import scan_hits
 if TYPE_CHECKING:
     from corpora.progress import Progress
     from indexer.job import IndexJob
+    from search_plugin.contract.schema import Quantization
     from search_plugin.engines.cluster.attached.attachment import Attachment
     from search_plugin.engines.cluster.attached.engine import AttachingEngine
 
 
-def schema_for(job: IndexJob) -> IndexSchema:
-    """Return what an index is attached with: a job's model, vectors and language."""
+def schema_for(job: IndexJob, quantization: Quantization = "none") -> IndexSchema:
+    """Return what an index is attached with: a job's model, vectors and language, and how a cluster keeps vectors."""
     vectors = tuple(paper_vector(name.value, job.card.dimension, job.card.similarity) for name in job.formats)
-    schema = IndexSchema(job.card.name, job.card.fingerprint, vectors)
+    schema = IndexSchema(job.card.name, job.card.fingerprint, vectors, quantization)
     return replace(schema, language=job.language) if job.language else schema
 
 

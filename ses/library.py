@@ -554,6 +554,7 @@ class Library:
         beside: bool = False,
         vectors: Mapping[str, str] | None = None,
         unchecked: bool = False,
+        quantization: Quantization | None = None,
         workers: int | str = 0,
         shards: str | Path | None = None,
         progress: Progress | None = None,
@@ -577,6 +578,7 @@ class Library:
             vectors: Models by the field of vectors that they made, such as `{"embedding": "all-MiniLM-L6-v2"}`.
                 Each is one more leg of a search, named as the field.
             unchecked: Take these models as they are named, also if they give other vectors for the documents.
+            quantization: How the cluster keeps the vectors of ses in memory; as before, or in full precision, if None.
             workers: What encodes, as of `index`; this process if 0.
             shards: Where workers put vectors, and look for them; in the data folder if None.
             progress: Receives progress reports.
@@ -622,6 +624,7 @@ class Library:
                     "Without vectors, nothing can be searched by meaning", "name a <vector>, or other <formats>"
                 )
             require(not beside, "No vectors are made that could be beside the documents", "leave <beside> out")
+            require(not quantization, "No vectors are made that could be quantized", "leave <quantization> out")
             schema = replace(found.schema, language=language) if language else found.schema
             attachment = engine.attach(wanted, schema)
             return replace(only_searched(engine, attachment, self._settings.data_dir), vectors=compared)
@@ -629,7 +632,7 @@ class Library:
         held = self._engine.schema(wanted.name)
         job = replace(job, formats=formats_to_store(job.card, _asked_formats(formats), held, new=held is None))
         with encoded_elsewhere(self._settings, job, workers, shards) as job:
-            engine.attach(wanted, schema_for(job))
+            engine.attach(wanted, schema_for(job, quantization or (held.quantization if held else "none")))
             return replace(follow(job, engine, progress), vectors=compared)
 
     def follow(

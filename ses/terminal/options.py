@@ -82,6 +82,11 @@ workers_option = click.option(
 index_option = click.option(
     "--index", metavar="NAME", help="The index to search [default: that of `ses indexes use`, or the only one]."
 )
+default_index_option = click.option(
+    "--index",
+    metavar="NAME",
+    help="The index where a request names none [default: that of `ses indexes use`, or the first one].",
+)
 _tuned_option = click.option(
     "--tuned",
     type=PATH,
@@ -237,11 +242,11 @@ def parse_models(texts: Sequence[str], what: str, option: str) -> dict[str, str]
     return models
 
 
-def open_library(options: Mapping[str, Any]) -> Library:
-    """Open the library that the options of a command name."""
+def open_library(options: Mapping[str, Any], index: str | None = None) -> Library:
+    """Open the library that the options of a command name, with another default index if one is given."""
     import ses
 
-    return ses.open(**settings_of(options))
+    return ses.open(**settings_of(options), **({"index": index} if index else {}))
 
 
 def open_index(options: Mapping[str, Any], name: str | None) -> OpenIndex:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import rich_click as click
 
 from corpora.errors import InputError
+from search_plugin.contract.schema import Quantization
 from search_plugin.words.languages import LANGUAGES
 from ses.terminal.options import (
     engine_options,
@@ -53,6 +54,11 @@ if TYPE_CHECKING:
     metavar="LIST",
     help="Task formats to make vectors for, such as prx,clf; none makes no vectors, and needs --vector [default: prx].",
 )
+@click.option(
+    "--quantization",
+    type=click.Choice(get_args(Quantization)),
+    help="How the cluster keeps the vectors of ses in memory [default: none, or as before].",
+)
 @click.option("--language", type=click.Choice(list(LANGUAGES)), help="Of its texts, for highlights [default: english].")
 @workers_option
 @click.option(
@@ -82,8 +88,8 @@ def attach(context: click.RichContext, /, *, target: str, as_json: bool, update:
     described = {option: options[option] for option in ("title", "abstract") if options[option]}
     with progress_on_stderr() as progress:
         if update:
-            if described or options["facets"] or options["vectors"] or options["beside"]:
-                raise InputError("An update keeps the fields", "leave them or <update> out")
+            if described or options["facets"] or options["vectors"] or options["beside"] or options["quantization"]:
+                raise InputError("An update keeps the fields and the vectors", "leave them or <update> out")
             report = library.follow(name, **elsewhere, progress=progress)
         else:
             report = library.attach(
@@ -96,6 +102,7 @@ def attach(context: click.RichContext, /, *, target: str, as_json: bool, update:
                 beside=options["beside"],
                 vectors=parse_models(options["vectors"], "field", "vector"),
                 unchecked=options["unchecked"],
+                quantization=options["quantization"],
                 **elsewhere,
                 progress=progress,
             )

@@ -9,7 +9,7 @@ import rich_click as click
 from corpora.errors import SesError
 from ses.service.keys import Scope, keys_of
 from ses.terminal.messages import message_of
-from ses.terminal.options import engine_option, json_option, model_options, open_library
+from ses.terminal.options import default_index_option, engine_option, json_option, model_options, open_library
 from ses.terminal.results import say, tell
 
 
@@ -17,11 +17,18 @@ from ses.terminal.results import say, tell
 @click.option("--host", metavar="ADDRESS", help="Address to listen on [default: 127.0.0.1].")
 @click.option("--port", type=int, metavar="N", help="Port to listen on; 0 for any that is free [default: 8765].")
 @click.option("--workers", type=int, metavar="N", help="Processes that answer requests [default: 1].")
+@default_index_option
 @model_options
 @engine_option
 @click.pass_context
 def serve(
-    context: click.RichContext, /, host: str | None, port: int | None, workers: int | None, **options: Any
+    context: click.RichContext,
+    /,
+    host: str | None,
+    port: int | None,
+    workers: int | None,
+    index: str | None,
+    **options: Any,
 ) -> None:
     """Serve the indexes of an engine over HTTP.
 
@@ -37,7 +44,7 @@ def serve(
     from ses.service.settings import load_service_settings, warnings_of
 
     settings = load_service_settings(host=host, port=port, workers=workers)
-    library = open_library(options)
+    library = open_library(options, index)
     for sentence in warnings_of(settings, keys_of(library.data_dir)):
         tell(f"Warning: {sentence}", err=True)
     run(library, settings, _announce)

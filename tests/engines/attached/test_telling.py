@@ -307,7 +307,8 @@ def test_the_commands_say_what_was_done(server, library, model, tmp_path):
     done = command(tmp_path, "indexes", "show", ALIAS, "--engine", server.url)
     assert "  attached: to catalogue, vectors in its documents\n" in done.stdout
     done = command(tmp_path, "attach", url, "--update", "--title", "x", **made)
-    assert (done.returncode, done.stderr) == (2, "Error: An update keeps the fields; leave them or --update out.\n")
+    told = "Error: An update keeps the fields and the vectors; leave them or --update out.\n"
+    assert (done.returncode, done.stderr) == (2, told)
     done = command(tmp_path, "detach", url)
     assert "60 documents are as they were.\nThe unused field ses stays in the mapping of catalogue-a" in done.stdout
     assert sources(server.cluster) == before

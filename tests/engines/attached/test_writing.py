@@ -75,6 +75,30 @@ def test_vectors_that_a_slow_cluster_has_written_are_not_written_again(server, l
     assert (report.new, report.updated, report.unchanged) == (0, 0, 60)
 
 
+@newest_version
+@pytest.mark.parametrize("beside", [False, True])
+def test_vectors_are_kept_in_fewer_bits(server, library, beside):
+    library.attach(ALIAS, **ATTACHED, beside=beside, quantization="int8")
+    kept = "ses.attached.catalogue.v1" if beside else INDEXES[0]
+    mapping = server.cluster.call("GET", f"/{kept}/_mapping")[kept]["mappings"]["properties"]
+    held = {"prx": mapping["vector_prx"]} if beside else mapping["ses"]["properties"]
+    (own,) = (field for name, field in held.items() if name.startswith("prx"))
+    encoder = own.get("method", {}).get("parameters", {}).get("encoder", {}).get("name")
+    assert (encoder or own["index_options"]["type"]) in ("sq", "int8_hnsw")
+    index = library[ALIAS]
+    # Candidates of the graph are ranked again by the float vectors.
+    pages = [index.search("virus", mode="vector", size=60, exact=exact) for exact in (True, False)]
+    assert [hit.id for hit in pages[0]] == [hit.id for hit in pages[1]]
+    with pytest.raises(InputError, match="attached with the quantization int8; detach it first, or leave"):
+        library.attach(ALIAS, **ATTACHED, quantization="none")
+    assert library.attach(ALIAS, **ATTACHED).unchanged == 60
+    assert library.follow(ALIAS).unchanged == 60
+    library.detach(ALIAS)
+    # The unused field stays in the mapping, and is not in the way.
+    library.attach(ALIAS, **ATTACHED)
+    assert "vectors in its documents" in library.describe(ALIAS).attached
+
+
 @every_version
 def test_an_index_that_can_not_hold_vectors_gets_a_companion(server, library):
     cluster = server.cluster

@@ -51,6 +51,17 @@ def command(folder, library):
     return [sys.executable, "-m", "ses", "mcp", "--engine", f"embedded:{folder / 'indexes'}"], environment
 
 
+def test_the_default_index_is_named_by_an_option(library, folder, command, monkeypatch):
+    library.index("other", papers(3))
+    chosen = []
+    monkeypatch.setattr("ses.assistants.running.run_stdio", lambda one: chosen.append(one.library.default().name))
+    for name in ("papers", "other"):
+        done = run(folder, "mcp", "--index", name, "--engine", f"embedded:{folder / 'indexes'}")
+        assert (done.returncode, done.stderr) == (0, "")
+    library.drop("other")
+    assert chosen == ["papers", "other"]
+
+
 @pytest.fixture(scope="module")
 def url(library):
     """The address of the tools over HTTP."""

@@ -7,10 +7,12 @@ from dataclasses import fields
 
 import pytest
 
+import ses
 from ses.service.keys import keys_of
 from ses.service.settings import NAMES, SiteSettings, load_service_settings, warnings_of
 from tests.commands import call
 from tests.guide import ROOT, settings_table
+from tests.tiny import make_model, papers
 
 pytestmark = pytest.mark.serve
 
@@ -37,6 +39,19 @@ def test_a_key_is_shown_once_listed_and_revoked(tmp_path):
     code, _, error = serve(tmp_path, "revoke", "a b")
     assert (code, error) == (2, "Error: There is no key 'a b'; create the first key.\n")
     assert "No keys yet" in serve(tmp_path, "list")[1]
+
+
+def test_the_default_index_of_a_service_is_named_by_an_option(tmp_path, monkeypatch):
+    served = []
+    monkeypatch.setattr("ses.service.run.run", lambda library, *_: served.append(library.default().name))
+    model = str(make_model(tmp_path / "model"))
+    library = ses.open(tmp_path / "indexes", model=model, data_dir=tmp_path, cache_dir=tmp_path / "cache")
+    for name in ("first", "second", "third"):
+        library.index(name, papers(3))
+    environment = {"SES_DATA_DIR": str(tmp_path), "SES_ENGINE": f"embedded:{tmp_path / 'indexes'}", "SES_MODEL": model}
+    for chosen in ("first", "second", "third"):
+        assert call(("serve", "--index", chosen), environment).returncode == 0
+    assert served == ["first", "second", "third"]
 
 
 @pytest.mark.parametrize(

@@ -287,13 +287,22 @@ def _check_same(before: Attachment, wanted: Wanted, schema: IndexSchema) -> None
         raise InputError(
             f"{before.name} is attached with the model {before.schema.model}", "detach it first, or give that <model>"
         )
+    if schema.vectors and before.schema.quantization != schema.quantization:
+        raise InputError(
+            f"{before.name} is attached with the quantization {before.schema.quantization}",
+            "detach it first, or leave <quantization> out",
+        )
     if wanted.beside and not before.beside:
         raise InputError(f"The documents of {before.target} hold the vectors already", "detach it first")
 
 
 def _inside(schema: IndexSchema) -> IndexSchema:
-    """Return a schema with its vectors in the namespace of ses; a model's own, since a mapping can't be changed."""
-    named = (replace(field, name=f"{NAMESPACE}.{field.format}_{schema.fingerprint}") for field in schema.vectors)
+    """Return a schema with its vectors in the namespace of ses.
+
+    A field is of one model and quantization, since a mapping can't be changed.
+    """
+    kept = schema.fingerprint + ("" if schema.quantization == "none" else f"_{schema.quantization}")
+    named = (replace(field, name=f"{NAMESPACE}.{field.format}_{kept}") for field in schema.vectors)
     return replace(schema, vectors=tuple(named))
 
 
