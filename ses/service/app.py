@@ -16,6 +16,7 @@ from anyio.to_thread import current_default_thread_limiter
 from fastapi import FastAPI
 
 from corpora.installed import DISTRIBUTION
+from ses.service.admission import heavy_turns
 from ses.service.compression import Compression
 from ses.service.methods import EveryMethod
 from ses.service.openapi import describe
@@ -83,7 +84,8 @@ def make_app(service: Service) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        current_default_thread_limiter().total_tokens = service.settings.concurrency
+        threads = service.settings.concurrency + heavy_turns(service.settings)
+        current_default_thread_limiter().total_tokens = threads
         service.warm()
         async with running(assistants):
             yield

@@ -6,9 +6,36 @@ uvicorn has neither: without these, a client that never ends its headers, or nev
 from __future__ import annotations
 
 import asyncio
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from uvicorn import Config, Server
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+
+if TYPE_CHECKING:
+    import socket
+
+    from ses.service.service import Service
+
+
+class GuardedServer(Server):
+    """Runs a service, and leaves no client without an answer or an end when it stops.
+
+    Args:
+        config: How it is run.
+        service: What the application answers by.
+    """
+
+    def __init__(self, config: Config, service: Service) -> None:
+        super().__init__(config)
+        self._service = service
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Let running requests end in time, answer the others, and close all connections."""
+        self._service.stopping = True
+        await super().shutdown(sockets)
+        for connection in list(self.server_state.connections):
+            connection.transport.close()
+        await asyncio.sleep(0)
 
 
 class GuardedProtocol(HttpToolsProtocol):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import re
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.datastructures import Headers, MutableHeaders
 
-from ses.service.problems import fault
+from ses.service.problems import fault, problem
 from ses.service.proxies import address_of
 
 if TYPE_CHECKING:
@@ -59,7 +60,8 @@ CONFIGURATION: dict[str, Any] = {
 class RequestLog:
     """A layer that gives each request an id, logs it when it is answered, and answers faults by a problem.
 
-    A declared proxy may give the id as `X-Request-ID`.
+    A declared proxy may give the id as `X-Request-ID`. Requests that still run when `shutdown_seconds` are over are
+    cancelled by uvicorn, and answered by a problem.
 
     Args:
         app: The application inside.
@@ -67,7 +69,7 @@ class RequestLog:
     """
 
     def __init__(self, app: ASGIApp, service: Service) -> None:
-        self.app, self._settings = app, service.settings
+        self.app, self._service, self._settings = app, service, service.settings
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, and log it."""
@@ -83,14 +85,23 @@ class RequestLog:
         async def send_counted(message: Message) -> None:
             nonlocal status, size
             if message["type"] == "http.response.start":
-                status = message["status"]
-                MutableHeaders(scope=message)["X-Request-ID"] = identity
+                status, headers = message["status"], MutableHeaders(scope=message)
+                headers["X-Request-ID"] = identity
+                if self._service.stopping:
+                    headers["Connection"] = "close"
             size += len(message.get("body", b""))
             await send(message)
 
         try:
             try:
                 await self.app(scope, receive, send_counted)
+            except asyncio.CancelledError:
+                if not self._service.stopping:
+                    raise
+                if not status:  # or the client sees that its connection ends
+                    await problem(503, "The service is stopping; ask again in a few seconds.", request_id=identity)(
+                        scope, receive, send_counted
+                    )
             except Exception:
                 _log.exception("A request failed.", extra={"fields": {"request": identity}})
                 if status:  # the response has begun: the client sees that its connection ends

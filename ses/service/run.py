@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import NotFoundError, SesError
-from ses.service.connections import GuardedProtocol
+from ses.service.connections import GuardedProtocol, GuardedServer
 from ses.service.listening import address_of, listen
 from ses.service.logs import CONFIGURATION
 from ses.service.workers import left_threads, supervise
@@ -61,7 +61,7 @@ def run(library: Library, settings: ServiceSettings, announce: Announce) -> None
             # A connection to a cluster can't be shared by two processes: a copy connects by itself.
             _serve(copy.copy(library), settings, listening, announce if number == 0 else lambda *_: None)
 
-        supervise(work, settings.workers, settings.shutdown_seconds)
+        supervise(work, settings.workers, settings.shutdown_seconds, listening.close)
 
 
 def _check_default(library: Library) -> None:
@@ -80,14 +80,15 @@ def _serve(library: Library, settings: ServiceSettings, listening: socket.socket
     from ses.service.service import Service
 
     address = address_of(listening, settings.root_path)
+    service = Service(library, settings, functools.partial(announce, address))
     config = uvicorn.Config(
-        make_app(Service(library, settings, functools.partial(announce, address))),
+        make_app(service),
         root_path=settings.root_path,
         timeout_graceful_shutdown=math.ceil(settings.shutdown_seconds),
         **OPTIONS,
     )
     with _signals_end_the_server():
-        uvicorn.Server(config).run([listening])
+        GuardedServer(config, service).run([listening])
     if left_threads(_LEAVING_SECONDS):
         logging.getLogger("ses.service").warning("Requests that took too long were cut off.")
         for stream in (sys.stdout, sys.stderr):

@@ -76,6 +76,7 @@ class Service:
         )
         self._warmth: SesError | None = _WarmingError("The service has just started, and loads the model; wait.")
         self._closed = Event()
+        self.stopping = False  # or the process was asked to stop: then an answer is the last one of its connection
         answering = repr((library._tuned, library._synonyms))
         self._fitted = blake2b(answering.encode(), digest_size=6).hexdigest()
 

@@ -43,13 +43,14 @@ _Work = Callable[[int], None]
 """Answers requests until the process is asked to stop; receives how many workers were started before."""
 
 
-def supervise(work: _Work, count: int, shutdown_seconds: float) -> None:
+def supervise(work: _Work, count: int, shutdown_seconds: float, stopping: Callable[[], object]) -> None:
     """Keep a number of workers at work until the process is asked to stop.
 
     Args:
         work: What a worker does.
         count: Number of workers.
         shutdown_seconds: How long a worker may take to end; after that and a few seconds more it is killed.
+        stopping: Is called when the process is asked to stop, such as to close what this process holds open.
 
     Raises:
         UnavailableError: If the system can't fork processes safely, or there is no folder for temporary files.
@@ -63,7 +64,7 @@ def supervise(work: _Work, count: int, shutdown_seconds: float) -> None:
     gc.collect()
     gc.freeze()
     with _folder():
-        _Workers(work, shutdown_seconds).keep(count)
+        _Workers(work, shutdown_seconds, stopping).keep(count)
 
 
 @contextmanager
@@ -80,8 +81,8 @@ def _folder() -> Iterator[None]:
 class _Workers:
     """The running workers, by process id; each has the time when it was started."""
 
-    def __init__(self, work: _Work, shutdown_seconds: float) -> None:
-        self._work, self._seconds = work, shutdown_seconds
+    def __init__(self, work: _Work, shutdown_seconds: float, stopping: Callable[[], object]) -> None:
+        self._work, self._seconds, self._at_stop = work, shutdown_seconds, stopping
         self._running: dict[int, float] = {}
         self._started = 0
         self._stopping = False
@@ -123,6 +124,7 @@ class _Workers:
 
     def _stop(self, *_: object) -> None:
         self._stopping = True
+        self._at_stop()
         self._signal(signal.SIGTERM)
         signal.setitimer(signal.ITIMER_REAL, self._seconds + _SPARE_SECONDS)
 

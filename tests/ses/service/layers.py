@@ -32,7 +32,7 @@ def layered(app: FastAPI, settings: ServiceSettings, data_dir: Path, **options: 
         The client; faults are answers.
     """
     library = SimpleNamespace(data_dir=data_dir, _settings=load_settings(data_dir=data_dir))
-    service = app.state.service = SimpleNamespace(settings=settings, library=library, metrics=Metrics())
+    service = app.state.service = SimpleNamespace(settings=settings, library=library, metrics=Metrics(), stopping=False)
     for name in reversed(LAYERS):
         app.add_middleware(resolve_name(name), service=service)
     add_handlers(app)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -9,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import httpx
@@ -26,15 +27,16 @@ def start(library):
     started = []
     settings = library._settings
 
-    def started_with(*options):
+    def started_with(*options, **more):
         environment = {
             **os.environ,
+            **more,
             "SES_MODEL": str(settings.model),
             "SES_DATA_DIR": str(settings.data_dir),
             "SES_CACHE_DIR": str(settings.cache_dir),
         }
         line = [sys.executable, "-m", "ses", "serve", "--engine", settings.engine_url, "--port", "0", *options]
-        process = subprocess.Popen(line, stdout=subprocess.PIPE, text=True, env=environment)
+        process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
         started.append(process)
         found = re.fullmatch(r"The page is at (http://127\.0\.0\.1:\d+)/\n", process.stdout.readline())
         return process, found[1]
@@ -68,6 +70,41 @@ def test_a_request_that_has_begun_is_answered_before_the_end(start):
         connection.sendall(body[5:])
         assert connection.recv(1000).startswith(b"HTTP/1.1 200")
     assert process.wait(60) == 0
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_what_outlasts_the_end_is_answered_and_no_connection_is_left(start, workers):
+    process, address = start("--workers", workers, SES_SERVE_SHUTDOWN_SECONDS="1")
+    host, port = address.removeprefix("http://").split(":")
+    place = (host, int(port))
+    with ExitStack() as stack:
+        slow, kept, begun = (stack.enter_context(socket.create_connection(place, 30)) for _ in range(3))
+        post = (
+            f"POST /v1/similar HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n"
+        )
+        slow.sendall(post.encode())
+        kept.sendall(f"GET /healthz HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+        answer = b""
+        while not answer.endswith(b"}"):
+            answer += kept.recv(10_000)
+        assert answer.startswith(b"HTTP/1.1 200")
+        begun.sendall(b"GET /healthz HTTP/1.1\r\n")
+        process.send_signal(signal.SIGTERM)
+        began = time.monotonic()
+        assert kept.recv(10_000) == b""
+        assert begun.recv(10_000) == b""
+        assert time.monotonic() - began < 1  # long before the end
+        answer = b"".join(iter(lambda: slow.recv(10_000), b""))
+        head, _, body = answer.partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 503")
+        assert b"connection: close" in head.lower()
+        assert b"retry-after: " in head.lower()
+        assert json.loads(body)["detail"] == "The service is stopping; ask again in a few seconds."
+        until_refused(address)
+    assert process.wait(60) == 0
+    said = process.stderr.read()
+    assert "Traceback" not in said
+    assert '"status": 503' in said
 
 
 def until_refused(address):
