@@ -68,6 +68,7 @@ _BARE = {
 
 _NONE = ("", "-", "n/a", "na", "none", "null", "nan")
 _SEVERAL = re.compile(r"[,;|](?=\s*(?:doi:|https?://|10\.\d{4,9}/))", re.IGNORECASE)
+_LINKED = ("doi", "pmid", "pmc", "arxiv", "wos", "scopus")
 _REMARKS = re.compile(r"\s*(?:[\r\n]+|;\s)\s*")
 _PUBLISHED_AT = re.compile(rf"https?://[^/\s]+/(?:\w+/){{0,3}}doi/(?:\w+/){{0,3}}({_DOI}[^\s?#]+)")
 """A paper's address at a publisher, such as `https://x.example/doi/abs/10.1000/182`."""
@@ -116,7 +117,7 @@ def identifiers_of(kind: str, value: object) -> Iterator[str]:
         found = _whole(text, kind)
         name = found[1] if found and found[0] == kind else _bare(text, kind)
         name = name.lower() if kind == "doi" else normal(kind, name) if kind == "pmc" else name
-        if name.lower().lstrip("0") not in _NONE:
+        if (name if kind == "key" else name.lower().lstrip("0")) not in _NONE:
             yield f"{kind}:{name}"
 
 
@@ -129,7 +130,7 @@ def identifiers_in(texts: Iterable[str], known: Mapping[str, object]) -> Iterato
     for part in (part for text in texts for part in _REMARKS.split(text)):
         published = _PUBLISHED_AT.match(part.strip())
         kind, value = read_identifier(published[1] if published else part) or ("", "")
-        if kind in ("doi", "pmid", "pmc", "arxiv") and not known.get(kind):
+        if kind in _LINKED and not known.get(kind):
             found.setdefault(kind, set()).add(value)
     yield from (f"{kind}:{value}" for kind, values in found.items() if len(values) == 1 for value in values)
 

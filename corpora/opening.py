@@ -294,14 +294,17 @@ LONGEST_RECORD = 16 << 20
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line: its number, from 1, and its bytes without the blanks around them."""
+    """A line: its number, from 1, and its bytes, in most uses without the blanks around them."""
 
     number: int
     raw: bytes
 
 
-def bounded_lines(stream: BufferedReader) -> Iterator[Line | Rejected]:
-    """Yield the lines that aren't blank, and a rejection for each that is too long; a byte order mark is left out."""
+def bounded_lines(stream: BufferedReader, *, stripped: bool = True) -> Iterator[Line | Rejected]:
+    """Yield the lines that aren't blank, and a rejection for each that is too long; a byte order mark is left out.
+
+    Unless `stripped`, the blanks and line ends around a line stay.
+    """
     number = 0
     while raw := stream.readline(LONGEST_RECORD):
         number += 1
@@ -309,5 +312,5 @@ def bounded_lines(stream: BufferedReader) -> Iterator[Line | Rejected]:
             while raw and not raw.endswith(b"\n"):
                 raw = stream.readline(LONGEST_RECORD)
             yield Rejected(number, f"The line is longer than {LONGEST_RECORD >> 20} MiB.")
-        elif raw := raw.removeprefix(b"\xef\xbb\xbf").strip():
-            yield Line(number, raw)
+        elif content := (raw := raw.removeprefix(b"\xef\xbb\xbf")).strip():
+            yield Line(number, content if stripped else raw)

@@ -17,6 +17,10 @@ KINDS = {
     "cord19": "CORD-19's metadata table",
     "csv": "a table",
     "ris": "RIS",
+    "nbib": "PubMed's own text (.nbib)",
+    "wos": "Web of Science's plain text",
+    "refer": "EndNote's text with %0",
+    "endnote": "EndNote's XML",
     "bibtex": "BibTeX",
     "oai": "answers of OAI-PMH",
     "marc": "MARC",
@@ -24,10 +28,20 @@ KINDS = {
 }
 """What a file's beginning may look like: the name of the corpus that reads it, if any, and a description."""
 
+_READ_BY = dict.fromkeys(("nbib", "wos", "refer", "endnote"), "ris")
+"""Kinds that a corpus of another name reads."""
+
 _HEAD = 1 << 16
 
 _OBJECT_LINE = re.compile(rb"^\s*[\[{]", re.MULTILINE)
-_RIS = re.compile(rb"^TY  - ", re.MULTILINE)
+_TAGGED = {
+    "ris": re.compile(rb"^TY {1,2}- ", re.MULTILINE),
+    "nbib": re.compile(rb"^PMID- *\d", re.MULTILINE),
+    "wos": re.compile(rb"\A(?:FN [^\r\n]*\s+VR |PT [A-Z]\s)"),
+    "refer": re.compile(rb"^%0 \w", re.MULTILINE),
+}
+"""Records of lines with tags, by the tag that begins one."""
+_ENDNOTE = re.compile(rb"<record>\s*<(?:database|source-app|rec-number|foreign-keys|ref-type|contributors)\b")
 _BIBTEX = re.compile(
     rb"^[ \t]*@(?:article|book|in[a-z]{4,20}|misc|[a-z]{0,10}thesis|techreport|unpublished|string|comment)[ \t]*[{(]",
     re.MULTILINE | re.IGNORECASE,
@@ -45,14 +59,19 @@ def guess_kind(head: bytes) -> str:
     first_line = text.partition(b"\n")[0]
     if text.startswith(b"<"):
         # Answers of OAI-PMH may hold MARC.
-        marks = {"pubmed": _PUBMED_TAG.search(text), "oai": _OAI_TAG.search(text), "marc": _MARC_XML in text}
+        marks = {
+            "pubmed": _PUBMED_TAG.search(text),
+            "oai": _OAI_TAG.search(text),
+            "marc": _MARC_XML in text,
+            "endnote": _ENDNOTE.search(text),
+        }
         return next((kind for kind, found in marks.items() if found), "xml")
     if _MARC.match(text):
         return "marc"
     if text.startswith((b"{", b"[")):
         return "jsonl"
-    if _RIS.search(text):
-        return "ris"
+    if tagged := next((kind for kind, mark in _TAGGED.items() if mark.search(text)), ""):
+        return tagged
     if _BIBTEX.search(text):
         return "bibtex"
     if b"cord_uid" in first_line:
@@ -63,10 +82,11 @@ def guess_kind(head: bytes) -> str:
 
 
 def likely_corpus(path: Path) -> str:
-    """Return the key of `KINDS` that a file looks like, or an empty string, also if it can't be read."""
+    """Return the corpus or the kind, of `KINDS`, that a file looks like, empty if none or if it can't be read."""
     try:
         with path.open("rb") as file:
-            return guess_kind(file.read(_HEAD))
+            kind = guess_kind(file.read(_HEAD))
+            return _READ_BY.get(kind, kind)
     except OSError:
         return ""
 
@@ -82,7 +102,9 @@ def refuse_other(path: Path, head: bytes, wanted: str, accepted: tuple[str, ...]
     if kind in ("", "xml"):
         looks = KINDS.get(kind, "no corpus ses can read")
         raise InputError(f"{path} should be {wanted}, but it looks like {looks}", "name another file")
-    raise InputError(f"{path} should be {wanted}, but it looks like {KINDS[kind]}", f"use <corpus={kind}>")
+    raise InputError(
+        f"{path} should be {wanted}, but it looks like {KINDS[kind]}", f"use <corpus={_READ_BY.get(kind, kind)}>"
+    )
 
 
 def refuse_folder(path: Path, wanted: str) -> None:

@@ -1,31 +1,55 @@
-"""RIS, the form in which reference managers and databases export references (Wikipedia: RIS (file format)).
+"""References as programs and databases export them: RIS, PubMed's text, Web of Science's, Refer, and EndNote's XML.
 
-Records are cut out with their lines, and rispy reads each one, so that a broken record can't affect the others.
+RIS is the form of reference managers (Wikipedia: RIS (file format)); its tags have rispy's names here, and so do those
+of the other forms. Records are cut out one by one, so that a broken record can't affect the others.
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from corpora.aliases import WORLDWIDE
 from corpora.assembling import assemble
-from corpora.cleaning import text_of
+from corpora.cleaning import text_of, year_of
+from corpora.identifiers import identifiers_in
 from corpora.installed import extra, needing
 from corpora.markup import plain_members
-from corpora.opening import LONGEST_RECORD, NOT_UTF8, PLAIN, Line, Opening, bounded_lines, open_binary
+from corpora.oai import parse_xml
+from corpora.opening import PLAIN, Opening, open_binary
 from corpora.paper import Record, Rejected
-from corpora.sniffing import refuse_folder, refuse_other
+from corpora.sniffing import guess_kind, refuse_folder, refuse_other
+from corpora.tagged import FORMS, TaggedRecord, read_tagged, ris_form, tag_names
+from corpora.xml_records import read_records
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from io import BufferedReader
     from pathlib import Path
+    from xml.etree.ElementTree import Element
 
     from corpora.custom import CustomField
 
-_TAG = re.compile(rb"([A-Z][A-Z0-9])  -(?: |$)")
 _WITH_MARKUP = ("title", "abstract", "venue")
+_KINDS = ("ris", *FORMS, "endnote")
+_TITLES = ("primary_title", "title", "translated_title", "bt", "short_title")
+_YEARS = ("year", "publication_year", "date", "yr")
+_JOURNALS = ("secondary_title", "journal_name", "alternate_title3", "alternate_title2", "alternate_title1", "so")
+_MAY_IDENTIFY = (
+    *("type_of_work", "notes", "l3", "file_attachments1", "file_attachments2", "di", "urls", "lk", "accession_number"),
+    *("id", "research_notes", "note", *(f"custom{number}" for number in range(1, 9))),
+)
+"""Where databases put a DOI, a PMID or a number of theirs, besides its own tag."""
+
+_COPYRIGHT = re.compile(r"(?:copyright\b|\(c\)|©|all rights reserved)", re.IGNORECASE)
+_MEDLINE = re.compile(r"pubmed|medline|\bnlm\b", re.IGNORECASE)
+_ENDNOTE = tag_names(
+    "author=authors title=title secondary-title=secondary_title full-title=journal_name year=year abstract=abstract "
+    "keyword=keywords electronic-resource-num=doi url=urls accession-num=accession_number language=language "
+    "rec-number=id notes=notes remote-database-name=name_of_database remote-database-provider=database_provider "
+    "isbn=issn pages=start_page custom2=custom2 work-type=type_of_work alt-title=alternate_title1"
+)
 
 
 def read(
@@ -34,100 +58,116 @@ def read(
     custom: Sequence[CustomField] = (),
     opening: Opening = PLAIN,
 ) -> Iterator[Record]:
-    """Read RIS lazily; see `Reader`.
+    """Read references lazily; see `Reader`.
 
-    A paper's id is the tag ID, else AN, the DOI, or a hash of title, authors and year. Custom fields have rispy's names
-    of tags: `publisher`, `issn`, `volume`, `number`, `start_page`, `place_published`, `notes`, `label` and the like.
-    Raises `UnavailableError` if rispy isn't installed.
+    A paper's id is its DOI, PMID or another identifier that names one paper only, else a hash of title, authors and
+    year; the number or key of the file (`ID`) is its identifier `key:ID`. Custom fields have rispy's names of tags:
+    `publisher`, `issn`, `volume`, `number`, `start_page`, `place_published`, `notes`, `label` and the like. Raises
+    `UnavailableError` if rispy isn't installed.
     """
     with needing("Reading RIS needs rispy", extra("references")):
         import rispy
 
     refuse_folder(path, "an RIS file")
     with open_binary(path, opening.encoding) as stream:
-        refuse_other(path, stream.peek(), "RIS", ("ris",))
-        for item in _cut(bounded_lines(stream)):
-            yield item if isinstance(item, Rejected) else _reference(item, rispy, custom)
+        kind = guess_kind(stream.peek())
+        refuse_other(path, stream.peek(), "RIS", _KINDS)
+        form = FORMS.get(kind) or ris_form(rispy.TAG_KEY_MAPPING)
+        found = _endnote(stream) if kind == "endnote" else read_tagged(stream, form)
+        for record in found:
+            yield record if isinstance(record, Rejected) else _reference(record, kind, rispy, custom)
 
 
-@dataclass(slots=True)
-class _Cut:
-    """One record: the line of its TY, and its lines from there."""
-
-    line: int
-    lines: list[bytes] = field(default_factory=list)
-    size: int = 0
-
-
-def _cut(lines: Iterator[Line | Rejected]) -> Iterator[_Cut | Rejected]:
-    """Yield each record from TY to ER, or to the next TY, and a rejection for what is outside records or too long."""
-    record: _Cut | None = None
-    reported = False  # a rejection is enough for all tags up to the next TY
-    for line in lines:
-        if isinstance(line, Rejected):
-            yield replace(line, line=record.line) if record else line
-            record, reported = None, True
-            continue
-        tag = _TAG.match(line.raw)
-        name = tag[1] if tag else b""
-        if name == b"TY":
-            if record:
-                yield record
-            record, reported = _Cut(line.number), False
-        elif record is None:
-            if name and not reported:
-                yield Rejected(line.number, f"The tag {name.decode()} is outside a record, which begins with TY.")
-                reported = True
-            continue
-        if name == b"ER":
+def _endnote(stream: BufferedReader) -> Iterator[TaggedRecord | Rejected]:
+    for record in read_records(stream, ("record",)):
+        if isinstance(record, Rejected):
             yield record
-            record = None
             continue
-        record.lines.append(line.raw)
-        record.size += len(line.raw)
-        if record.size > LONGEST_RECORD:
-            yield Rejected(record.line, f"The record is longer than {LONGEST_RECORD >> 20} MiB.")
-            record, reported = None, True
-    if record:
-        yield Rejected(record.line, "The record is cut off where the file ends: it has no ER.")
+        try:
+            root = parse_xml(record.body)
+        except ValueError as error:
+            yield Rejected(record.line, f"The record can't be read: {error}.")
+            continue
+        yield TaggedRecord(record.line, _endnote_values(root))
 
 
-def _reference(record: _Cut, rispy: Any, custom: Sequence[CustomField]) -> Record:
-    try:
-        text = b"\n".join(record.lines).decode()
-    except UnicodeDecodeError:
-        return Rejected(record.line, f"The record has {NOT_UTF8}.")
-    try:
-        (found,) = rispy.loads(f"{text}\nER  - ", skip_unknown_tags=True, enforce_list_tags=False)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        return Rejected(record.line, f"The record isn't RIS ({type(error).__name__} at {text_of(str(error))[:60]}).")
-    kind = text_of(found.get("type_of_reference"))
-    entry = {
-        "title": _first(found, "primary_title", "title", "translated_title", "short_title"),
-        "abstract": _first(found, "abstract", "notes_abstract"),
-        "authors": [*_all(found, "first_authors"), *_all(found, "authors")],
-        "year": _first(found, "year", "publication_year", "date"),
-        "venue": _first(found, "secondary_title", "journal_name", *(f"alternate_title{n}" for n in (3, 2, 1))),
-        "types": rispy.TYPE_OF_REFERENCE_MAPPING.get(kind, kind),
-        "language": found.get("language"),
-        "fields": _all(found, "keywords"),
-        "doi": found.get("doi"),
-        "url": _all(found, "urls"),
+def _endnote_values(root: Element) -> dict[str, list[str]]:
+    values: dict[str, list[str]] = {}
+    for parent in root.iter():
+        for element in parent:
+            if any(child.tag != "style" for child in element):
+                continue
+            name = str(element.tag)
+            if parent.tag in ("secondary-authors", "tertiary-authors", "subsidiary-authors"):
+                name = str(parent.tag).replace("-", "_")
+            elif element.tag == "ref-type":
+                values["types"] = [element.get("name", "")]
+            if text := text_of("".join(element.itertext())):
+                values.setdefault(_ENDNOTE.get(name, name.replace("-", "_")), []).append(text)
+    return values
+
+
+def _reference(record: TaggedRecord, kind: str, rispy: Any, custom: Sequence[CustomField]) -> Record:
+    found = record.values
+    ris_type = _first(found, ("type_of_reference",))
+    authors = found.get("full_authors") or [*found.get("first_authors", []), *found.get("authors", [])]
+    numbers = _medline_number(found)
+    entry: dict[str, object] = {
+        "title": _first(found, _TITLES),
+        "abstract": _abstract(found),
+        "authors": [*(authors or found.get("secondary_authors", [])), *found.get("groups", [])],
+        "year": next((text for name in _YEARS for text in found.get(name, ()) if year_of(text)), ""),
+        "venue": _first(found, _JOURNALS),
+        "types": found.get("types") or rispy.TYPE_OF_REFERENCE_MAPPING.get(ris_type, ris_type),
+        "language": _first(found, ("language",)),
+        "fields": _keywords(found.get("keywords", []), kind),
+        "doi": _dois(found.get("doi", [])),
+        "pmid": found.get("pmid") or numbers,
+        "pmc": found.get("pmc", []),
+        "wos": found.get("wos", []),
+        "url": [part for text in found.get("urls", ()) for part in text.replace(";", " ").split()],
+        "retracted": "Retracted" in found.get("notes", ()),
     }
-    id_ = _first(found, "id", "accession_number", "doi") or _digest(entry)
-    return assemble(record.line, {"id": id_, **plain_members(entry, _WITH_MARKUP)}, {}, custom, found)
+    entry["identifiers"] = list(identifiers_in((text for name in _MAY_IDENTIFY for text in found.get(name, ())), entry))
+    key = _first(found, ("id",))
+    # PubMed's own text has PubMed's ids, as its XML has.
+    named = {"id": _first(found, ("pmid",))} if kind == "nbib" else {"key": key}
+    beside = {name: values[0] if len(values) == 1 else values for name, values in found.items()}
+    paper = assemble(record.line, {**named, **plain_members(entry, _WITH_MARKUP)}, {}, custom, beside, WORLDWIDE)
+    return replace(paper, id=key) if isinstance(paper, Rejected) else paper
 
 
-def _all(found: Mapping[str, object], name: str) -> list[object]:
-    value = found.get(name)
-    return value if isinstance(value, list) else [value] if value else []
+def _first(found: Mapping[str, Sequence[str]], names: Sequence[str]) -> str:
+    return next((text for name in names for value in found.get(name, ()) if (text := text_of(value))), "")
 
 
-def _first(found: Mapping[str, object], *names: str) -> str:
-    return next((text for name in names for value in _all(found, name) if (text := text_of(value))), "")
+def _abstract(found: Mapping[str, Sequence[str]]) -> str:
+    """Return the abstract of the tag that says more; its parts are paragraphs, but no notice of copyright is one."""
+    texts = []
+    for name in ("abstract", "notes_abstract"):
+        parts = [text for value in found.get(name, ()) if (text := text_of(value)) and not _COPYRIGHT.match(text)]
+        # Some databases give the beginning of an abstract beside the whole one.
+        texts.append(
+            " ".join(one for one in dict.fromkeys(parts) if not any(one != two and one in two for two in parts))
+        )
+    return max(texts, key=len)
 
 
-def _digest(entry: Mapping[str, object]) -> str:
-    """Return an id that stays the same where the record moves in the file, empty without a title."""
-    text = "\n".join(text_of(entry[name]) for name in ("title", "authors", "year"))
-    return f"ris-{hashlib.blake2b(text.encode(errors='replace'), digest_size=8).hexdigest()}" if entry["title"] else ""
+def _keywords(values: Sequence[str], kind: str) -> list[str]:
+    if kind == "nbib":  # "*Bees/physiology": whether it is a main subject, and its qualifiers
+        return [text_of(value).lstrip("*").partition("/")[0] for value in values]
+    one_line = kind == "wos" or len(values) == 1
+    return [part for value in values for part in (value.split(";") if one_line else [value])]
+
+
+def _dois(values: Sequence[str]) -> list[str]:
+    """Return DOIs, of which PubMed's text says what they are: `10.5555/1 [doi]`, `S1 [pii]`."""
+    marked = [value.rpartition(" [") for value in values]
+    return [text if mark else rest for text, mark, rest in marked if not mark or rest == "doi]"]
+
+
+def _medline_number(found: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the accession number where the database is PubMed, in one of its names."""
+    database = (*found.get("name_of_database", ()), *found.get("database_provider", ()))
+    numbers = found.get("accession_number", ())
+    return [number for number in numbers if number.isdecimal()] if any(map(_MEDLINE.search, database)) else []

@@ -30,7 +30,9 @@ def read(path: Path) -> LabelFile:
         if decision is None:
             undecided += 1
         else:
-            labels.append(FileLabel(record.line, paper.id, paper.title, paper.identifiers, decision))
+            # The file's own ID is that of the index from which the file came.
+            own = identifier_of(paper, "key") or paper.id
+            labels.append(FileLabel(record.line, own, paper.title, paper.identifiers, decision))
     return LabelFile(path, tuple(labels), undecided, rejected)
 
 

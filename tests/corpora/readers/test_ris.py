@@ -11,7 +11,8 @@ from corpora.custom import CustomField
 from corpora.errors import InputError, UnavailableError
 from corpora.opening import Opening
 from corpora.paper import Accepted, Paper, Rejected
-from corpora.readers import ris
+from corpora.readers import bibtex, delimited, jsonl, pubmed, ris
+from corpora.sniffing import likely_corpus
 
 CUT = "The record is cut off where the file ends: it has no ER."
 FULL = """TY  - JOUR
@@ -47,7 +48,7 @@ def test_a_reference_with_everything(tmp_path, end):
     assert record == Accepted(
         2,
         Paper(
-            id="12345",
+            id="10.1000/abc",
             title="A title of two lines",
             abstract="BACKGROUND: a<b. RESULTS: Some.",
             authors=("Sample, Ana", "Example, B."),
@@ -56,28 +57,304 @@ def test_a_reference_with_everything(tmp_path, end):
             types=("Journal",),
             language="en",
             fields=("Masks", "Schools"),
-            identifiers=("doi:10.1000/abc",),
+            identifiers=("doi:10.1000/abc", "key:12345"),
             url="https://example.org/1",
             extra={"publisher": "A Press"},
         ),
     )
 
 
-def test_the_id_is_an_id_a_number_a_doi_or_a_hash(tmp_path):
-    with_doi = FULL.replace("ID  - 12345\n", "")
-    bare = with_doi.replace("DO  - https://doi.org/10.1000/ABC\n", "")
+def test_a_number_of_a_library_is_never_an_id(tmp_path):
+    bare = FULL.replace("DO  - https://doi.org/10.1000/ABC\n", "")
+    other = bare.replace("2014", "2015")
+    numbered = bare.replace("TY  - JOUR", "TY  - JOUR\nAN  - %s")
     texts = [
         FULL,
-        with_doi.replace("TY  - JOUR", "TY  - JOUR\nAN  - WOS:1"),
-        with_doi,
         bare,
-        bare.replace("2014", "2015"),
+        other,
+        bare.replace("12345", "7"),
+        numbered % "WOS:000123",
+        numbered % "2-s2.0-99",
+        numbered % 8,
     ]
-    ids = [record.paper.id for record in read(tmp_path, "\n".join(texts))]
-    assert ids[:3] == ["12345", "WOS:1", "https://doi.org/10.1000/ABC"]
-    assert ids[3].startswith("ris-")
-    assert ids[3] != ids[4]
-    assert ids[3] == read(tmp_path, f"{FULL}\n{bare}")[1].paper.id
+    papers = [record.paper for record in read(tmp_path, "\n".join(texts))]
+    ids = [paper.id for paper in papers]
+    assert ids[0] == "10.1000/abc"
+    assert ids[1].startswith("hash-")
+    assert ids[1] == ids[3] == ids[6] != ids[2]
+    assert ids[4:6] == ["WOS:000123", "2-s2.0-99"]
+    assert ids[1] == read(tmp_path, f"{FULL}\n{bare}")[1].paper.id
+    assert {paper.identifiers[-1] for paper in papers} == {"key:12345", "key:7"}
+
+
+RECORD = "TY  - JOUR\nTI  - T\nPY  - 2001\n%s\nER  - \n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "identifiers"),
+    [
+        *((f"{tag}  - 10.5555/x.1", ("doi:10.5555/x.1",)) for tag in ("DO", "M3", "L3", "L1", "N1", "C7", "DI")),
+        *((f"{tag}  - https://dx.doi.org/10.5555/X.1", ("doi:10.5555/x.1",)) for tag in ("DO", "L1", "L2", "UR", "N1")),
+        ("M3  - doi: 10.5555/x.1\nUR  - https://doi.org/10.5555/x.1", ("doi:10.5555/x.1",)),
+        ("N1  - Cited by 3\ndoi: 10.5555/x.1\nPMID: 99000001", ("doi:10.5555/x.1", "pmid:99000001")),
+        ("UR  - https://x.example/doi/full/10.5555/x.1?a=b", ("doi:10.5555/x.1",)),
+        ("UR  - https://x.example/1; https://doi.org/10.5555/x.1", ("doi:10.5555/x.1",)),
+        ("DO  - 10.5555/own\nUR  - https://doi.org/10.5555/other", ("doi:10.5555/own",)),
+        ("UR  - https://doi.org/10.5555/a\nUR  - https://doi.org/10.5555/b", ()),
+        ("M3  - Journal Article\nN1  - Erratum in 10.5555/no at page 3", ()),
+        ("AN  - 99000001\nDB  - PubMed\nC2  - PMC900", ("pmid:99000001", "pmc:PMC900")),
+        ("AN  - 99000001\nDP  - NLM", ("pmid:99000001",)),
+        ("AN  - 99000001\nDB  - Academic Search", ()),
+        ("UR  - https://pubmed.ncbi.nlm.nih.gov/99000001/", ("pmid:99000001",)),
+        ("AN  - 0\nDB  - MEDLINE", ()),
+    ],
+)
+def test_identifiers_wherever_databases_put_them(tmp_path, lines, identifiers):
+    (record,) = read(tmp_path, RECORD % lines)
+    assert set(record.paper.identifiers) == set(identifiers)
+
+
+@pytest.mark.parametrize(
+    ("lines", "abstract"),
+    [
+        ("AB  - BACKGROUND: One.\nAB  - RESULTS: Two.", "BACKGROUND: One. RESULTS: Two."),
+        ("N2  - Short.\nAB  - The whole one.", "The whole one."),
+        ("AB  - Cut\nN2  - Cut and whole.", "Cut and whole."),
+        ("AB  - All of it.\nAB  - All", "All of it."),
+        ("AB  - It.\nAB  - Copyright of this is the property of Press.", "It."),
+        ("AB  - It.\nAB  - \u00a9 2020 Press", "It."),
+        ("AB  - It\ngoes on\n\nhere", "It goes on here"),
+    ],
+)
+def test_the_abstract_that_says_more_without_a_copyright(tmp_path, lines, abstract):
+    (record,) = read(tmp_path, RECORD % lines)
+    assert record.paper.abstract == abstract
+
+
+@pytest.mark.parametrize(
+    ("lines", "keywords"),
+    [
+        ("KW  - Bees\nKW  - Sleep; REM", ("Bees", "Sleep; REM")),
+        ("KW  - Bees; Sleep", ("Bees", "Sleep")),
+        ("KW  - Bees\nSleep\nWinter", ("Bees", "Sleep", "Winter")),
+    ],
+)
+def test_keywords_one_a_tag_one_a_line_or_in_one_line(tmp_path, lines, keywords):
+    (record,) = read(tmp_path, RECORD % lines)
+    assert record.paper.fields == keywords
+
+
+def test_line_ends_and_blanks_of_other_programs(tmp_path):
+    for text in (FULL.replace("\n", "\r"), FULL.replace("  - ", " - ").replace("ER  -", "ER -")):
+        (record,) = read(tmp_path, text)
+        assert (record.line, record.paper.title) == (1, "A title of two lines")
+        assert record.paper.authors == ("Sample, Ana", "Example, B.")
+    records = read(tmp_path, (FULL + "TY  - JOUR\nID  - 2\nER  - \n").replace("\n", "\r"))
+    assert records[1] == Rejected(len(FULL.splitlines()) + 1, "The record has neither title nor abstract.", "2")
+
+
+NBIB = """
+PMID- 99000201
+OWN - NLM
+STAT- MEDLINE
+DP  - 2013 Sep 12
+TI  - The invented regulation of bee size and the
+      [size] of bees.
+LID - 10.5555/nb1 [doi]
+AID - S1234(13) [pii]
+AB  - An adult bee consists of cells; we sampled hives
+      [n = 4], poorly understood.
+FAU - Sample, Ana
+AU  - Sample A
+FAU - Toth, Eric A
+AU  - Toth EA
+CN  - Group of Bees
+LA  - eng
+PT  - Journal Article
+PT  - Retracted Publication
+TA  - Lett Noth
+JT  - Letters on Nothing
+MH  - *Bees/physiology/*growth
+MH  - Models, Biological
+OT  - sleep
+PMC - PMC900
+VI  - 3
+
+PMID- 99000202
+DP  - 2014
+TI  - Second.
+AU  - Sample A
+TA  - Lett Noth
+"""
+
+
+def test_pubmeds_own_text(tmp_path):
+    first, second = read(tmp_path, NBIB, [CustomField("volume", "keyword")])
+    assert first == Accepted(
+        2,
+        Paper(
+            id="99000201",
+            title="The invented regulation of bee size and the [size] of bees.",
+            abstract="An adult bee consists of cells; we sampled hives [n = 4], poorly understood.",
+            authors=("Sample, Ana", "Toth, Eric A", "Group of Bees"),
+            year=2013,
+            venue="Letters on Nothing",
+            types=("Journal Article", "Retracted Publication"),
+            language="eng",
+            fields=("Bees", "Models, Biological", "sleep"),
+            identifiers=("doi:10.5555/nb1", "pmid:99000201", "pmc:PMC900"),
+            retracted=True,
+            extra={"volume": "3"},
+        ),
+    )
+    assert (second.line, second.paper.id, second.paper.authors) == (28, "99000202", ("Sample A",))
+    assert second.paper.venue == "Lett Noth"
+
+
+WOS = """FN Clarivate Analytics Web of Science
+VR 1.0
+PT J
+AU Sample, A
+   Toth, E
+AF Sample, Ana
+   Toth, Eric
+TI Invented
+   bees
+SO LETTERS ON NOTHING
+LA English
+DT Article
+DE bees; sleep,
+   REM
+ID WINTER
+AB They fly
+   far.
+PY 2019
+DI 10.5555/W1
+PM 99000001
+UT WOS:000001
+ER
+
+PT J
+AU Sample, A
+TI No DOI
+UT WOS:000002
+ER
+
+EF
+"""
+
+
+def test_web_of_sciences_plain_text(tmp_path):
+    first, second = read(tmp_path, WOS)
+    assert first == Accepted(
+        3,
+        Paper(
+            id="10.5555/w1",
+            title="Invented bees",
+            abstract="They fly far.",
+            authors=("Sample, Ana", "Toth, Eric"),
+            year=2019,
+            venue="LETTERS ON NOTHING",
+            types=("Article",),
+            language="English",
+            fields=("bees", "sleep, REM", "WINTER"),
+            identifiers=("doi:10.5555/w1", "pmid:99000001", "wos:000001"),
+        ),
+    )
+    assert (second.paper.id, second.paper.authors) == ("WOS:000002", ("Sample, A",))
+    (cut,) = read(tmp_path, WOS.partition("ER\n")[0])
+    assert cut == Rejected(3, "The record is cut off where the file ends: it has no ER.")
+
+
+REFER = """%0 Journal Article
+%T Invented bees
+%A Sample, Ana
+%A Toth, Eric
+%J Letters on Nothing
+%D 2019
+%X They fly.
+%K bees
+sleep
+%R 10.5555/R1
+%U https://x.example/1
+%M WOS:000003
+%F 12
+
+%0 Book
+%T A book
+%E Boss, B.
+"""
+
+
+def test_refer(tmp_path):
+    first, second = read(tmp_path, REFER)
+    assert first == Accepted(
+        1,
+        Paper(
+            id="10.5555/r1",
+            title="Invented bees",
+            abstract="They fly.",
+            authors=("Sample, Ana", "Toth, Eric"),
+            year=2019,
+            venue="Letters on Nothing",
+            types=("Journal Article",),
+            fields=("bees", "sleep"),
+            identifiers=("wos:000003", "doi:10.5555/r1", "key:12"),
+            url="https://x.example/1",
+        ),
+    )
+    assert (second.line, second.paper.authors, second.paper.types) == (15, ("Boss, B.",), ("Book",))
+
+
+STYLED = '<style face="normal" font="default" size="100%%">%s</style>'
+ENDNOTE = f"""<?xml version="1.0" encoding="UTF-8"?>
+<xml><records><record><database name="a.enl">a.enl</database><rec-number>7</rec-number>
+<ref-type name="Journal Article">17</ref-type>
+<contributors><authors><author>{STYLED % "Sample, Ana"}</author><author>Toth, Eric</author></authors>
+<secondary-authors><author>Boss, B.</author></secondary-authors></contributors>
+<titles><title>{STYLED % "Invented "}{STYLED % "bees"}</title>
+<secondary-title>Letters on Nothing</secondary-title></titles>
+<keywords><keyword>bees</keyword><keyword>sleep</keyword></keywords><dates><year>{STYLED % 2019}</year></dates>
+<urls><related-urls><url>https://x.example/1</url></related-urls></urls>
+<electronic-resource-num>10.5555/E1</electronic-resource-num><abstract>They fly.</abstract>
+<custom2>PMC901</custom2><language>eng</language></record>
+<record><rec-number>8</rec-number><titles><title>Bad & worse</title></titles></record></records></xml>
+"""
+
+
+def test_endnotes_xml(tmp_path):
+    first, second = read(tmp_path, ENDNOTE)
+    assert first == Accepted(
+        2,
+        Paper(
+            id="10.5555/e1",
+            title="Invented bees",
+            abstract="They fly.",
+            authors=("Sample, Ana", "Toth, Eric"),
+            year=2019,
+            venue="Letters on Nothing",
+            types=("Journal Article",),
+            language="eng",
+            fields=("bees", "sleep"),
+            identifiers=("pmc:PMC901", "doi:10.5555/e1", "key:7"),
+            url="https://x.example/1",
+        ),
+    )
+    assert isinstance(second, Rejected)
+    assert second.reason.startswith("The record can't be read: it isn't XML")
+
+
+@pytest.mark.parametrize(
+    ("text", "looks"),
+    [(NBIB, "PubMed's own text"), (WOS, "Web of Science's"), (REFER, "EndNote's text"), (ENDNOTE, "EndNote's XML")],
+)
+def test_other_readers_say_what_reads_such_a_file(tmp_path, text, looks):
+    path = tmp_path / "references.txt"
+    path.write_text(text)
+    for other in (jsonl, delimited, pubmed, bibtex):
+        with pytest.raises(InputError, match=f"it looks like {looks}.*; use corpus=ris"):
+            list(other.read(path, {}))
+    assert likely_corpus(path) == "ris"
 
 
 def test_broken_records_cost_themselves(tmp_path):
@@ -90,7 +367,7 @@ def test_broken_records_cost_themselves(tmp_path):
     )
     records = read(tmp_path, text)
     assert records[0] == Rejected(1, "The tag AU is outside a record, which begins with TY.")
-    assert [record.paper.id for record in records[1:4]] == ["12345", "2", "12345"]
+    assert [record.paper.id for record in records[1:4]] == ["10.1000/abc", records[2].paper.id, "10.1000/abc"]
     assert records[2].line == 2 + len(FULL.splitlines()) + 1
     assert records[4:] == [Rejected(6 + 2 * len(FULL.splitlines()), CUT)]
 
@@ -150,8 +427,10 @@ def test_what_another_library_writes_comes_back(tmp_path_factory, references):
         for n, (title, abstract, authors, year) in enumerate(references)
     ]
     records = read(tmp_path_factory.mktemp("ris"), rispy.dumps(entries))
-    assert [(r.paper.id, r.paper.title, r.paper.abstract, r.paper.authors, r.paper.year) for r in records] == [
-        (str(n), title, abstract, tuple(dict.fromkeys(authors)), year)
+    assert [
+        (r.paper.identifiers[0], r.paper.title, r.paper.abstract, r.paper.authors, r.paper.year) for r in records
+    ] == [
+        (f"key:{n}", title, abstract, tuple(dict.fromkeys(authors)), year)
         for n, (title, abstract, authors, year) in enumerate(references)
     ]
 

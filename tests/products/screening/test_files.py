@@ -83,6 +83,14 @@ def test_notes_of_ris_are_those_of_asreview(tmp_path):
     assert (found(path).labels, read(path).undecided) == (LABELS, 1)
 
 
+def test_labels_of_a_written_ris_have_the_ids_of_the_index(tmp_path):
+    form = label_format(tmp_path / "x.ris")
+    papers = [Paper("W1", "t", identifiers=("doi:10.5555/a",)), Paper("7", "u"), Paper("10.5555/c", "v")]
+    form.write(tmp_path / "x.ris", papers, {"W1": True, "7": False, "10.5555/c": True})
+    labels = read(tmp_path / "x.ris").labels
+    assert [(label.id, label.included) for label in labels] == [("W1", True), ("7", False), ("10.5555/c", True)]
+
+
 def test_a_written_ris_says_what_papers_say(tmp_path):
     said = Paper("a", "A\ntitle", "Some text", ("Ada B", "C, D"), 2020, "The Lancet", identifiers=("doi:10.1/x",))
     label_format(tmp_path / "x.ris").write(tmp_path / "x.ris", [said, Paper("b", "t")], {"a": True, "b": False})

@@ -20,7 +20,7 @@ from corpora.identifiers import identifier_of, link_of, normal
 from corpora.markup import plain_text
 from corpora.names import parse_name, whole_name
 from corpora.paper import Accepted, Paper
-from corpora.readers import bibtex, delimited, jsonl
+from corpora.readers import bibtex, delimited, jsonl, ris
 from search_plugin.pages.hit import Hit
 from search_plugin.pages.page import FORMATS, Page
 
@@ -289,7 +289,7 @@ def test_what_is_exported_is_read_back_the_same(tmp_path_factory, found):
         assert list(map(compared, papers)) == list(map(compared, kept)), name
 
 
-READERS = {"bibtex": bibtex.read, "csv": delimited.read, "jsonl": jsonl.read}
+READERS = {"bibtex": bibtex.read, "ris": ris.read, "csv": delimited.read, "jsonl": jsonl.read}
 
 
 def is_clean(paper):
