@@ -13,10 +13,11 @@ from corpora.paper import Accepted
 from corpora.registry import get_corpus
 from encoders.encoder import load_encoder
 from eval.retrieval.beir import BeirFolder
-from eval.retrieval.protocol import Protocol, evaluate_queries, seconds_a_query
+from eval.retrieval.protocol import Protocol, evaluate_queries, run_queries, seconds_a_query
 from eval.trec.judgments import Qrels
 from search_plugin.contract.plan import TITLE_BOOST
 from search_plugin.fusion.fusions import FUSIONS
+from search_plugin.request import MAX_QUERY
 from tests.indexer.jobs import engine_in, make_job, run_job
 from tests.tiny import papers, write_jsonl
 
@@ -58,6 +59,51 @@ def test_each_of_several_fusions_has_a_row_and_a_time(world):
     labels = ["vector", *(f"hybrid-{name}" for name in protocol.fusions)]
     assert list(evaluate_queries(judged, index, encoder, protocol)) == labels
     assert list(seconds_a_query({"q0": "virus"}, index, encoder, protocol)) == labels
+
+
+class Counting:
+    """An index that notes the legs of its searches."""
+
+    def __init__(self, index):
+        self.index, self.asked = index, []
+
+    def __getattr__(self, name):
+        return getattr(self.index, name)
+
+    def pinned(self):
+        return self
+
+    def search(self, plan):
+        self.asked.append(plan.legs)
+        return self.index.search(plan)
+
+
+@pytest.mark.parametrize(
+    ("modes", "searches"),
+    [
+        (("lexical", "hybrid", "vector"), [("lexical", "prx")]),
+        (("lexical", "vector"), [("lexical",), ("prx",)]),
+        (("vector",), [("prx",)]),
+    ],
+)
+def test_all_modes_and_fusions_share_the_legs_which_are_searched_once(world, modes, searches):
+    judged, index, encoder = world
+    counting, protocol = Counting(index), Protocol(modes, fusions=tuple(FUSIONS))
+    runs = run_queries(judged.texts, counting, encoder, protocol)
+    assert counting.asked == searches * len(judged.texts)
+    assert runs == run_queries(judged.texts, index, encoder, protocol)
+
+
+def test_the_longest_queries_are_cut_and_counted(world):
+    judged, index, encoder = world
+    longest = {query: f"{text} " + "x" * MAX_QUERY for query, text in judged.texts.items()}
+    cut = {query: text[:MAX_QUERY] for query, text in longest.items()}
+    shortened, same = (
+        evaluate_queries(replace(judged, texts=texts), index, encoder, Protocol(("lexical",)))["lexical"]
+        for texts in (longest, cut)
+    )
+    assert (shortened.shortened, same.shortened) == (len(judged.texts), 0)
+    assert shortened.run == same.run
 
 
 def test_signs_mean_in_judged_queries_what_they_mean_in_a_search(world):

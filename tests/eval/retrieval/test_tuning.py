@@ -232,6 +232,14 @@ def test_settings_are_worth_what_a_search_by_them_is(world, settings):
     assert found.tolist() == [expected[query] for query in judged.qrels.gains]
 
 
+def test_documents_that_were_seen_are_as_if_they_were_not_there(world):
+    judged, index, encoder = world
+    seen = {"q0": frozenset(judged.qrels.gains["q0"])}
+    with_all, without = (Trials(judged, index, encoder, "MRR", *gone)(start(LEGS)) for gone in ((), (seen,)))
+    assert with_all[0] > without[0] == 0
+    assert with_all[1:].tolist() == without[1:].tolist()
+
+
 def test_a_leg_is_searched_once_for_all_settings_that_share_it(world):
     judged, index, encoder = world
     trials = Trials(judged, index, encoder, "nDCG@10")

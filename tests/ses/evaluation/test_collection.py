@@ -22,12 +22,12 @@ def test_a_data_set_of_ir_datasets_is_kept_in_the_data_folder(tmp_path, monkeypa
     (folder / "qrels").mkdir(parents=True)
     (folder / "corpus.jsonl").write_text('{"_id": "a", "title": "A", "text": "x"}\n')
     (folder / "queries.jsonl").write_text('{"_id": "q", "text": "x"}\n')
-    (folder / f"qrels/{irds.SPLIT}.tsv").write_text("query-id\tcorpus-id\tscore\nq\ta\t1\n")
+    (folder / "qrels/judged.tsv").write_text("query-id\tcorpus-id\tscore\nq\ta\t1\n")
     asked = []
     monkeypatch.setattr(irds, "irds_folder", lambda name, place: asked.append((name, place)) or BeirFolder(folder))
-    collection = beir_collection(f"{irds.PREFIX}made", "dev", Settings(data_dir=tmp_path))
+    collection = beir_collection("irds:made", "dev", Settings(data_dir=tmp_path))
     assert asked == [("made", tmp_path / "irds")]
-    assert collection.facts == {"data": f"{irds.PREFIX}made", "split": irds.SPLIT}
+    assert collection.facts == {"data": "irds:made", "split": "judged"}
 
 
 def test_topics_are_read_by_the_fields_asked_for_and_papers_found_where_they_are_kept(tmp_path, monkeypatch):
