@@ -121,6 +121,16 @@ def test_tuned_settings_are_those_of_the_searches(home):
     assert dict(zip(home.gains, trials(tuned), strict=True)) == pytest.approx(evaluated)
 
 
+def test_queries_are_read_in_the_language_of_the_index(home):
+    home.library.index("german", home.papers, language="german")
+    index = home.library["german"]
+    texts = {"q0": 'virus "die der"', "q1": "virus title:the", "q2": "virus -und"}
+    runs = index.evaluate(topics=texts, qrels={query: {"p00001": 1} for query in texts}).runs
+    for query, text in texts.items():
+        for mode in MODES:
+            same(runs[mode].rankings[query], index.search(text, mode=mode, size=100))
+
+
 def test_papers_that_were_judged_before_are_as_if_they_were_not_there(home):
     index = home.library["mine"]
     seen = {query: {hit.id for hit in index.search(text, size=5)} for query, text in home.texts.items()}
