@@ -111,7 +111,7 @@ def identifiers_of(kind: str, value: object) -> Iterator[str]:
     """Yield every identifier of a kind, such as `doi` or `pmid`, in a value of a corpus, as `kind:value`.
 
     They are without address or prefix; DOIs in lower case, PMC numbers with their letters, arXiv's with their version.
-    What is not of the form of its kind is kept, but for what stands for none, such as 0.
+    What is not of the form of its kind is kept, except for what stands for none, such as 0.
     """
     for text in _divided(kind, value):
         found = _whole(text, kind)

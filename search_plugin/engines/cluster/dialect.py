@@ -9,7 +9,7 @@ import base64
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import orjson
 
@@ -82,6 +82,9 @@ class MappedVectors:
 
 class Dialect(ABC):
     """How one product renders vectors."""
+
+    vector_type: ClassVar[str]
+    """The type of a vector field in a mapping."""
 
     def __init__(self, product: Product) -> None:
         self.product = product

@@ -66,6 +66,8 @@ _HEURISTIC_SINCE = (9, 1)
 class ElasticsearchDialect(Dialect):
     """Elasticsearch's vectors, which need no plugin and no setting."""
 
+    vector_type = "dense_vector"
+
     def preferred_settings(self) -> dict[str, Any]:
         """Return the setting by which a filtered search of a graph also passes papers that the filter rules out.
 
@@ -91,7 +93,7 @@ class ElasticsearchDialect(Dialect):
                 "choose <quantization=int8> or <quantization=none>",
             )
         return {
-            "type": "dense_vector",
+            "type": self.vector_type,
             "dims": field.dimension,
             "index": True,
             "similarity": _SIMILARITIES[field.similarity],
@@ -100,7 +102,7 @@ class ElasticsearchDialect(Dialect):
 
     def read_vector(self, mapping: Mapping[str, Any], settings: Mapping[str, Any]) -> MappedVectors:  # noqa: ARG002 - OpenSearch's needs them
         """Return what the mapping of a field says; it raises `ValueError` as the class `Dialect` describes."""
-        if mapping.get("type") != "dense_vector":
+        if mapping.get("type") != self.vector_type:
             raise ValueError(f"it is of the type {mapping.get('type', 'object')}, and not dense_vector")
         if (element := mapping.get("element_type", "float")) not in ("float", "bfloat16"):
             raise ValueError(f"its vectors are of the element type {element}, and models give floats")

@@ -55,6 +55,8 @@ _KEPT: dict[str, Quantization] = {"4x": "int8", "8x": "int4", "16x": "1bit", "32
 class OpenSearchDialect(Dialect):
     """OpenSearch's vectors."""
 
+    vector_type = "knn_vector"
+
     @property
     def filters_passages(self) -> bool:
         """Whether filters hold inside a search of passages; older versions apply most to the passages themselves."""
@@ -80,7 +82,7 @@ class OpenSearchDialect(Dialect):
     def vector(self, field: VectorField, quantization: str) -> dict[str, Any]:
         """Return the mapping of a vector field."""
         space = _SPACES[field.similarity]
-        mapping: dict[str, Any] = {"type": "knn_vector", "dimension": field.dimension}
+        mapping: dict[str, Any] = {"type": self.vector_type, "dimension": field.dimension}
         if quantization in _COMPRESSED:
             method = {"name": "hnsw", "engine": "faiss", "space_type": space, "parameters": dict(GRAPH)}
             return mapping | {"mode": "on_disk", "compression_level": _COMPRESSED[quantization], "method": method}
@@ -93,7 +95,7 @@ class OpenSearchDialect(Dialect):
 
     def read_vector(self, mapping: Mapping[str, Any], settings: Mapping[str, Any]) -> MappedVectors:
         """Return what the mapping of a field says; it raises `ValueError` as the class `Dialect` describes."""
-        if mapping.get("type") != "knn_vector":
+        if mapping.get("type") != self.vector_type:
             raise ValueError(f"it is of the type {mapping.get('type', 'object')}, and not knn_vector")
         if "dimension" not in mapping:
             raise ValueError("its graph is of a trained model (model_id), and its mapping says no dimension")

@@ -21,7 +21,16 @@ from search_plugin.engines.cluster.attached.attachment import (
     companion_name,
     overlaps,
 )
-from search_plugin.engines.cluster.attached.index import PAGE, AttachedIndex, companion_of, gone, open_attached
+from search_plugin.engines.cluster.attached.index import (
+    PAGE,
+    AttachedIndex,
+    check_copied,
+    companion_of,
+    gone,
+    is_copied,
+    open_attached,
+    own_fields,
+)
 from search_plugin.engines.cluster.attached.places import check_places, fields_of, find_places
 from search_plugin.engines.cluster.attached.vectors import NamedVectors, check_vectors, find_vectors
 from search_plugin.engines.cluster.attached.writing import pin, pinned, unpin
@@ -161,6 +170,8 @@ class AttachingEngine(ClusterEngine):
         check_places(described, attachment.places, attachment.target)
         check_vectors(described, attachment.foreign, self.dialect, attachment.target)
         if attachment.inside:
+            for index, facts in described.items():
+                check_copied(index, own_fields(facts), attachment, self.dialect)
             self._map(attachment)
             self._keep(_holding(attachment, described), attachment)
 
@@ -375,6 +386,11 @@ def _reasons(index: str, facts: Mapping[str, Any], dialect: Dialect) -> Iterator
     for block in _BLOCKS:
         if str(own.get(f"index.{block}", "false")) == "true":
             yield f"the index {index} is read-only (index.{block})"
+    if is_copied(own_fields(facts), dialect):
+        yield (
+            f"the index {index} has a copy of the field {NAMESPACE} of another index, as _reindex makes it; without "
+            "that field its documents could hold the vectors"
+        )
     taken = mapping.get("properties", {}).get(NAMESPACE)
     if taken is not None and HASH.partition(".")[2] not in taken.get("properties", {}):
         yield f"the index {index} has a field {NAMESPACE} of its own"

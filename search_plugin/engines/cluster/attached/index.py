@@ -347,13 +347,42 @@ def open_attached(
     check_vectors(mappings, attachment.foreign, dialect, target)
     if not attachment.beside:
         for index, kept in sorted(mappings.items()):
-            own = kept["mappings"].get("properties", {}).get(NAMESPACE, {}).get("properties", {})
+            own = own_fields(kept)
+            check_copied(index, own, attachment, dialect)
             if not all(field.name.partition(".")[2] in own for field in attachment.schema.vectors):
                 raise UnavailableError(
                     f"{target} was changed by its owner: the index {index} has no vectors yet",
                     "attach it again with <update>",
                 )
     return AttachedIndex(cluster, dialect, attachment, lease)
+
+
+def own_fields(described: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the mappings of the fields of ses in an index, by name, as the cluster describes it."""
+    space = described.get("mappings", {}).get("properties", {}).get(NAMESPACE, {})
+    fields: Mapping[str, Any] = space.get("properties", {})
+    return fields
+
+
+def is_copied(own: Mapping[str, Any], dialect: Dialect) -> bool:
+    """Return whether fields of ses came with documents from elsewhere, as by `_reindex`: a cluster guesses types then.
+
+    `own` is of `own_fields`. A vector is then a field of numbers, and the hash is text.
+    """
+    held = HASH.partition(".")[2]
+    return held in own and any(
+        field.get("type") != ("keyword" if name == held else dialect.vector_type) for name, field in own.items()
+    )
+
+
+def check_copied(index: str, own: Mapping[str, Any], attachment: Attachment, dialect: Dialect) -> None:
+    """Raise `UnavailableError` if an index behind an attachment holds copies of vectors; see `is_copied`."""
+    if is_copied(own, dialect):
+        raise UnavailableError(
+            f"The index {index}, to which {attachment.target} leads, has the field {NAMESPACE} of another index as "
+            "numbers and text, as _reindex copies it, so its vectors can't be searched",
+            f"copy the documents again without the field {NAMESPACE}, as docs/attach.md says under Reindexing",
+        )
 
 
 def _mappings(cluster: Cluster, attachment: Attachment) -> Mapping[str, Any]:
