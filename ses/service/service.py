@@ -12,17 +12,23 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from corpora.errors import InputError, SesError, UnavailableError
 from search_plugin.ranking.stages import RERANKERS
+from ses.default_index import shown_url
 from ses.service.batching import Batched
 from ses.service.cache import Cache
+from ses.service.changes import Changes
 from ses.service.following import Followed, Held
 from ses.service.metrics import Metrics
 from ses.service.query_vectors import Remembering
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     import numpy as np
 
     from encoders.rerankers.scorer import PairScorer
     from encoders.text_encoder import TextEncoder
+    from products.feeds.feed import Feed, FeedEntry
+    from products.maps import PaperMap
     from search_plugin.contract.engine import Index
     from search_plugin.pages.page import Page
     from ses.library import Library
@@ -68,12 +74,13 @@ class Service:
         self._followed: dict[str, Followed] = {}
         self._encoders: dict[str, TextEncoder] = {}
         self._lock, self._loading = Lock(), Lock()
-        self._pages: Cache[Page] = Cache(
-            settings.page_cache, page_bytes, seconds=PAGE_SECONDS, counted=self.metrics.counts_cache("pages")
+        self._answers: Cache[Any] = Cache(
+            settings.page_cache, answer_bytes, seconds=PAGE_SECONDS, counted=self.metrics.counts_cache("pages")
         )
         self._vectors: Cache[np.ndarray] = Cache(
             _VECTOR_BYTES, lambda one: 500 + one.nbytes, counted=self.metrics.counts_cache("vectors")
         )
+        self._changes = Changes(library._settings.cache_dir / "serve-changes")
         self._warmth: SesError | None = _WarmingError("The service has just started, and loads the model; wait.")
         self._closed = Event()
         self.stopping = False  # or the process was asked to stop: then an answer is the last one of its connection
@@ -140,6 +147,26 @@ class Service:
         """Find papers like a manuscript; arguments and errors as of `OpenIndex.similar_text`."""
         return self._page(index, ("similar_text", text, options), lambda opened: opened.similar_text(text, **options))
 
+    def map(self, index: str, query: str, options: dict[str, Any]) -> PaperMap:
+        """Return the map of a search of an index; arguments and errors as of `OpenIndex.map`."""
+        return self._kept(index, ("map", query, options), lambda held: held.opened.map(query, **options))
+
+    def feed(self, feed: Feed, rank: Callable[[], list[FeedEntry]], **options: Any) -> list[FeedEntry]:
+        """Return the entries of a feed that `rank` finds with some options."""
+        return self._kept(feed.index, ("feed", repr(feed), options), lambda _: rank())
+
+    def changed(self, name: str = "") -> datetime:
+        """Return when what searches of an index find has changed: seen here, or published before that."""
+        held = self._follow(name).current()
+        place = f"{shown_url(self.library._settings)} {held.opened.name}"
+        return self._changes.moment(place, self.revision(name), self.library._engine.moment(held.opened.name))
+
+    def feed_changed(self, name: str, feed: Feed) -> datetime:
+        """Return when a feed has changed: its index, or the feed itself."""
+        place = f"{shown_url(self.library._settings)} {feed.index} feed {name}"
+        itself = self._changes.moment(place, repr(feed), 1.0)  # a feed that is new here counts by its index
+        return max(self.changed(feed.index), itself)
+
     def warm(self) -> None:
         """Open the default index, load its model and search once, in a thread; try again until it works.
 
@@ -187,11 +214,16 @@ class Service:
             self._closed.wait(self.settings.fresh_seconds)
 
     def _page(self, index: str, asked: tuple[str, str, dict[str, Any]], find: Callable[[OpenIndex], Page]) -> Page:
-        """Return a page that was found before in the same revision, or find it."""
+        """Return a page of hits, as of `_kept`."""
+        return self._kept(index, asked, lambda held: self._timed(find(held.opened)))
+
+    def _kept(self, index: str, asked: tuple[str, str, dict[str, Any]], find: Callable[[Held], R]) -> R:
+        """Return what was found before for the same question in the same revision, or find it."""
         key = json.dumps(asked, sort_keys=True).encode()  # orjson refuses numbers of more than 64 bits
 
-        def found(held: Held) -> Page:
-            return self._pages.get((held.opened.name, held.revision, key), lambda: self._timed(find(held.opened)))
+        def found(held: Held) -> R:
+            answer: R = self._answers.get((held.opened.name, held.revision, key), lambda: find(held))
+            return answer
 
         return self._ask(index, found)
 
@@ -247,8 +279,10 @@ def short_name(model: str) -> str:
     return model.replace("\\", "/").rstrip("/").rpartition("/")[2]
 
 
-def page_bytes(page: Page) -> int:
-    """Return about how much memory a page takes (bytes); rather too much."""
-    texts = sum(len(hit.paper.title) + len(hit.paper.abstract) + len(hit.paper.references) * 90 for hit in page.hits)
-    facets = sum(map(len, page.facets.counts.values())) if page.facets else 0
-    return _HIT_BYTES * (1 + len(page.hits)) + 4 * texts + 200 * facets
+def answer_bytes(answer: Page | PaperMap | list[FeedEntry]) -> int:
+    """Return about how much memory a page, a map or the entries of a feed take (bytes); rather too much."""
+    parts: Any = getattr(answer, "hits", getattr(answer, "points", answer))
+    papers = [part.paper for part in parts]
+    texts = sum(len(one.title) + len(one.abstract) + len(one.references) * 90 for one in papers)
+    facets = getattr(answer, "facets", None)
+    return _HIT_BYTES * (1 + len(papers)) + 4 * texts + 200 * (sum(map(len, facets.counts.values())) if facets else 0)

@@ -71,7 +71,11 @@ def atom(
     address = str(request.url_for("atom", name=name).include_query_params(**request.query_params))
 
     def answer() -> Response:
-        text = feeds.export(name, since=asked.since, size=asked.size, address=address)
+        from products.feeds.formats import feed_format
+
+        given = {"since": asked.since, "size": asked.size}
+        entries = service.feed(feed, lambda: feeds.show(name, **given), **given)
+        text = feed_format("atom")(name, feed.title or name, entries, service.feed_changed(name, feed), address)
         return Response(text, media_type="application/atom+xml; charset=utf-8")
 
     return unless_kept(request, etag_of(request, revision), answer)

@@ -5,7 +5,6 @@ OpenSearch 1.1 Draft 6, with its extension Suggestions; Atom is RFC 4287.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlencode
 from xml.etree import ElementTree
@@ -14,6 +13,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 
 from ses.service.access import needs
 from ses.service.answers import json_response
+from ses.service.conditional import etag_of, unless_kept
 from ses.service.parameters import Parameters, ServiceOf, asks
 from ses.service.routes.suggest import SuggestParameters
 from ses.service.web.address import address, site_address
@@ -58,10 +58,13 @@ def description(request: Request, asked: Annotated[Parameters, Query()]) -> Resp
 @router.get("/search.atom")
 def atom(request: Request, service: ServiceOf, asked: Annotated[PageParameters, asks(PageParameters)]) -> Response:
     """Return a page of hits as Atom, with the parameters of the page `/`: a saved search is its address."""
-    page = page_of(service, asked)
-    given = f"?{request.url.query}" if request.url.query else ""
-    text = _atom(request, page, asked.index, given)
-    return Response(text, media_type="application/atom+xml; charset=utf-8")
+
+    def answer() -> Response:
+        given = f"?{request.url.query}" if request.url.query else ""
+        text = _atom(request, page_of(service, asked), asked.index, given)
+        return Response(text, media_type="application/atom+xml; charset=utf-8")
+
+    return unless_kept(request, etag_of(request, service.revision(asked.index)), answer)
 
 
 def _atom(request: Request, page: Page, index: str, query: str) -> str:
@@ -76,7 +79,7 @@ def _atom(request: Request, page: Page, index: str, query: str) -> str:
         f"{site}/search.atom{query}",
         f"{title} - {service.settings.site.name}",
         entries,
-        datetime.now(UTC),
+        service.changed(index),
         links={"self": f"{site}/search.atom{query}", "alternate": f"{site}/{query}"},
         pages={hit.id: site + address("/papers/", name=hit.id, index=index) for hit in page},
     )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import parse_qs
@@ -115,15 +114,23 @@ def _draft(asked: Any) -> Draft:
 
 
 def _entries(service: Service, draft: Draft, size: int) -> list[FeedEntry]:
-    found: list[FeedEntry] = service.library.feeds.preview(
-        index=draft.index,
-        liked=draft.liked,
-        disliked=draft.disliked,
-        filter=draft.rest.get("filter", ""),
-        since=draft.rest.get("since", ""),
-        size=size,
-    )
-    return found
+    from products.feeds.feed import Feed
+
+    condition, since = draft.rest.get("filter", ""), draft.rest.get("since", "")
+    opened = service.opened(draft.index)
+
+    def rank() -> list[FeedEntry]:
+        found: list[FeedEntry] = service.library.feeds.preview(
+            index=opened.name, liked=draft.liked, disliked=draft.disliked, filter=condition, since=since, size=size
+        )
+        return found
+
+    return service.feed(Feed(opened.name, "", draft.liked, draft.disliked, "", condition), rank, since=since, size=size)
+
+
+def _shown(service: Service, name: str) -> list[FeedEntry]:
+    feed = service.library.feeds[name]
+    return service.feed(feed, lambda: service.library.feeds.show(name))
 
 
 def entry_value(entry: FeedEntry) -> dict[str, Any]:
@@ -208,9 +215,7 @@ def like_atom(request: Request, service: ServiceOf, asked: Annotated[DraftParame
         name = f"like-{blake2b(own.encode(), digest_size=12).hexdigest()}"
         titles = [paper.title for paper in _papers(service, draft.index, draft.liked[:1])]
         title = draft.rest.get("title") or f"Like: {titles[0]}"
-        # A reader that asks twice a day gets the same document.
-        moment = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-        text = feed_format("atom")(name, title, entries, moment, site_address(request) + own)
+        text = feed_format("atom")(name, title, entries, service.changed(draft.index), site_address(request) + own)
         return Response(text, media_type=_ATOM)
 
     return unless_kept(request, etag_of(request, service.revision(draft.index)), answer)
@@ -227,7 +232,7 @@ def like_values(service: ServiceOf, asked: Annotated[DraftParameters, Query()]) 
 @router.get("/feeds/{name}.json")
 def feed_values(service: ServiceOf, name: str, _: Annotated[NoParameters, Query()]) -> Response:
     """Return a feed of the library and its papers as values."""
-    feed, entries = service.library.feeds[name], service.library.feeds.show(name)
+    feed, entries = service.library.feeds[name], _shown(service, name)
     return json_response({"name": name, **asdict(feed), "entries": [entry_value(one) for one in entries]})
 
 
@@ -244,7 +249,7 @@ def feed_page(request: Request, service: ServiceOf, name: str, asked: Annotated[
         feed=feed,
         draft=draft,
         held=held,
-        entries=service.library.feeds.show(name),
+        entries=_shown(service, name),
         address=address,
         may_write=may_write(request),
         index_name=feed.index,

@@ -102,8 +102,7 @@ def _map(service: Service, asked: MapParameters) -> PaperMap:
     narrowing = Narrowing(chosen(asked.only), asked.year_from, asked.year_to)
     given = asked.options()
     given["filter"] = [*(given.get("filter") or []), *narrowing.filters(opened.index.schema)]
-    made: PaperMap = opened.map(asked.query, topics=asked.topics, projection=asked.projection, **given)
-    return made
+    return service.map(asked.index, asked.query, {"topics": asked.topics, "projection": asked.projection, **given})
 
 
 @router.get("/map")

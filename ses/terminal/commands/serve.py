@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, get_args
 
 import rich_click as click
@@ -39,6 +40,8 @@ def serve(
         return
     from corpora.installed import extra, needing
 
+    # Before numpy: each request has a thread already, and small matrices gain nothing by more but waiting.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     with needing("The service needs FastAPI and uvicorn, which are not installed", extra("serve")):
         from ses.service.run import run
     from ses.service.settings import load_service_settings, warnings_of

@@ -10,9 +10,11 @@ import pytest
 
 import ses
 from corpora.errors import NotFoundError, UnavailableError
+from corpora.paper import Paper
+from products.feeds.feed import Feed
 from ses.opened import OpenIndex
 from ses.service.run import _check_default
-from ses.service.service import Service, page_bytes
+from ses.service.service import Service, answer_bytes
 from ses.service.settings import ServiceSettings
 from tests.serving import service_over
 from tests.tiny import papers
@@ -111,6 +113,34 @@ def test_a_page_is_kept_until_the_index_changes(other, service):
     other.index("a", papers(41))
     again = service.search("", "virus lung", {"size": 5})
     assert again is not first
+
+
+def test_no_page_map_or_feed_of_before_is_shown_once_the_papers_have_changed(other, service):
+    """Each version has papers of its own, and the cache keeps answers for a minute."""
+    for generation in (1, 2):
+        held = [Paper(f"{generation}-{n}", f"A virus of the lung {n}") for n in range(8)]
+        other.index("a", [Paper("liked", "A virus"), *held], fresh=True)
+        for answers in (
+            [hit.id for hit in service.search("", "virus", {"mode": "lexical"})],
+            [hit.id for hit in service.similar("", "liked", {})],
+            [hit.id for hit in service.similar_text("", "A virus", {})],
+            [point.paper.id for point in service.map("", "virus", {"mode": "lexical"}).points],
+        ):
+            assert {one for one in answers if one != "liked"} == {one.id for one in held}
+
+
+def test_a_map_and_a_feed_are_made_once(other, service):
+    other.index("a", papers(40))
+    first = service.map("", "virus", {"size": 10})
+    assert service.map("a", "virus", {"size": 10}) is first
+    assert service.map("a", "virus", {"size": 9}) is not first
+    feed = Feed("a", "", ("p00001",))
+    made = [service.feed(feed, list, size=size) for size in (5, 5, 6)]
+    assert made[0] is made[1]
+    assert made[0] is not made[2]
+    other.index("a", papers(41))
+    assert service.map("", "virus", {"size": 10}) is not first
+    assert service.feed(feed, list, size=5) is not made[0]
 
 
 def test_a_query_is_encoded_once(other, service):
@@ -215,5 +245,10 @@ def test_a_revision_changes_with_settings_that_change_answers(other, service, tm
 
 def test_the_size_of_a_page_grows_with_its_hits_and_texts(other):
     other.index("a", papers(40))
-    sizes = [page_bytes(other["a"].search("virus", mode="lexical", size=size)) for size in (1, 10)]
+    searched = [other["a"].search("virus", mode="lexical", size=size) for size in (1, 10)]
+    sizes = [answer_bytes(one) for one in searched]
     assert 6_000 < sizes[0] < sizes[1] < 40 * 20_000
+    counted = other["a"].search("virus", mode="lexical", size=1, facets="year")
+    assert answer_bytes(counted) == sizes[0] + 200 * len(counted.facets.counts["year"])
+    assert 6_000 * 11 < answer_bytes(other["a"].map("virus", size=10, projection="pca")) < 40 * 20_000
+    assert 6_000 * 11 < answer_bytes(other.feeds.preview(index="a", liked=["p00001"], size=10)) < 40 * 20_000
