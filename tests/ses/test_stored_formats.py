@@ -165,6 +165,9 @@ def test_a_model_that_can_not_encode_queries_is_told_before_any_paper_is_encoded
     with pytest.raises(api.InputError, match=told):
         library.index("mine", papers(3))
     assert library.indexes() == []
+    path = write_jsonl(tmp_path / "papers.jsonl", papers(3))
+    shard = ("encode", "--corpus", "jsonl", "--path", path, "--shards", tmp_path / "shards", "--model", model)
+    fails(ses(tmp_path, *shard), 2, "has no qry vectors, so no search of the index could be encoded")
     assert not list((tmp_path / "cache").rglob("*.*"))
     write_card(model, base=str(specter2), adapters={"prx": same, "qry": same})
     library = open_with(model, tmp_path)

@@ -148,15 +148,15 @@ def fitted(
     _write_recipe(folder, field_recipe(name, papers, base, model, limit=limit, steps=steps))
     recipe = _recipe(folder)
     runs: list[Trained] = []
-    longest, encoding = 0.0, reading - speed.text * limit
+    took, encoding = list[float](), reading - speed.text * limit
     while len(runs) < MOST_RUNS:
         started = time.monotonic()
         left = seconds - (started - begun) - encoding - learning * (len(runs) + 1)
-        if len(runs) >= FEWEST_RUNS and left < longest:
+        if len(runs) >= FEWEST_RUNS and left < max(took[1:]):  # the first one reads the texts too
             break
         place = folder / _RUNS / str(len(runs)) if runs else folder
         runs.append(train(recipe.model_copy(update={"seed": recipe.seed + len(runs)}), place, say=say))
-        longest = max(longest, time.monotonic() - started) if len(runs) > 1 else 0.0  # the first one reads the texts
+        took.append(time.monotonic() - started)
     shutil.rmtree(folder / _STATES, ignore_errors=True)  # they take gigabytes, and can be computed again
     return runs, read
 

@@ -171,6 +171,7 @@ def _encode_shard(settings: Settings, formats: tuple[Format, ...], options: Mapp
     from indexer.storage import storage_at
     from ses.loaded_model import make_encoder
     from ses.papers import of_corpus
+    from ses.stored_formats import formats_to_store
     from ses.terminal.progress import progress_on_stderr
     from ses.workers import running_of
 
@@ -192,11 +193,10 @@ def _encode_shard(settings: Settings, formats: tuple[Format, ...], options: Mapp
         records=source.records,
         storage=storage_at(options["shards"]),
         shard=Shard.parse(options["shard"]) if options["shard"] else Shard.here(),
-        # An index always has the prx vectors.
         plan=VectorPlan(
             model.card.name,
             model.card.fingerprint,
-            tuple(dict.fromkeys(["prx", *(name.value for name in formats)])),
+            tuple(name.value for name in formats_to_store(model.card, formats, None, new=True)),
             running=running_of(settings),
         ),
         encoder=lambda: make_encoder(in_force, model),

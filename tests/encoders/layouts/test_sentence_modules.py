@@ -104,6 +104,13 @@ def test_what_is_written_is_read_again(normalize, tmp_path):
     assert read_modules(tmp_path / "again").options == {"dense": [""]}
 
 
+def test_a_layer_that_names_no_activation_has_that_of_the_library(tmp_path):
+    folder, _ = leaf(tmp_path / "m", activation="Tanh")
+    path, before = folder / "2_Dense" / "config.json", find_model(str(folder)).card.fingerprint
+    path.write_text(json.dumps({"out_features": 96, "in_features": 64, "bias": True}))
+    assert find_model(str(folder)).card.fingerprint == before
+
+
 def test_the_fingerprint_covers_the_layer(tmp_path):
     folder, _ = leaf(tmp_path / "m")
     with_layer = find_model(str(folder)).card
