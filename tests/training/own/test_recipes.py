@@ -55,3 +55,5 @@ def test_the_recipe_of_queries(tmp_path):
     assert (one.type, one.format, one.objective) == ("vectors", Format.QRY, "vectors")
     assert recipe.plain == (Format.PRX,)
     assert (recipe.steps, recipe.validate_every, recipe.max_tokens) == (50, 5, 64)
+    longest = read(tmp_path, queries_recipe("own", base))
+    assert (longest.steps, longest.epochs, longest.patience) == (None, 100, 0)
