@@ -19,7 +19,7 @@ from encoders.runtimes.registry import GRAPH_VERSION
 from encoders.runtimes.sessions import Sessions, make_sessions
 from encoders.text_encoder import EncodingProgress, TextEncoder, ignore, shared
 from encoders.tokens.batching import CPU_TOKENS, GPU_TOKENS, Batch, LongText, batches, parts, pieces
-from encoders.tokens.tokenizer import load_tokenizer, well_formed
+from encoders.tokens.tokenizer import load_tokenizer, tokenized, well_formed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -165,7 +165,7 @@ class Encoder:
         before = len(self.tokenizer.encode(self.card.prompt("", like)).ids) - 1
         token_ids: list[list[int]] = []
         owners: list[int] = []
-        for owner, encoding in enumerate(self.tokenizer.encode_batch_fast(prompts)):
+        for owner, encoding in enumerate(tokenized(self.tokenizer, prompts)):
             cut = pieces(encoding.ids, self.card.max_tokens, before, self.long_text)
             token_ids += cut
             owners += [owner] * len(cut)
@@ -233,7 +233,7 @@ def load_encoder(
                 f"The model {single.card.name} scores pairs of texts and makes no vectors",
                 "name it with <rerank>, and another model with <model>",
             )
-        tokenizer = load_tokenizer(single.folder, single.card)
+        tokenizer = load_tokenizer(single.folder, single.card, cache_dir)
         made_by, sessions = make_sessions(single, tokenizer, cache_dir, runtime, precision, threads)
         return Encoder(single.card, made_by, tokenizer, sessions, cache, long_text)
 

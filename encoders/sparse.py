@@ -22,7 +22,7 @@ from encoders.runtimes.registry import GRAPH_VERSION
 from encoders.runtimes.sessions import Sessions, make_sessions
 from encoders.text_encoder import EncodingProgress, ignore
 from encoders.tokens.batching import LongText, batches, parts, pieces
-from encoders.tokens.tokenizer import load_tokenizer, well_formed
+from encoders.tokens.tokenizer import load_tokenizer, tokenized, well_formed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -122,7 +122,7 @@ class SparseEncoder:
             return
         keys, token_ids, owners = list(missing.values()), list[list[int]](), list[int]()
         before = len(self.tokenizer.encode("").ids) - 1
-        for owner, encoding in enumerate(self.tokenizer.encode_batch_fast(list(missing))):
+        for owner, encoding in enumerate(tokenized(self.tokenizer, list(missing))):
             cut = pieces(encoding.ids, self.card.max_tokens, before, self.long_text)
             token_ids += cut
             owners += [owner] * len(cut)
@@ -220,7 +220,7 @@ def load_sparse_encoder(
 ) -> SparseEncoder:
     """Prepare a sparse model; parameters and errors as of `encoders.encoder.load_encoder`."""
     found = check_sparse_model(find_model(model) if isinstance(model, str) else model)
-    tokenizer = load_tokenizer(found.folder, found.card)
+    tokenizer = load_tokenizer(found.folder, found.card, cache_dir)
     made_by, sessions = make_sessions(found, tokenizer, cache_dir, runtime, precision, threads)
     table = found.query_weights() if found.query_weights else None
     return SparseEncoder(found.card, made_by, tokenizer, sessions, table, cache, long_text)

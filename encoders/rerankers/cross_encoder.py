@@ -14,7 +14,7 @@ from encoders.models.model import Model
 from encoders.rerankers.scorer import check_numbers
 from encoders.runtimes.sessions import Sessions, make_sessions
 from encoders.tokens.pairs import load_pair_tokenizer, pair_batches
-from encoders.tokens.tokenizer import well_formed
+from encoders.tokens.tokenizer import tokenized, well_formed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,7 +42,7 @@ class CrossEncoder:
         import numpy as np
 
         first = self.card.prompt(well_formed(query), Format.QRY)
-        pairs = self.tokenizer.encode_batch([(first, well_formed(text)) for text in texts])
+        pairs = tokenized(self.tokenizer, [(first, well_formed(text)) for text in texts])
         session, found = self.sessions((SCORE,)), np.empty(len(texts), dtype=np.float32)
         for batch, (scores,) in session.each(pair_batches(pairs, segments=self.card.network.options["segments"])):
             found[batch.rows] = scores[:, 0]
@@ -52,7 +52,7 @@ class CrossEncoder:
 
 def load(model: Model, cache_dir: Path, runtime: str | None, precision: Precision | None, threads: int) -> CrossEncoder:
     """Prepare a cross-encoder; arguments and errors as of `encoders.rerankers.registry.load_reranker`."""
-    tokenizer = load_pair_tokenizer(model.folder, model.card)
+    tokenizer = load_pair_tokenizer(model.folder, model.card, cache_dir)
     made_by, sessions = make_sessions(model, tokenizer, cache_dir, runtime, precision, threads)
     sessions((SCORE,))  # so that the first search within a time does not pay for it
     return CrossEncoder(model.card, made_by, tokenizer, sessions)

@@ -16,7 +16,7 @@ from encoders.models.model import Model
 from encoders.rerankers.scorer import check_numbers
 from encoders.runtimes.sessions import Sessions, make_sessions
 from encoders.tokens.batching import batches, pieces
-from encoders.tokens.tokenizer import content, load_tokenizer, well_formed
+from encoders.tokens.tokenizer import content, load_tokenizer, tokenized, well_formed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -98,7 +98,7 @@ class LateInteraction:
         added = [] if prefix.token is None else [prefix.token]
         limit = self._limit(most) - len(added)
         found = []
-        for encoding in self.tokenizer.encode_batch_fast([prefix.text + well_formed(text) for text in texts]):
+        for encoding in tokenized(self.tokenizer, [prefix.text + well_formed(text) for text in texts]):
             first, *rest = pieces(encoding.ids, limit, 1, "start")[0]
             found.append([first, *added, *rest])
         return found
@@ -113,7 +113,7 @@ def load(
 ) -> LateInteraction:
     """Prepare a late-interaction model; arguments and errors as of `encoders.rerankers.registry.load_reranker`."""
     card, options = model.card, model.card.network.options
-    tokenizer = load_tokenizer(model.folder, card)
+    tokenizer = load_tokenizer(model.folder, card, cache_dir)
     shortest = min(one for one in (options["query_tokens"], options["document_tokens"], card.max_tokens) if one)
     require(shortest >= _FEWEST, f"The model in {model.folder} reads {shortest} tokens, too few; choose another one.")
     skipped = [tokenizer.token_to_id(word) for word in options["skipped"]]

@@ -20,6 +20,7 @@ from encoders.models.formats import Precision
 from encoders.models.model import Exported, Model, read_checked
 from encoders.runtimes.registry import GRAPH_VERSION, Runtime, RuntimeSource, Session, get_runtime
 from encoders.tokens.batching import batches
+from encoders.tokens.tokenizer import tokenized
 
 if TYPE_CHECKING:
     import numpy as np
@@ -203,14 +204,14 @@ def make_source(model: Model, tokenizer: Tokenizer, heads: tuple[str, ...]) -> R
     card = model.card
     if max(tokenizer.get_vocab().values()) >= card.network.vocabulary:
         raise InputError(f"The tokenizer in {model.folder} knows tokens that the model doesn't; fetch the model again.")
-    encodings = tokenizer.encode_batch_fast(sample_texts())
+    encodings = tokenized(tokenizer, sample_texts())
     samples = list(batches([encoding.ids[: card.max_tokens] for encoding in encodings]))
     return RuntimeSource(read_checked(model, heads), card, heads, samples)
 
 
 def run_texts(session: Session, tokenizer: Tokenizer, card: ModelCard, texts: Sequence[str]) -> list[np.ndarray]:
     """Return a session's vectors of some texts without prompts, float32 (texts, dimension) for each head."""
-    (batch,) = batches([encoding.ids[: card.max_tokens] for encoding in tokenizer.encode_batch_fast(texts)], len(texts))
+    (batch,) = batches([encoding.ids[: card.max_tokens] for encoding in tokenized(tokenizer, texts)], len(texts))
     ordered = batch.rows.argsort()
     return [rows[ordered] for rows in session(batch.ids, batch.mask)]
 

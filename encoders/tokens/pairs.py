@@ -19,12 +19,12 @@ _LEAST = 4
 """Tokens of both texts together, beside the special ones, that a model has to leave room for."""
 
 
-def load_pair_tokenizer(folder: Path, card: ModelCard) -> Tokenizer:
+def load_pair_tokenizer(folder: Path, card: ModelCard, cache_dir: Path | None = None) -> Tokenizer:
     """Load a folder's tokenizer, which cuts pairs to `card.max_tokens`, the longer text first.
 
     Raises `InputError` as `load_tokenizer` does, and if it has no form for pairs.
     """
-    tokenizer = load_tokenizer(folder, card)
+    tokenizer = load_tokenizer(folder, card, cache_dir)
     alone, joined = (tokenizer.num_special_tokens_to_add(is_pair=pair) for pair in (False, True))
     require(joined > alone, f"The tokenizer in {folder} has no form for pairs of texts; fetch the model again.")
     require(

@@ -15,14 +15,17 @@ from typing import TYPE_CHECKING, Any
 from corpora.errors import InputError, require
 from encoders.models.card import ModelCard
 from encoders.models.folder import LARGEST_TOKENIZER, read_json, transformer_settings
+from encoders.tokens.checking import check_description
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
+    from tokenizers import Encoding, Tokenizer
 
 _OLDER = ("sentencepiece.bpe.model", "spiece.model", "spm.model", "vocab.txt", "vocab.json")
 """Vocabularies for which only transformers knows how its families use them."""
 
 _TRIAL = "A word, 12 numbers and \u2603, which few vocabularies have."
+
+_MOST_SPECIAL = 64
 
 
 def well_formed(text: str) -> str:
@@ -30,8 +33,20 @@ def well_formed(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-def load_tokenizer(folder: Path, card: ModelCard) -> Tokenizer:
-    """Load a folder's tokenizer: special tokens added, nothing cut or padded; `InputError` if a file is damaged."""
+def load_tokenizer(folder: Path, card: ModelCard, cache_dir: Path | None = None) -> Tokenizer:
+    """Load a folder's tokenizer: special tokens added, nothing cut or padded.
+
+    Args:
+        folder: The model's folder.
+        card: Card of the model.
+        cache_dir: Folder of what is remembered of tokenizers; nothing if None.
+
+    Returns:
+        The tokenizer.
+
+    Raises:
+        InputError: If a file is damaged, or the tokenizer takes time or memory without end.
+    """
     from tokenizers import BertWordPieceTokenizer, Tokenizer
 
     full, vocabulary = folder / "tokenizer.json", folder / "vocab.txt"
@@ -48,12 +63,17 @@ def load_tokenizer(folder: Path, card: ModelCard) -> Tokenizer:
         read.stat().st_size <= LARGEST_TOKENIZER,
         f"{read} is larger than {LARGEST_TOKENIZER >> 20} MiB; fetch the model from a source you trust.",
     )
+    if full.exists():
+        check_description(full, cache_dir)
     try:
         if full.exists():
             tokenizer = Tokenizer.from_file(str(full))
         else:
             tokenizer = BertWordPieceTokenizer(str(vocabulary), lowercase=card.lowercase)._tokenizer
             add_to(tokenizer, read_added(folder), folder)
+        # Before any text, since a file can have short texts padded to any length.
+        tokenizer.no_padding()
+        tokenizer.no_truncation()
         # Some damage shows only when a text is read.
         special = tokenizer.encode("").ids
         tokenizer.encode(_TRIAL)
@@ -63,11 +83,25 @@ def load_tokenizer(folder: Path, card: ModelCard) -> Tokenizer:
         # The Rust library raises Exception itself, and where it panics something that is not even one.
         raise InputError(f"The tokenizer in {folder} can't be read ({error}); fetch the model again.") from error
     require(special, f"The tokenizer in {folder} adds no special tokens, which encoders need; fetch the model again.")
+    require(
+        len(special) <= _MOST_SPECIAL,
+        f"The tokenizer in {folder} adds {len(special):,} special tokens to each text; fetch the model again.",
+    )
     if transformer_settings(folder).get("do_lower_case") is True:
         _fold_case(tokenizer)
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
     return tokenizer
+
+
+def tokenized(tokenizer: Tokenizer, texts: Sequence[str] | Sequence[tuple[str, str]]) -> list[Encoding]:
+    """Return the tokens of texts, or of pairs of texts; `InputError` if the tokenizer fails on one."""
+    try:
+        return tokenizer.encode_batch_fast(texts)
+    except (KeyboardInterrupt, SystemExit, MemoryError):
+        raise
+    except BaseException as error:  # as above
+        raise InputError(
+            f"The model's tokenizer fails on a text ({error}); fetch the model from a source you trust."
+        ) from error
 
 
 def _fold_case(tokenizer: Tokenizer) -> None:

@@ -24,7 +24,7 @@ from encoders.models.formats import Format
 from encoders.models.model import Model
 from encoders.tokens.batching import pieces
 from encoders.tokens.pairs import load_pair_tokenizer
-from encoders.tokens.tokenizer import load_tokenizer, well_formed
+from encoders.tokens.tokenizer import load_tokenizer, tokenized, well_formed
 from training.data.examples import Example, read_examples
 from training.objectives.registry import OBJECTIVES
 from training.task import FILES, TrainingTask
@@ -217,7 +217,7 @@ def _texts(task: TrainingTask, model: Model, max_tokens: int) -> _Tokenize:
             for example in block
             for column, text in enumerate(example.texts)
         ]
-        for encoding in tokenizer.encode_batch_fast(prompts):
+        for encoding in tokenized(tokenizer, prompts):
             yield pieces(encoding.ids, max_tokens, 1, "start")[0], 0
 
     return tokenize
@@ -229,7 +229,7 @@ def _pairs(model: Model, max_tokens: int) -> _Tokenize:
 
     def tokenize(block: Sequence[Example]) -> Iterator[tuple[list[int], int]]:
         pairs = [(well_formed(example.texts[0]), well_formed(text)) for example in block for text in example.texts[1:]]
-        for encoding in tokenizer.encode_batch(pairs):
+        for encoding in tokenized(tokenizer, pairs):
             kinds = encoding.type_ids
             yield encoding.ids, kinds.index(1) if 1 in kinds else len(kinds)
 
