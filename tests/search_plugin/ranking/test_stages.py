@@ -89,6 +89,31 @@ def test_queries_and_papers_are_encoded_in_formats_of_their_own(index):
     assert [hit.id for hit in similar_text(index, "virus", "lung", request, Both())] == nearest[:-6:-1]
 
 
+def test_the_words_of_the_first_papers_rank_and_the_vectors_are_not_searched_again(index):
+    plans = []
+
+    class Spy:
+        def __getattr__(self, name):
+            return getattr(index, name)
+
+        def pinned(self):
+            return self
+
+        def search(self, plan):
+            plans.append(plan)
+            return index.search(plan)
+
+    page = search(Spy(), SearchRequest("virus lung", size=100, expand=True), Encoder())
+    first, again = plans
+    assert (first.legs, first.added, again.legs) == (("lexical", "prx"), (), ("lexical",))
+    scores = {hit.id: hit.score for hit in index.search(again)["lexical"]}
+    before = {hit.id: hit.score for hit in index.search(first)["lexical"]}
+    told = {hit.id: hit.legs["lexical"].raw for hit in page if "lexical" in hit.legs}
+    assert told == {id_: scores[id_] for id_ in told}
+    assert len(told) > 50
+    assert all(told[id_] > before.get(id_, 0) for id_ in told)
+
+
 def test_complete_gives_every_paper_found_what_every_leg_scores_it(index):
     request = SearchRequest("virus lung", window=9, size=9, neighbours=0)
     plain, complete = (search(index, replace(request, rerank=name, size=9), Encoder()) for name in ("", "complete"))

@@ -174,6 +174,10 @@ def test_one_of_several_spellings_is_enough_and_one_of_stop_words_alone_is_none(
         ("乳腺癌", "cjk", False),
         ("がん 治療", "cjk", False),
         ("암 치료", "cjk", False),
+        ("\u3005", "cjk", False),  # the mark of repetition, and wide and narrow letters
+        ("\uff8b\uff84", "cjk", False),
+        ("\uff21\uff22", "cjk", False),
+        ("\uff21\uff22", "english", True),
         ("рак лёгких", "cjk", True),
         ("рак лёгких", "german", True),
         ("TNF\u03b1 und β-catenin", "english", False),
