@@ -15,7 +15,6 @@ from dataclasses import replace
 from corpora.paper import Paper
 from search_plugin.contract.legs import Fused
 from search_plugin.contract.plan import LEXICAL, Spelling
-from search_plugin.fusion.fusions import fusion_of
 from search_plugin.ranking.state import SearchState
 from search_plugin.words.terms import TOKEN, term_of, terms_of
 
@@ -40,7 +39,7 @@ def expand(state: SearchState) -> SearchState:
         return state
     if LEXICAL not in state.legs:
         return replace(state, notes=(*state.notes, NOTHING_TO_ADD_TO))
-    first = fusion_of(state.request.fusion)(state.legs, state.weights)[:PAPERS]
+    first = state.joined(state.legs)[:PAPERS]
     papers = {**state.papers, **state.index.fetch([hit.id for hit in first])[0]}
     language = state.index.schema.language
     length = sum(map(bool, terms_of(state.plan.words, language)))

@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from search_plugin.contract.legs import Fused, Scored
 from search_plugin.contract.tree import all_of
-from search_plugin.fusion.fusions import fusion_of
 from search_plugin.ranking.state import SearchState
 from search_plugin.understanding.meaning import Preference, described
 from search_plugin.words.terms import SPACED
@@ -73,7 +72,7 @@ def _with_preferences(state: SearchState) -> tuple[SearchState, set[str]]:
         legs = state.index.search(replace(state.plan, filter=where))
         if state.plan.column:
             values |= {hit.id: hit.value for hits in legs.values() for hit in hits}
-        fused = fusion_of(state.request.fusion)(legs, state.weights)
+        fused = state.joined(legs)
         if wanted[0].kind == "author":
             authored |= {hit.id for hit in fused}
         else:

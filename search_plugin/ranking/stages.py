@@ -15,7 +15,6 @@ from search_plugin.contract.plan import Counting
 from search_plugin.contract.tree import OneOf, all_of
 from search_plugin.filters.containing import Typed, count_containing
 from search_plugin.fusion.boosting import boosted_ids
-from search_plugin.fusion.fusions import fusion_of
 from search_plugin.pages.highlights import find, highlight
 from search_plugin.pages.hit import Hit
 from search_plugin.ranking.collapsing import collapse
@@ -44,7 +43,7 @@ def complete(state: SearchState) -> Sequence[Fused]:
     ids = tuple(hit.id for hit in state.ranking)
     where = all_of(OneOf("id", ids), plan.filter)
     legs = state.index.search(replace(plan, filter=where, window=len(ids), exact=True))
-    fused = fusion_of(request.fusion)(legs, state.weights)
+    fused = state.joined(legs)
     return smoothed(fused, state.index, request.neighbours, request.fusion) if len(legs) > 1 else fused
 
 
@@ -80,7 +79,7 @@ def fuse(state: SearchState) -> SearchState:
     """Join the legs by the request's fusion, unless the engine has joined them, or there are none."""
     if state.joined_by == "engine" or not state.plan.legs:
         return state
-    ranking = fusion_of(state.request.fusion)(state.legs, state.weights)
+    ranking = state.joined(state.legs)
     return replace(state, ranking=ranking, shown=ranking)
 
 

@@ -11,7 +11,7 @@ from search_plugin.contract.engine import Index
 from search_plugin.contract.legs import Facets, Fused, Join, Scored
 from search_plugin.contract.plan import Plan
 from search_plugin.contract.schema import SPARSE
-from search_plugin.fusion.fusions import with_defaults
+from search_plugin.fusion.fusions import Legs, fusion_of, with_defaults
 from search_plugin.pages.hit import Hit, Version
 from search_plugin.request import SearchRequest
 from search_plugin.understanding.meaning import Meaning
@@ -71,6 +71,10 @@ class SearchState:
         """The weights of the legs: those of the request. Vector legs that it does not name share a weight of 1."""
         given = {leg: weight for leg, weight in self.request.weights.items() if weight or leg != SPARSE}
         return with_defaults([clause.field for clause in self.plan.vectors], given)
+
+    def joined(self, legs: Legs) -> list[Fused]:
+        """Return the papers of some legs, joined by the fusion of the request and the weights of this search."""
+        return fusion_of(self.request.fusion)(legs, self.weights)
 
     @property
     def topic(self) -> str:
