@@ -91,6 +91,18 @@ def test_expansion_tokens_can_be_attended_to(family, tmp_path):
     np.testing.assert_allclose(scorer.scores(QUERY, TEXTS), expected, atol=1e-5)
 
 
+def test_the_older_name_of_the_setting_is_read_too(tmp_path):
+    folder = make_pylate(tmp_path / "m", attend_to_expansion_tokens=True)
+    scores = load_reranker(str(folder), cache_dir=tmp_path / "cache", **EXACT).scores(QUERY, TEXTS)
+    path = folder / "config_sentence_transformers.json"
+    path.write_text(path.read_text().replace("attend_to_expansion_tokens", "attend_to_mask_tokens"))
+    again = load_reranker(str(folder), cache_dir=tmp_path / "cache", **EXACT).scores(QUERY, TEXTS)
+    np.testing.assert_array_equal(again, scores)
+    path.write_text(path.read_text().replace('"attend_to_mask_tokens": true', '"attend_to_mask_tokens": false'))
+    other = load_reranker(str(folder), cache_dir=tmp_path / "cache", **EXACT).scores(QUERY, TEXTS)
+    assert np.abs(np.subtract(other, scores)).max() > 1e-3
+
+
 def test_colberts_own_folder_scores_as_the_formula(tmp_path):
     folder = make_colbert(tmp_path / "colbert")
     scorer = load_reranker(str(folder), cache_dir=tmp_path / "cache", **EXACT)
