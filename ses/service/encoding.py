@@ -5,10 +5,13 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import Field
 
 from corpora.errors import InputError, NotFoundError, require
 from encoders.models.formats import Format
+from ses.service.parameters import SOME_TEXT
 from ses.service.service import short_name
 
 if TYPE_CHECKING:
@@ -25,6 +28,13 @@ LONGEST_TEXT = 100_000
 
 MOST_CHARACTERS = 1_500_000
 """Characters of all texts of one request; fewer bytes than `max_body` allows, unless most are not of Latin letters."""
+
+_TEXT = {**SOME_TEXT, "maxLength": LONGEST_TEXT}
+TextToEncode = Annotated[str, Field(json_schema_extra=dict(_TEXT))]
+"""A text of a request, whose limits `check_texts` checks."""
+
+SOME_TEXTS: Mapping[str, int] = {"minItems": 1, "maxItems": MOST_TEXTS}
+"""In a description: as many texts as `check_texts` allows."""
 
 INPUT_TYPES: Mapping[str, Format] = {
     **{task_format.value: task_format for task_format in Format},

@@ -89,10 +89,19 @@ def _described(app: FastAPI) -> dict[str, Any]:
             for status in described:
                 if status not in _WITH_BODY or "requestBody" in operation:
                     responses.setdefault(status, {"$ref": f"#/components/responses/Problem{status}"})
+    _drop_odd_defaults(schemas)
     made["tags"] = [{"name": name, "description": text} for name, text in _TAGS if name in used]
     # Addresses are relative to that of the description, so they are right behind every proxy.
     made["servers"] = [{"url": "."}]
     return made
+
+
+def _drop_odd_defaults(schemas: dict[str, Any]) -> None:
+    """Remove defaults that stand for none, such as an empty text where one of some words can be given."""
+    for schema in schemas.values():
+        for one in schema.get("properties", {}).values():
+            if "enum" in one and one.get("default") not in one["enum"]:
+                one.pop("default", None)
 
 
 def _tidy(parameter: dict[str, Any]) -> None:

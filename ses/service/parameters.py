@@ -10,7 +10,8 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, create_model, model_validator
 
 from corpora.errors import InputError
-from search_plugin.request import MAX_WINDOW, Option, search_options
+from search_plugin.contract.plan import MAX_BOOST
+from search_plugin.request import MAX_FACET_SIZE, MAX_QUERY, MAX_WINDOW, Option, search_options
 from ses.checked import nearest
 
 if TYPE_CHECKING:
@@ -83,6 +84,9 @@ class Shown(BaseModel):
     )
 
 
+SOME_TEXT: Mapping[str, int | str] = {"minLength": 1, "pattern": r"\S"}
+"""In a description: a text that is not empty."""
+
 DEFAULT_MARK = "Without it:"
 """Before what is in force without an option, where its default does not say it."""
 _EXAMPLES: Mapping[str, Any] = {
@@ -93,12 +97,16 @@ _EXAMPLES: Mapping[str, Any] = {
     "boost": "impact=0.1",
     "collapse": "venue",
 }
-_BOUNDS: Mapping[str, Mapping[str, int]] = {
-    "size": {"minimum": 0},
-    "offset": {"minimum": 0},
+_BOUNDS: Mapping[str, Mapping[str, float]] = {
+    "size": {"minimum": 0, "maximum": MAX_WINDOW},
+    "offset": {"minimum": 0, "maximum": MAX_WINDOW},
     "window": {"minimum": 1, "maximum": MAX_WINDOW},
+    "facet_size": {"minimum": 1, "maximum": MAX_FACET_SIZE},
+    "rerank_depth": {"minimum": 1, "maximum": MAX_WINDOW},
+    "neighbours": {"minimum": 0, "maximum": 1},
+    "title_boost": {"minimum": 0, "maximum": MAX_BOOST},
 }
-"""For the description alone: the library checks them."""
+"""For the description alone: the library checks them. A test compares all bounds of the description with answers."""
 _NAMES = ("facets",)
 """Options that are lists of names."""
 
@@ -130,6 +138,7 @@ _OPTIONS: Mapping[str, Option] = {option.name: option for option in search_optio
 _QUERY = Field(
     "",
     description="Words, phrases, fields and operators; without words, papers are listed.",
+    json_schema_extra={"maxLength": MAX_QUERY},
     examples=["aerosol transmission of SARS-CoV-2"],
 )
 
@@ -213,7 +222,7 @@ def parameters_of(model: type[NoParameters]) -> dict[str, Any]:
             {
                 "name": name,
                 "in": "query",
-                "required": False,
+                "required": "minLength" in schema,
                 "description": schema.get("description", ""),
                 "schema": schema,
             }

@@ -11,7 +11,16 @@ from corpora.errors import require
 from ses.service.access import needs
 from ses.service.answers import json_response
 from ses.service.client_errors import route_with
-from ses.service.encoding import Encoding, as_json, choose, model_name, refuse_tokens, tokens_of
+from ses.service.encoding import (
+    SOME_TEXTS,
+    Encoding,
+    TextToEncode,
+    as_json,
+    choose,
+    model_name,
+    refuse_tokens,
+    tokens_of,
+)
 from ses.service.parameters import NoParameters, ServiceOf
 
 
@@ -31,8 +40,11 @@ router = APIRouter(
 class EmbeddingsAsked(NoParameters):
     """A request of OpenAI's API."""
 
-    input: Annotated[str | list[str], BeforeValidator(refuse_tokens)] = Field(
-        description="A text, or a list of 1,024 at most. A line end ends a title; an abstract follows.",
+    input: Annotated[
+        TextToEncode | Annotated[list[TextToEncode], Field(json_schema_extra=dict(SOME_TEXTS))],
+        BeforeValidator(refuse_tokens),
+    ] = Field(
+        description="A text, or a list of them. A line end ends a title; an abstract follows.",
         examples=[["A pneumonia outbreak associated with a new coronavirus of probable bat origin"]],
     )
     model: str = Field(

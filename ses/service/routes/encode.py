@@ -9,7 +9,7 @@ from pydantic import Field
 
 from ses.service.access import needs
 from ses.service.answers import json_response
-from ses.service.encoding import Encoding, as_json, choose, model_name
+from ses.service.encoding import SOME_TEXTS, Encoding, TextToEncode, as_json, choose, model_name
 from ses.service.parameters import NoParameters, ServiceOf
 
 router = APIRouter(prefix="/v1", tags=["vectors"], dependencies=[Depends(needs("encode"))])
@@ -25,8 +25,9 @@ class TitleAndAbstract(NoParameters):
 class Texts(NoParameters):
     """Texts to encode."""
 
-    texts: list[str | TitleAndAbstract] = Field(
-        description="Texts, such as queries, or papers by title and abstract; 1,024 at most.",
+    texts: list[TextToEncode | TitleAndAbstract] = Field(
+        description="Texts, such as queries, or papers by title and abstract.",
+        json_schema_extra=dict(SOME_TEXTS),
         examples=[[{"title": "A pneumonia outbreak associated with a new coronavirus of probable bat origin"}]],
     )
     format: Literal["prx", "qry", "clf", "rgn"] = Field("prx", description="The task of the vectors.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from fastapi import APIRouter, Depends, Response
 from pydantic import Field
 
-from search_plugin.request import Mode
+from search_plugin.request import MAX_FACET_SIZE, MAX_QUERY, MAX_WINDOW, Mode
 from ses.service.access import needs
 from ses.service.answers import json_response
 from ses.service.parameters import NoParameters, ServiceOf, asks, parameters_of
@@ -23,12 +23,20 @@ class FacetParameters(NoParameters):
     """The parameters of the values of a field; an unknown one is an error."""
 
     index: str = Field("", description="The index; the default one if none is named.")
-    query: str = Field("", description="The query of the search; without words, all papers of the filter are counted.")
+    query: str = Field(
+        "",
+        description="The query of the search; without words, all papers of the filter are counted.",
+        json_schema_extra={"maxLength": MAX_QUERY},
+    )
     filter: list[str] = Field([], description="Conditions for every paper.")
     value: str = Field("", description="A text that values contain: each of its words begins a word of the value.")
-    size: int = Field(20, description="Values, from 1 to 1,000.")
+    size: int = Field(20, description="Values.", json_schema_extra={"minimum": 1, "maximum": MAX_FACET_SIZE})
     mode: Mode = Field("hybrid", description="Search by words, by meaning, or by both.")
-    window: int = Field(100, description="Candidates of each leg of the search.")
+    window: int = Field(
+        100,
+        description="Candidates of each leg of the search.",
+        json_schema_extra={"minimum": 1, "maximum": MAX_WINDOW},
+    )
 
 
 @router.get(

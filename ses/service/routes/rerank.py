@@ -11,7 +11,7 @@ from pydantic import Field
 from ses.service.access import needs
 from ses.service.answers import json_response
 from ses.service.client_errors import route_with
-from ses.service.encoding import Chosen, check_texts, choose
+from ses.service.encoding import SOME_TEXTS, Chosen, TextToEncode, check_texts, choose
 from ses.service.parameters import NoParameters, ServiceOf
 
 
@@ -29,15 +29,16 @@ router = APIRouter(
 class RerankedText(NoParameters):
     """A document to rank."""
 
-    text: str = Field(description="Its text; a line end ends a title, and an abstract follows.")
+    text: TextToEncode = Field(description="Its text; a line end ends a title, and an abstract follows.")
 
 
 class RerankAsked(NoParameters):
     """A request of Cohere's API."""
 
-    query: str = Field(description="The query.", examples=["origin of the coronavirus"])
-    documents: list[str | RerankedText] = Field(
-        description="Documents to rank: texts, or objects with a text; 1,024 at most.",
+    query: TextToEncode = Field(description="The query.", examples=["origin of the coronavirus"])
+    documents: list[TextToEncode | RerankedText] = Field(
+        description="Documents to rank: texts, or objects with a text.",
+        json_schema_extra=dict(SOME_TEXTS),
         examples=[["A pneumonia outbreak associated with a new coronavirus of probable bat origin"]],
     )
     model: str = Field(

@@ -11,7 +11,7 @@ from corpora.errors import require
 from ses.service import cursors
 from ses.service.access import needs
 from ses.service.answers import page_answer, read_answer
-from ses.service.parameters import NoParameters, ServiceOf, SimilarAsked, SimilarRead, asks, parameters_of
+from ses.service.parameters import SOME_TEXT, NoParameters, ServiceOf, SimilarAsked, SimilarRead, asks, parameters_of
 from ses.service.schemas import PAGE, PAPER_ID
 
 router = APIRouter(prefix="/v1/similar", tags=["search"], dependencies=[Depends(needs("search"))])
@@ -34,7 +34,7 @@ class Manuscript(SimilarAsked):
         },
     )
 
-    title: str = Field(description="Title of the text.")
+    title: str = Field(description="Title of the text.", json_schema_extra=dict(SOME_TEXT))
     abstract: str = Field("", description="Its abstract.")
 
 

@@ -19,7 +19,7 @@ class SuggestParameters(NoParameters):
 
     index: str = Field("", description="The index; the default one if none is named.")
     query: str = Field("", description="What was typed so far; there are no suggestions for an empty text.")
-    size: int = Field(5, description="Suggestions of each kind, from 1 to 100.")
+    size: int = Field(5, description="Suggestions of each kind.", json_schema_extra={"minimum": 1, "maximum": 100})
 
 
 @router.get(

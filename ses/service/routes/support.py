@@ -7,9 +7,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Response
 from pydantic import Field
 
+from products.support import LONGEST, READ
 from ses.service.access import needs
 from ses.service.answers import json_response
-from ses.service.parameters import NoParameters, ServiceOf, asks, parameters_of
+from ses.service.parameters import SOME_TEXT, NoParameters, ServiceOf, asks, parameters_of
 
 router = APIRouter(prefix="/v1", tags=["search"], dependencies=[Depends(needs("search"))])
 
@@ -19,10 +20,15 @@ class SupportParameters(NoParameters):
 
     index: str = Field("", description="The index; the default one if none is named.")
     sentence: str = Field(
-        "", description="The sentence, of 1,000 characters at most.", examples=["masks slow the spread of a virus"]
+        "",
+        description="The sentence.",
+        examples=["masks slow the spread of a virus"],
+        json_schema_extra={**SOME_TEXT, "maxLength": LONGEST},
     )
-    size: int = Field(10, description="Papers, from 1 to 30.")
-    sentences: int = Field(3, description="Sentences shown of each paper, from 1 to 30.")
+    size: int = Field(10, description="Papers.", json_schema_extra={"minimum": 1, "maximum": READ})
+    sentences: int = Field(
+        3, description="Sentences shown of each paper.", json_schema_extra={"minimum": 1, "maximum": READ}
+    )
     filter: list[str] = Field([], description="Filters of the search; repeatable.", examples=[["year>=2020"]])
     mode: str = Field(
         "hybrid", description="Mode of the search.", json_schema_extra={"enum": ["lexical", "vector", "hybrid"]}
