@@ -68,11 +68,23 @@ def address(path: str, *, name: str = "", ending: str = "", **parameters: Any) -
         The address in ASCII.
     """
     given = {key: value for key, value in parameters.items() if value not in ("", None, (), [])}
-    # Browsers and proxies remove `//`, `.` and `..` from paths, and proxies also unescape them first.
-    odd = {"", ".", ".."} & set(name.split("/")) or "%" in name
-    escaped = quote(quote(name, safe=""), safe="") if odd and name else quote(name, safe="/:@,;")
+    twice = name and (_is_odd(name) or "%" in name)
     query = f"?{urlencode(given, doseq=True)}" if given else ""
-    return f"{path}{escaped}{ending}{query}"
+    return f"{path}{quote(quote(name, safe=''), safe='') if twice else quote(name, safe=_SAFE)}{ending}{query}"
+
+
+def same_path(path: str) -> str:
+    """Return the path of a request as a link to it; none leads to another host."""
+    name = path.removeprefix("/")
+    return f"/{quote(name, safe='' if _is_odd(name) else _SAFE)}"
+
+
+_SAFE = "/:@,;"
+
+
+def _is_odd(name: str) -> bool:
+    """Say whether browsers and proxies would change a path: they remove `//`, `.` and `..`, proxies also if escaped."""
+    return not {"", ".", ".."}.isdisjoint(name.split("/"))
 
 
 def _named(path: str) -> str:

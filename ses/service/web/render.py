@@ -13,7 +13,7 @@ from fastapi import Request, Response
 
 from search_plugin.pages.hit import unshown_sentence
 from ses.service.methods import path_within
-from ses.service.web.address import PageAddress, address
+from ses.service.web.address import PageAddress, address, same_path
 from ses.service.web.languages import SOURCE, choose, languages, own_name, translations
 from ses.service.web.reasons import snippet_parts, why
 from ses.service.web.static_files import logo_of, static_file
@@ -93,7 +93,7 @@ def html(request: Request, template: str, *, status: int = 200, **values: Any) -
     public = request.app.state.service.settings.public_url.rstrip("/")
     language, asked = language_of(request), request.query_params.get("lang", "")
     kept = [("lang", language)] if asked else []
-    path = address("/", name=path_within(request.scope).removeprefix("/"))
+    path = same_path(path_within(request.scope))
     rest = tuple(pair for pair in request.query_params.multi_items() if pair[0] != "lang")
     places = {one: PageAddress(path, (*rest, ("lang", one))) for one in offered(request)}
     shared = {

@@ -13,10 +13,12 @@ import httpx
 import pytest
 from lxml import etree, html
 
+from ses.service.web.address import address
 from tests.front_ends.clusters import free_port, wait_for
 from tests.guide import ROOT
 from tests.serving import listening, service_over
 from tests.ses.service.web.pages import PAGES
+from tests.ses.service.web.papers.conftest import HOSTILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,6 +36,8 @@ FURTHER += (
     "/opensearch.xml",
     "/help?lang=de",
     "/?lang=fr&query=a",
+    address("/papers/", name=HOSTILE.id),
+    address("/similar/", name=HOSTILE.id),
 )
 
 
