@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from search_plugin.contract.schema import Quantization
     from search_plugin.engines.cluster.attached.attachment import Attachment
     from search_plugin.engines.cluster.attached.engine import AttachingEngine
+    from search_plugin.engines.cluster.dialect import QueryBody
 
 
 def schema_for(job: IndexJob, quantization: Quantization = "none") -> IndexSchema:
@@ -38,22 +39,27 @@ def schema_for(job: IndexJob, quantization: Quantization = "none") -> IndexSchem
     return replace(schema, language=job.language) if job.language else schema
 
 
-def follow(job: IndexJob, engine: AttachingEngine, progress: Progress | None = None) -> IndexReport:
+def follow(
+    job: IndexJob, engine: AttachingEngine, progress: Progress | None = None, *, changes_only: bool = False
+) -> IndexReport:
     """Write the vectors of documents that are new or have changed.
 
     Documents are known by the hash of their title and abstract, which is beside their vectors. If their owner writes
     them whole again, both are gone. Beside the documents, the hash is that of all fields, and papers that the index no
     longer holds are deleted.
 
-    The job gives model and formats for an attached index; where its records are from is not read. Raises
+    With `changes_only`, only documents that may have changed since the last run are read, where the cluster tells which
+    these are. The job gives model and formats for an attached index; where its records are from is not read. Raises
     `NotFoundError` if no index of this name is attached, and `StoppedError` if the user stopped it.
     """
     attachment = engine.attached(job.index)
     engine.renew(attachment)
+    reached = engine.reached(attachment)
+    changed = engine.changed(attachment, reached) if changes_only else None
     beside = bool(attachment.beside)
     job = replace(
         job,
-        records=partial(_records, engine, attachment),
+        records=partial(_records, engine, attachment, changed or {"match_all": {}}),
         source=attachment.target,
         origin=attachment.name if beside else None,
         prune=beside,
@@ -67,6 +73,9 @@ def follow(job: IndexJob, engine: AttachingEngine, progress: Progress | None = N
             report = index_corpus(replace(job, records=records), engine, progress)
     except StoppedError as error:
         raise StoppedError(error.sentence, "attach it again to resume") from None
+    engine.note_read(attachment.name, reached, report.new + report.updated, report.rejected)
+    if changed:
+        report = replace(report, unchanged=report.papers - report.new - report.updated)
     return replace(report, origin=attachment.target)
 
 
@@ -128,9 +137,9 @@ def _read_once(read: Callable[[], Iterator[Record]], folder: Path) -> Iterator[C
         yield lambda: next(readings)()
 
 
-def _records(engine: AttachingEngine, attachment: Attachment) -> Iterator[Record]:
+def _records(engine: AttachingEngine, attachment: Attachment, query: QueryBody) -> Iterator[Record]:
     places = attachment.places
-    body = {"query": {"match_all": {}}, **read_from(places)}
+    body = {"query": query, **read_from(places)}
     for number, hit in enumerate(scan_hits(engine.cluster, attachment.target, body), start=1):
         record = record_of(number, hit, places)
         if isinstance(record, Accepted) and not attachment.beside:

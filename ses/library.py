@@ -671,7 +671,7 @@ class Library:
         formats = tuple(Format(field.format) for field in attachment.schema.vectors)
         job = self._vectors_job(name, formats=formats)
         with encoded_elsewhere(self._settings, job, workers, shards) as job:
-            return follow(job, engine, progress)
+            return follow(job, engine, progress, changes_only=True)
 
     def detach(self, name: str, *, progress: Progress | None = None) -> Detached:
         """Remove all that ses has written into an attached index or beside it.

@@ -11,6 +11,8 @@ import pytest
 from corpora.errors import InputError, StoppedError, UnavailableError
 from indexer.block_files import read_block
 from indexer.storage import storage_at
+from search_plugin.engines.cluster.attached.index import AttachedIndex
+from search_plugin.engines.cluster.attached.places import record_of
 from tests.commands import ses
 from tests.engines.attached.conftest import matching, opened
 from tests.engines.conftest import every_version, newest_version
@@ -97,6 +99,67 @@ def test_vectors_are_kept_in_fewer_bits(server, library, beside):
     # The unused field stays in the mapping, and is not in the way.
     library.attach(ALIAS, **ATTACHED)
     assert "vectors in its documents" in library.describe(ALIAS).attached
+
+
+@pytest.fixture
+def reads(monkeypatch):
+    """The ids of the documents that were read, in order."""
+    read = []
+
+    def seen(number, hit, places):
+        read.append(hit["_id"])
+        return record_of(number, hit, places)
+
+    monkeypatch.setattr("indexer.attaching.record_of", seen)
+    return read
+
+
+@every_version
+def test_an_update_reads_what_was_written_since_the_last_one(server, library, reads):
+    cluster = server.cluster
+    drop(cluster)
+    make(cluster, settings={"number_of_shards": 1})
+    write(cluster, INDEXES[1], {"untitled": {"pub_year": 2000}})
+    library.attach(ALIAS, **ATTACHED)
+    reads.clear()
+    assert (library.follow(ALIAS).unchanged, reads) == (60, ["untitled"])
+    write(cluster, INDEXES[0], {"id-3": {**document(3), "title_t": "Ocean climate"}})
+    cluster.call("POST", f"/{INDEXES[0]}/_update/id-5", {"doc": {"title_t": "Galaxy star"}})  # without a refresh
+    cluster.call("POST", f"/{INDEXES[1]}/_update/id-50", {"doc": {"pub_year": 2001}})
+    reads.clear()
+    report = library.follow(ALIAS)
+    assert (report.new, report.updated, report.unchanged, report.rejected, report.papers) == (1, 1, 58, 1, 60)
+    assert sorted(reads) == ["id-3", "id-5", "id-50", "untitled"]
+    reads.clear()
+    assert (library.follow(ALIAS).unchanged, reads) == (60, ["untitled"])
+    # An index that was made again has changes of its own, and its documents are read.
+    cluster.call("DELETE", f"/{INDEXES[1]}")
+    settings = cluster.call("GET", f"/{INDEXES[0]}/_settings")[INDEXES[0]]["settings"]["index"]
+    kept = {name: settings[name] for name in ("analysis", "knn") if name in settings}
+    cluster.call("PUT", f"/{INDEXES[1]}", {"mappings": MAPPING, "settings": {"index": kept}, "aliases": {ALIAS: {}}})
+    write(cluster, INDEXES[1], {f"id-{n}": document(n) for n in range(40, 43)})
+    reads.clear()
+    report = library.follow(ALIAS)
+    assert (report.new, report.unchanged, sorted(reads)) == (3, 40, ["id-40", "id-41", "id-42"])
+    # Attaching it again may name other fields, so all are read.
+    reads.clear()
+    assert library.attach(ALIAS, **ATTACHED).unchanged == len(reads) == 43
+
+
+@newest_version
+def test_what_others_write_during_an_update_is_read_by_the_next_one(server, library, attached, monkeypatch):
+    cluster, finish = server.cluster, AttachedIndex.finish
+
+    def meanwhile(index):
+        finish(index)
+        cluster.call("POST", f"/{INDEXES[0]}/_update/id-5", {"doc": {"title_t": "Galaxy star"}})
+
+    monkeypatch.setattr(AttachedIndex, "finish", meanwhile)
+    write(cluster, INDEXES[0], {"id-3": {**document(3), "title_t": "Ocean climate"}})
+    assert library.follow(ALIAS).new == 1
+    monkeypatch.undo()
+    assert library.follow(ALIAS).updated == 1
+    assert library.follow(ALIAS).unchanged == 60
 
 
 @every_version

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, UnavailableError
@@ -42,6 +42,8 @@ class Attachment:
         moment: When it was attached, in seconds since 1970.
         indexes: Indexes whose documents may hold vectors, also if the target reaches them no more.
         foreign: Its own vectors that searches use too.
+        seen: How far the documents of each index were read, by its unique id: the number of its last change. Those
+            changed since have a higher number.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Attachment:
     moment: float
     indexes: tuple[str, ...] = ()
     foreign: tuple[ForeignField, ...] = ()
+    seen: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def searched(self) -> IndexSchema:
@@ -71,10 +74,10 @@ class Attachment:
 
     def facts(self) -> dict[str, Any]:
         """Return the metadata to store."""
-        kept = {name: getattr(self, name) for name in ("target", "beside", "moment", "indexes")}
+        kept = {name: getattr(self, name) for name in ("target", "beside", "moment", "indexes", "seen")}
         kept["places"] = [asdict(place) for place in self.places]
         if self.foreign:
-            kept["foreign"] = [asdict(field) for field in self.foreign]
+            kept["foreign"] = [asdict(one) for one in self.foreign]
         return {"ses": {"schema": to_stored(self.schema), "source": "", "attached": kept}}
 
 
@@ -100,8 +103,10 @@ def _read(name: str, mappings: Mapping[str, Any]) -> Attachment:
         places = tuple(Place(**place) for place in kept["places"])
         indexes = tuple(kept["indexes"])
         foreign = tuple(typed(ForeignField, one) for one in kept.get("foreign", ()))
-        return Attachment(name, kept["target"], places, schema, kept["beside"], float(kept["moment"]), indexes, foreign)
-    except (KeyError, TypeError, ValueError, InputError) as error:
+        seen = {str(uuid): int(last) for uuid, last in kept.get("seen", {}).items()}
+        moment = float(kept["moment"])
+        return Attachment(name, kept["target"], places, schema, kept["beside"], moment, indexes, foreign, seen)
+    except (AttributeError, KeyError, TypeError, ValueError, InputError) as error:
         raise UnavailableError(f"{what} is damaged", "detach it, and attach it again") from error
 
 

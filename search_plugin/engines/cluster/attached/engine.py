@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 from corpora.errors import InputError, NotFoundError, UnavailableError
@@ -41,7 +41,7 @@ from search_plugin.engines.cluster.physical import create_index, delete_index, p
 from search_plugin.engines.cluster.scan import check_plain_name
 
 if TYPE_CHECKING:
-    from search_plugin.engines.cluster.dialect import Dialect
+    from search_plugin.engines.cluster.dialect import Dialect, QueryBody
     from search_plugin.engines.cluster.index import ClusterIndex
 
 _ROUNDS = 5
@@ -84,6 +84,20 @@ class Detached:
     restored: int
     left: tuple[str, ...]
     shared: tuple[str, ...] = ()
+
+
+class Reached(NamedTuple):
+    """How far the changes of an index have come.
+
+    Attributes:
+        uuid: The unique id of the index.
+        last: The number of the last change of the shard that has the fewest.
+        changes: The sum of these numbers over its shards.
+    """
+
+    uuid: str
+    last: int
+    changes: int
 
 
 class AttachingEngine(ClusterEngine):
@@ -174,6 +188,54 @@ class AttachingEngine(ClusterEngine):
                 check_copied(index, own_fields(facts), attachment, self.dialect)
             self._map(attachment)
             self._keep(_holding(attachment, described), attachment)
+
+    def reached(self, attachment: Attachment) -> dict[str, Reached]:
+        """Return the last change of each index behind an attachment, by its name, all of which searches then see.
+
+        Nothing if the vectors are not in the documents, or the user may not see this.
+        """
+        if not attachment.inside:
+            return {}
+        target = quote(attachment.target, safe="")
+        try:
+            reply = self.cluster.call("GET", f"/{target}/_stats/docs", params={"level": "shards"})
+            self.cluster.call("POST", f"/{target}/_refresh")
+            return {name: _reached(facts) for name, facts in reply["indices"].items()}
+        except (ClusterError, KeyError, ValueError):
+            return {}
+
+    def changed(self, attachment: Attachment, reached: Mapping[str, Reached]) -> QueryBody | None:
+        """Return the query for documents that may have changed since the last update; None if it was not noted."""
+        if not any(one.uuid in attachment.seen for one in reached.values()):
+            return None
+        index = AttachedIndex(self.cluster, self.dialect, attachment, None)
+        parts: list[QueryBody] = [index.unmarked]
+        for name, one in reached.items():
+            here: QueryBody = {"term": {"_index": name}}
+            since = {"range": {"_seq_no": {"gt": attachment.seen.get(one.uuid, -1)}}}
+            parts.append({"bool": {"filter": [here, since]}})
+        return {"bool": {"should": parts, "minimum_should_match": 1}}
+
+    def note_read(self, name: str, before: Mapping[str, Reached], written: int, rejected: int) -> None:
+        """Note how far the documents of an attachment have been read, once their vectors are written.
+
+        Args:
+            name: Name of the attachment.
+            before: The last changes before they were read.
+            written: Documents into which vectors were written.
+            rejected: Documents that got none.
+        """
+        attachment = self.attached(name)
+        index = AttachedIndex(self.cluster, self.dialect, attachment, None)
+        # A document that could not be changed, and keeps the vectors of an older text, has to be read again.
+        if not before or index.count_all() - index.count() != rejected:
+            return
+        after = self.reached(attachment)
+        changes = sum(one.changes for one in after.values()) - sum(one.changes for one in before.values())
+        # If nobody else has written meanwhile, what ses has written need not be read again.
+        alone = changes == written and {one.uuid for one in after.values()} == {one.uuid for one in before.values()}
+        seen = {one.uuid: one.last for one in (after if alone else before).values()}
+        self._keep(replace(attachment, seen=seen), attachment)
 
     def detach(self, name: str, begin: Callable[[int], None], done: Callable[[int], None]) -> Detached:
         """Remove all that ses has written into an index, or beside it; may be repeated after an interruption.
@@ -276,6 +338,13 @@ class AttachingEngine(ClusterEngine):
                 raise NotFoundError(f"{self.url} has no index {target}", "check its name") from error
             raise
         return found
+
+
+def _reached(facts: Mapping[str, Any]) -> Reached:
+    """Return how far an index has come, from its statistics; `KeyError` or `ValueError` if they do not say it."""
+    copies = [one for shard in facts["shards"].values() for one in shard if one["routing"]["primary"]]
+    numbers = [int(one["seq_no"]["max_seq_no"]) for one in copies]
+    return Reached(str(facts["uuid"]), min(numbers), sum(numbers))
 
 
 def _holding(attachment: Attachment, described: Mapping[str, Any]) -> Attachment:

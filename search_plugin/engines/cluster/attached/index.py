@@ -284,6 +284,11 @@ class AttachedIndex(ClusterIndex):
         return self._marks if self.schema.vectors else [self._translation.has_title]
 
     @property
+    def unmarked(self) -> QueryBody:
+        """The query for documents into which ses has not written all that is its own."""
+        return {"bool": {"must_not": [{"bool": {"filter": self._marks}}]}}
+
+    @property
     def _marks(self) -> list[QueryBody]:
         """The conditions of a document that has all that ses writes into it."""
         return [{"exists": {"field": path}} for path in (HASH, *(field.name for field in self.schema.vectors))]
