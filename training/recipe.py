@@ -21,6 +21,7 @@ from pydantic import Field, ValidationError, model_validator
 from corpora.documents import read_json, read_toml
 from corpora.errors import InputError
 from encoders.models.formats import Format, Similarity
+from training.data.records import files_of
 from training.data.scirepeval import read_config
 from training.objectives.registry import OBJECTIVES
 from training.samplers import SAMPLERS
@@ -223,7 +224,7 @@ def _checked(content: Mapping[str, Any], path: Path, folder: Path) -> Recipe:
 def _located(task: TrainingTask, folder: Path) -> TrainingTask:
     found = {key: folder / value for key in FILES if (value := getattr(task, key))}
     for key, value in found.items():
-        if not value.is_file():
+        if not (value.is_file() if key == "labels" else files_of(value)):
             raise InputError(f"The task {task.name} names {value} as its {key} file, and there is no such file.")
     if task.build is None:
         return task.model_copy(update=found)

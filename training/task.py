@@ -62,9 +62,9 @@ class TrainingTask(Strict):
     Attributes:
         name: Name in the log, unique in a recipe: up to 100 characters that can be printed.
         type: The shape of its records, as in SciRepEval's task files; a builder's need not be named.
-        train: JSON lines to train on, relative to the recipe.
+        train: JSON lines to train on, relative to the recipe; or a folder of Parquet files, or a pattern for them.
         build: How its records are made of papers, in place of `train`.
-        validation: JSON lines to validate on, if any.
+        validation: As `train`, to validate on, if any.
         format: The format whose vectors the task trains.
         query_format: The format of its queries, if another.
         fields: The fields of a record that make its text, in order.

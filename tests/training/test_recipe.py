@@ -200,7 +200,7 @@ def test_scirepevals_configuration_as_it_is(tmp_path):
     assert search.fields == ("title", "year")
     assert (years.objective, years.validation) == ("mse", tmp_path / "papers.jsonl")
     assert mesh.objective == "supervised-contrastive"
-    config[0] = {"name": "fos", "type": "classification", "dataset": {"path": "allenai/scirepeval", "name": "fos"}}
+    del config[0]["data_files"]
     (tmp_path / "tasks.json").write_text(json.dumps(config))
     with pytest.raises(InputError, match=r"The task fos .* names no data_files"):
         read_recipe(path)

@@ -26,6 +26,7 @@ from encoders.tokens.batching import pieces
 from encoders.tokens.pairs import load_pair_tokenizer
 from encoders.tokens.tokenizer import load_tokenizer, tokenized, well_formed
 from training.data.examples import Example, read_examples
+from training.data.records import files_of
 from training.objectives.registry import OBJECTIVES
 from training.task import FILES, TrainingTask
 
@@ -129,13 +130,13 @@ class Packed:
 
 
 def pack(task: TrainingTask, path: Path, labels: Sequence[str], model: Model, max_tokens: int, cache: Path) -> Packed:
-    """Tokenise the examples of a file, in its order, or open the pack if it exists already in a folder of packs.
+    """Tokenise the examples of a task's files, in order, or open the pack if it is in a folder of packs already.
 
     Texts of more than `max_tokens` tokens, special tokens included, are cut. For a model that scores pairs, each
     candidate is joined with its query. `InputError` if the file gives no example,
     or examples with different numbers of texts.
     """
-    source = sha256_of(path)
+    source = " ".join(map(sha256_of, files_of(path)))
     facts = [
         _FORM,
         source,

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import json
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from corpora.errors import InputError
+from tests.tiny import make_model
+from tests.training.recipes import LABELS, read_recipe, task_files, toml
+from training.data.examples import read_examples
+from training.data.records import read_records
 from training.data.scirepeval import read_config
+from training.train import train
 
 
 def read(folder, *tasks):
@@ -73,6 +80,78 @@ def test_all_that_a_task_may_say(tmp_path):
     ]
 
 
+PUBLISHED = [
+    {
+        "name": name,
+        "type": kind,
+        "dataset": {"path": "allenai/scirepeval", "name": config},
+        "ctrl_token": code,
+        "sample_size": {"train": 600_000, "dev": 40_000},
+    }
+    | more
+    for name, kind, config, code, more in (
+        ("year_pred", "regression", "pub_year", "[RGN]", {"labels_field": "value"}),
+        ("mesh", "classification", "mesh_descriptors", "[CLF]", {}),
+        ("fos", "classification", "fos", "[CLF]", {"multi_label": True}),
+        ("search", "ir", "search", {"query": "[QRY]", "candidates": "[PRX]"}, {"input_fields": ["title", "year"]}),
+        ("specter", "triplet", "cite_prediction", "[PRX]", {}),
+    )
+]
+"""Tasks in the words of SciRepEval's training/sample_data/tasks_config.json."""
+
+FILES = ("papers", "papers", "several", "judged", "triplets")
+
+
+def publish(folder, form):
+    """Write the records of each task as Parquet, in the places that a published data set has."""
+    for task, name in zip(PUBLISHED, FILES, strict=True):
+        rows = [json.loads(line) for line in (folder / f"{name}.jsonl").read_text().splitlines()]
+        for split, part in (("train", rows[:16]), ("validation", rows[16:])):
+            for number in range(2):
+                path = folder / "scirepeval" / task["dataset"]["name"] / form.format(split=split, number=number)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                pq.write_table(pa.Table.from_pylist(part[number * 8 : number * 8 + 8]), path)
+
+
+@pytest.mark.parametrize("form", ["{split}/000{number}.parquet", "{split}-0000{number}-of-00002.parquet"])
+@pytest.mark.parametrize("beside", ["", "sample_data"])
+def test_published_sets_give_the_examples_of_their_records(tmp_path, form, beside):
+    publish(task_files(tmp_path), form)
+    recipe = tmp_path / "recipe.toml"
+    read(tmp_path / beside, *PUBLISHED)
+    keys = {"base": "b", "trains": "all", "learning_rate": 1, "scirepeval": f"./{beside}/tasks.json"}
+    recipe.write_text(toml(keys))
+    for task, name in zip(read_recipe(recipe).tasks, FILES, strict=True):
+        lines = list(read_examples(task, tmp_path / f"{name}.jsonl", "[SEP]", LABELS))
+        assert list(read_examples(task, task.train, "[SEP]", LABELS)) == lines[: len(lines) * 2 // 3]
+        assert len(list(read_examples(task, task.validation, "[SEP]", LABELS))) == len(lines) // 3
+
+
+def test_a_model_is_trained_on_published_sets(tmp_path):
+    publish(task_files(tmp_path), "{split}/000{number}.parquet")
+    make_model(tmp_path / "base")
+    read(tmp_path, *PUBLISHED)
+    recipe = tmp_path / "recipe.toml"
+    keys = {"base": str(tmp_path / "base"), "trains": "adapters", "learning_rate": 0.01, "steps": 2}
+    recipe.write_text(toml(keys | {"scirepeval": "tasks.json"}))
+    done = train(read_recipe(recipe), tmp_path / "run")
+    names = [one["name"] for one in PUBLISHED]
+    assert done.unusable == dict.fromkeys(names, 0)
+    assert sorted(done.measures) == sorted(names)
+
+
+def test_a_published_set_that_is_not_there_says_how_to_get_it(tmp_path):
+    told = "the published set allenai/scirepeval fos, which is not in .*; fetch it with: hf download allenai/scirepeval"
+    with pytest.raises(InputError, match=told):
+        read(tmp_path, PUBLISHED[2])
+    (tmp_path / "scirepeval" / "fos" / "train").mkdir(parents=True)
+    (tmp_path / "scirepeval" / "fos" / "train" / "0.parquet").write_text("no Parquet")
+    (task,) = read(tmp_path, PUBLISHED[2])
+    assert (task["train"], task["validation"]) == (tmp_path / "scirepeval" / "fos" / "train", None)
+    with pytest.raises(InputError, match=r"0\.parquet is not a sound Parquet file: fetch it again"):
+        list(read_records(task["train"]))
+
+
 @pytest.mark.parametrize(
     ("size", "limit"), [(-1, None), (0, None), (1, 1), ({"train": 1}, 1), ({"dev": 5}, None), ({"train": -1}, None)]
 )
@@ -89,6 +168,7 @@ def test_the_size_of_a_sample_is_the_limit(tmp_path, size, limit):
         ([3], "is no task configuration"),
         ([{"name": "x"}], "The task x of .* names no data_files with a train file"),
         ([{"name": "x", "data_files": {"dev": "a"}}], "The task x of .* names no data_files with a train file"),
+        ([{"name": "x", "dataset": {"name": "a"}}], "and no dataset with a path; name one"),
         (
             [{**LEAST, "ctrl_token": "[XXX]"}],
             r"has the ctrl_token '\[XXX\]'; use \[CLF\], \[RGN\], \[PRX\], \[QRY\]\.",
