@@ -61,6 +61,13 @@ def test_without_a_topic_the_papers_are_listed(asked, query, ids, told):
             "N Engl J Med 2020 hypertension",
             (f"No paper in {NEJM} from 2020 matches the other words well; other papers in this venue come first.",),
         ),
+        (
+            f"{ISSN} masks 2019",
+            (
+                f"No paper with the ISSN {ISSN} from 2019 matches the other words well; other papers with this number "
+                "come first.",
+            ),
+        ),
         ("smith j 1999", (f"No paper of this index is by {SMITH} from 1999.",)),
         ("papers by Zzyzx", ("No paper of the index papers has authors = Zzyzx.",)),
         ("Zzyzx et al masks", ("No paper of the index papers has authors = Zzyzx.",)),
