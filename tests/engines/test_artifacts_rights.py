@@ -87,7 +87,7 @@ def test_a_front_end_needs_to_read_the_one_index(secured):
     send = open_client(secured.cluster.product, (secured.url,), to)
     found = send("POST", page.path, {}, as_json(page.body))
     assert found["hits"]["hits"]
-    assert found["aggregations"]["year"]["buckets"]
+    assert found["aggregations"]["all"]["matches"]["year"]["buckets"]
     for path in ("/ses.papers.v1/_search", "/_cluster/state/metadata", "/_component_template"):
         with pytest.raises(UnavailableError, match="does not allow this"):
             send("GET", path, {}, None)
