@@ -16,6 +16,8 @@ def described(client):
 def test_it_names_the_problems_of_every_operation(described):
     assert described["openapi"].startswith("3.1")
     assert "HTTPValidationError" not in described["components"]["schemas"]
+    problem = described["components"]["schemas"]["Problem"]
+    assert set(problem["required"]) <= set(problem["examples"][0]) <= set(problem["properties"])
     for path in described["paths"].values():
         for operation in path.values():
             assert operation["summary"]
