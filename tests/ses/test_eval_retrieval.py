@@ -67,6 +67,7 @@ def test_topics_and_rounds(home):
     assert answer["left_out"]["judged_documents_absent"] == 1
     lines = [line.split() for line in (home / "rounds/exact.trec").read_text().splitlines()]
     assert {line[0] for line in lines} == {"q0", "q1", "q2"}
+    assert {line[5] for line in lines} == {"ses-exact"}
     assert "p00000" not in [line[2] for line in lines if line[0] == "q0"]
     assert "p00000" in [line[2] for line in lines if line[0] == "q1"]
     (home / "run").write_text("q0 Q0 p00000 1 2 t\nq0 Q0 p00005 2 1 t\n")
