@@ -18,17 +18,30 @@ SINGLE: dict[str, tuple[str, ...]] = {
         *("id", "paperid", "docid", "corpusid", "corduid", "recordid", "sha", "pmid", "pubmedid", "openalexid"),
         *("arxivid", "doi", "magid"),
     ),
-    "title": ("title", "articletitle", "papertitle", "primarytitle"),
-    "abstract": ("abstract", "paperabstract", "abstracttext", "text", "notesabstract"),
-    "authors": ("authors", "author", "authorlist"),
-    "year": ("year", "publicationyear", "pubyear", "publishtime", "publicationdate", "pubdate", "date", "published"),
-    "venue": (
-        *("venue", "journal", "journalname", "journaltitle", "booktitle", "secondarytitle", "containertitle"),
-        *("publicationvenue", "conference", "publication"),
+    "title": ("title", "articletitle", "papertitle", "primarytitle", "titles", "documenttitle", "displayname"),
+    "abstract": ("abstract", "paperabstract", "abstracttext", "text", "notesabstract", "abstractnote"),
+    "authors": (
+        *("authorfullnames", "authors", "author", "authorlist", "authornames", "authorshipsauthordisplayname"),
+        *("authorsrawname", "bookauthors", "groupauthors", "bookauthorfullnames", "editor", "editors", "bookeditors"),
     ),
-    "types": ("types", "publicationtypes", "publicationtype", "documenttype", "typeofreference", "type"),
-    "language": ("language", "lang", "languages"),
-    "url": ("url", "link", "s2url"),
+    "year": (
+        *("year", "publicationyear", "pubyear", "publishedyear", "publishtime", "publicationdate", "pubdate", "date"),
+        *("published", "datepublished", "publishdate", "publicationdateonline", "earlyaccessdate"),
+    ),
+    "venue": (
+        *("venue", "journal", "journalname", "journaltitle", "sourcetitle", "publicationtitle", "journalbook"),
+        *("booktitle", "secondarytitle", "containertitle", "publicationvenue", "conference", "publication"),
+        *("primarylocationsourcedisplayname", "proceedingstitle", "anthologytitle", "conferencetitle"),
+        *("conferencename", "abbreviatedsourcetitle", "journalabbreviation"),
+    ),
+    "types": (
+        *("types", "publicationtypes", "documenttype", "publicationtype", "typeofreference", "itemtype", "type"),
+    ),
+    "language": ("language", "lang", "languages", "languageoforiginaldocument", "articlelanguage"),
+    "url": (
+        *("url", "link", "s2url", "articleurl", "sourceurls", "externalurl", "primarylocationlandingpageurl"),
+        *("dimensionsurl", "fulltextlink", "fulltexturl"),
+    ),
     "retracted": ("retracted", "isretracted"),
 }
 """Attributes that take the first name with a value."""
@@ -36,7 +49,9 @@ SINGLE: dict[str, tuple[str, ...]] = {
 COLLECTED: dict[str, tuple[str, ...]] = {
     "fields": (
         *("fields", "fieldsofstudy", "s2fieldsofstudy", "labelstext", "mesh", "meshterms", "keywords", "categories"),
-        *("concepts", "descriptor", "subjects", "topics", "area"),
+        *("concepts", "descriptor", "subjects", "topics", "area", "authorkeywords", "indexkeywords", "keywordsplus"),
+        *("manualtags", "automatictags", "tags", "keywordsdisplayname", "topicsdisplayname", "emtreedrugindexterms"),
+        *("emtreemedicalindexterms", "emtreedrugindextermsmajorfocus", "emtreemedicalindextermsmajorfocus"),
     ),
     "references": ("references", "outcitations", "referencedworks", "referencesinset"),
     "identifiers": ("identifiers",),
@@ -44,12 +59,12 @@ COLLECTED: dict[str, tuple[str, ...]] = {
 """Attributes that collect the values of all names."""
 
 IDENTIFIERS: dict[str, tuple[str, ...]] = {
-    "doi": ("doi",),
-    "pmid": ("pmid", "pubmedid", "pubmed"),
+    "doi": ("doi", "idsdoi"),
+    "pmid": ("pmid", "pubmedid", "pubmed", "medlinepmid", "idspmid"),
     "pmc": ("pmcid", "pmc", "pubmedcentral"),
     "arxiv": ("arxivid", "arxiv"),
     "s2": ("corpusid", "s2id"),
-    "mag": ("magid", "mag"),
+    "mag": ("magid", "mag", "microsoftacademicid"),
     "acl": ("aclid", "acl"),
     "dblp": ("dblpid", "dblp"),
     "openalex": ("openalexid", "openalex"),
@@ -59,11 +74,26 @@ IDENTIFIERS: dict[str, tuple[str, ...]] = {
     "scopus": ("eid", "scopuseid"),
     "lens": ("lensid",),
     "dimensions": ("dimensionsid", "publicationid"),
+    "embase": ("pui", "embaseaccessionid"),
+    "cochrane": ("cochranereviewid", "cochraneid"),
     "key": ("key",),
 }
 """Identifiers of the same paper in other databases. All are kept; the keys become the `kind` of `kind:value`."""
 
-WORLDWIDE = ("doi", "pmid", "pmc", "arxiv", "openalex", "mag", "wos", "scopus", "lens", "dimensions")
+WORLDWIDE = (
+    "doi",
+    "pmid",
+    "pmc",
+    "arxiv",
+    "openalex",
+    "mag",
+    "wos",
+    "scopus",
+    "lens",
+    "dimensions",
+    "embase",
+    "cochrane",
+)
 """Kinds of identifiers that name one paper only, in every database, in the order in which one becomes a paper's id."""
 
 EXTERNAL = ("externalids", "ids")

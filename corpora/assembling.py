@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from corpora.aliases import COLLECTED, EXTERNAL, IDENTIFIERS, SINGLE, normal_name
-from corpora.cleaning import flag_of, text_of, texts_of, url_of, year_of
+from corpora.cleaning import clean_text, flag_of, text_of, texts_of, url_of, year_of
 from corpora.custom import CustomField, read_custom
 from corpora.identifiers import identifier_of, identifiers_of
+from corpora.names import divided_names
 from corpora.paper import Accepted, Paper, Rejected
 from corpora.plain import UnreadableError
 
@@ -26,6 +27,9 @@ A longer one is a damaged file, not a paper: it is rejected, not cut."""
 
 _KINDS = {name: kind for kind, names in IDENTIFIERS.items() for name in names}
 _NAMES_APART = re.compile(r"[;|](?=\s|[a-z_]+\d?:)")
+_OTHER_LIST = re.compile(r"[;|]|^\s*\[")
+_COMMA = re.compile(r"(?<!\d),(?![\s\d])")
+_SCOPUS_NUMBER = re.compile(r"\s*\(\d+\)\s*$")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
@@ -80,7 +84,7 @@ def _assembled(
         return next((value for value in all_of(attribute, SINGLE[attribute], values) if text_of(value)), None)
 
     def collected(attribute: str) -> tuple[str, ...]:
-        held = (_divided(attribute, value) for value in all_of(attribute, COLLECTED[attribute], values))
+        held = (_divided(attribute, value, named_by) for value in all_of(attribute, COLLECTED[attribute], values))
         return tuple(dict.fromkeys(text for value in held for text in texts_of(value)))
 
     kinds = {kind: names for kind, names in IDENTIFIERS.items() if named_by or kind != "key"}
@@ -98,7 +102,7 @@ def _assembled(
         id=raw_id.strip() if isinstance(raw_id, str) else text_of(raw_id),
         title=text_of(first_of("title")),
         abstract=text_of(first_of("abstract")),
-        authors=texts_of(first_of("authors")),
+        authors=texts_of(_people(first_of("authors")) if named_by else first_of("authors")),
         # "In press" in one column must not hide the date in another.
         year=next(filter(None, map(year_of, all_of("year", SINGLE["year"], values))), None),
         venue=text_of(first_of("venue")),
@@ -126,9 +130,22 @@ def _assembled(
     return validate(line, paper)
 
 
-def _divided(attribute: str, value: object) -> object:
-    """Return the parts of a text of identifiers, some of which have semicolons inside; other values as they are."""
-    return _NAMES_APART.split(value) if attribute == "identifiers" and isinstance(value, str) else value
+def _divided(attribute: str, value: object, named_by: Sequence[str]) -> object:
+    """Return the parts of a text of identifiers, which may have semicolons inside, or of keywords, which have none."""
+    if isinstance(value, str) and attribute == "identifiers":
+        return _NAMES_APART.split(value)
+    if isinstance(value, str) and attribute == "fields" and named_by and not _OTHER_LIST.search(value):
+        # "Models, Biological" is one keyword, and Rayyan's "moths,sleep" are two.
+        return _COMMA.split(value)
+    return value
+
+
+def _people(value: object) -> object:
+    """Return the names in a text of several; a list that is spelled out stays as it is."""
+    if not isinstance(value, str) or value.lstrip().startswith("["):
+        return value
+    # Scopus: "Sample, Ana (570000); ..."
+    return [_SCOPUS_NUMBER.sub("", name) for name in divided_names(clean_text(value))]
 
 
 def _external(values: Mapping[str, object]) -> dict[str, object]:

@@ -20,6 +20,12 @@ _GROUP = re.compile(
     re.IGNORECASE,
 )
 _INITIALS = re.compile(r"[A-Z]{1,3}(-[A-Z])?|([A-Z]\.-?){1,4}")
+_ONLY_INITIALS = re.compile(r"(?:[^\W\d_]\.?[ -]?){1,4}")
+_WITH_INITIALS = re.compile(
+    r"[^,]*[^\W\d_]{2}[^,]* (?:(?:[^\W\d_]\.[ -]?){1,4}|[A-Z](?:-?[A-Z]){0,3}\.?)(?: (?:Jr|Sr|2nd|3rd|I{2,3})\.?)?"
+)
+"""A family name and initials, as PubMed and Scopus write them."""
+
 _HAN = "\u2e80"
 """From here on scripts in which the family name is written first."""
 
@@ -70,6 +76,28 @@ def parse_name(text: str) -> WrittenName:
     while first > 1 and (words[first - 1].islower() or words[first - 1] in _CAPITAL_PARTICLES):
         first -= 1
     return WrittenName(" ".join(words[first:]), " ".join(words[:first]), suffix)
+
+
+def divided_names(text: str) -> list[str]:
+    """Return the names of a list in one text, as far as its separators are clear; else the text alone.
+
+    They are semicolons, `and` between whole names, or commas: `Toth EA, de Vries K.`, `Toth E.A., Ono M.` and
+    `Toth, E., Ono, M.`.
+    """
+    for separator in (";", "|"):
+        if separator in text:
+            return text.split(separator)
+    joined = re.split(r"\s+(?:and|&)\s+", text)
+    if len(joined) > 1 and all("," in name or parse_name(name).given for name in joined):
+        return [name for one in joined for name in (divided_names(one) if one.count(",") > 1 else [one])]
+    parts = [part.strip() for part in text.split(",") if part.strip().rstrip(".").lower() not in ("", "et al")]
+    if len(parts) > 1 and all(map(_WITH_INITIALS.fullmatch, parts)):
+        # PubMed ends the list, not the initials, by a stop.
+        return [*parts[:-1], parts[-1].rstrip(".") if "." not in parts[0] else parts[-1]]
+    pairs = list(zip(parts[::2], parts[1::2], strict=False))
+    if len(parts) > 2 and len(parts) % 2 == 0 and all(_ONLY_INITIALS.fullmatch(given) for _, given in pairs):
+        return [f"{family}, {given}" for family, given in pairs]
+    return [text]
 
 
 def _is_suffix(text: str) -> bool:

@@ -76,6 +76,8 @@ def guess_kind(head: bytes) -> str:
         return "bibtex"
     if b"cord_uid" in first_line:
         return "cord19"
+    if first_line.startswith(b"RECORD 1"):  # Embase's table, of which each row is a field
+        return "csv"
     if any(delimiter in first_line for delimiter in (b",", b"\t", b";", b"|")):
         return "jsonl" if _OBJECT_LINE.search(text) and b'"' in first_line else "csv"
     return "jsonl" if _OBJECT_LINE.search(text) else ""

@@ -10,8 +10,10 @@ import csv
 import re
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
+from corpora.aliases import SINGLE, normal_name
 from corpora.errors import InputError, require
 from corpora.opening import NOT_UTF8, PLAIN, Opening, as_text, open_binary
 from corpora.paper import Rejected
@@ -26,6 +28,16 @@ LONGEST_CELL = 16 << 20
 """In characters, of a cell and of a line."""
 
 _DELIMITERS = ",\t;|"
+_MOST_BEFORE = 4
+"""Lines before a header."""
+
+_TURNED = (
+    *("TITLE", "AUTHOR NAMES", "SOURCE TITLE", "SOURCE", "PUBLICATION YEAR", "ABSTRACT", "DOI", "PUI", "MEDLINE PMID"),
+    *("EMTREE DRUG INDEX TERMS", "EMTREE MEDICAL INDEX TERMS", "AUTHOR KEYWORDS", "PUBLICATION TYPE", "ISSN", "VOLUME"),
+    *("ARTICLE LANGUAGE", "LANGUAGE OF ARTICLE", "ISSUE", "FULL TEXT LINK", "EMBASE LINK"),
+)
+"""The fields of Embase's table."""
+
 _QUOTED = re.compile(r'"[^"]*"')
 _NOT_UTF8 = re.compile("[\udc80-\udcff]")
 
@@ -92,6 +104,17 @@ class _Lines:
         self._again += reversed(self.row[1:])
         del self.row[1:]
 
+    def ahead(self, number: int) -> list[str]:
+        """Return the next lines, as many as there are before one that is too long; they are read again."""
+        read = len(self.row)
+        try:
+            return [line for _, line in zip(range(number), self, strict=False)]
+        except _TooLongError:
+            return self.row[read:-1]
+        finally:
+            self._again += reversed(self.row[read:])
+            del self.row[read:]
+
     def skip_quoted(self) -> int:
         """Skip the rest of a row within quotes that is too long to keep; return the number of the row's last line."""
         self.begin()
@@ -123,12 +146,77 @@ def open_table(
         refuse_other(path, binary.peek(), wanted, accepted)
         lines = _Lines(stream)
         try:
-            first = next((line for line in lines if line.strip()), "")
+            first = _header_line(path, lines)
         except _TooLongError:
             raise InputError(f"{path}'s first line is endless: it isn't a table, name another file.") from None
         header = tuple(name.strip() for name in next(csv.reader([first], delimiter=_delimiter(path, first)), []))
         require(any(header), f"{path} has no header: its first line must name the columns.")
+        if _is_turned(lines, header):
+            yield DelimitedTable(_TURNED, _turned(lines, first))
+            return
         yield DelimitedTable(header, _rows(lines, header, _delimiter(path, first)))
+
+
+def _header_line(path: Path, lines: _Lines) -> str:
+    """Return the line that names the columns: the first one, or one soon after it if only that names the title.
+
+    Dimensions and some others write a sentence before it, and Excel `sep=;`.
+    """
+    first = next((line for line in lines if line.strip()), "")
+    if _names_title(path, first):
+        return first
+    for number, line in enumerate(lines.ahead(_MOST_BEFORE), start=1):
+        if _names_title(path, line):
+            return [next(lines) for _ in range(number)][-1]
+    return first
+
+
+def _names_title(path: Path, line: str) -> bool:
+    cells = next(csv.reader([line], delimiter=_delimiter(path, line)), [])
+    return len(cells) > 1 and any(normal_name(cell) in SINGLE["title"] for cell in cells)
+
+
+def _is_turned(lines: _Lines, header: tuple[str, ...]) -> bool:
+    """Return whether fields are in rows, so that the header is the first of them."""
+    if header[0] == "TITLE":
+        following = "".join(lines.ahead(1)).lstrip('"')
+        return following.startswith(("AUTHOR NAMES", "SOURCE", "ABSTRACT"))
+    return header[0] == "RECORD 1"
+
+
+def _turned(lines: _Lines, first: str) -> Iterator[DelimitedRow | Rejected]:
+    """Yield the records of Embase's table, in which each row is a field: its name, and its values."""
+    cells: dict[str, str] = {}
+    begin = lines.number + len(lines.row) - 1
+    for row in chain(csv.reader([first]), _turned_rows(lines)):
+        if not row or row[0].startswith("RECORD ") or row[0] in cells:
+            if cells:
+                yield _turned_record(begin, cells)
+            cells, begin = {}, 0
+        if row and not row[0].startswith("RECORD "):
+            cells[row[0]] = "; ".join(filter(None, (cell.strip() for cell in row[1:])))
+            begin = begin or lines.number
+    if cells:
+        yield _turned_record(begin, cells)
+
+
+def _turned_rows(lines: _Lines) -> Iterator[list[str]]:
+    reader = csv.reader(lines)
+    while True:
+        lines.begin()
+        try:
+            yield next(reader)
+        except StopIteration:
+            return
+        except (csv.Error, _TooLongError):
+            yield []
+
+
+def _turned_record(line: int, cells: dict[str, str]) -> DelimitedRow | Rejected:
+    if any(_NOT_UTF8.search(cell) for cell in cells.values()):
+        return Rejected(line, f"The record has {NOT_UTF8}.")
+    source = cells.get("SOURCE TITLE") or cells.get("SOURCE", "").partition(" (")[0]
+    return DelimitedRow(line, {**dict.fromkeys(_TURNED, ""), **cells, "SOURCE TITLE": source})
 
 
 def _delimiter(path: Path, header: str) -> str:

@@ -19,7 +19,7 @@ from corpora.identifiers import find_identifiers, identifiers_in
 from corpora.installed import extra, needing
 from corpora.latex import latex_name, latex_text
 from corpora.markup import plain_members
-from corpora.names import whole_name
+from corpora.names import divided_names, whole_name
 from corpora.opening import NOT_UTF8, PLAIN, Opening, as_text, open_binary
 from corpora.paper import Record, Rejected
 from corpora.sniffing import refuse_folder, refuse_other
@@ -42,8 +42,6 @@ DEEPEST = 100
 _NOT_UTF8 = re.compile("[\udc80-\udcff]")
 _BRACE = re.compile(r"(?<!\\)[{}]")
 _PARTS = re.compile(r'\{|\}|"|#|[^{}"#]+|.', re.DOTALL)
-_SCOPUS = re.compile(r"[^,]*[^\W\d_]{2}[^,]* (?:[^\W\d_]\.[ -]?)+")
-_INITIALS = re.compile(r"(?:[^\W\d_]\.[ -]?)+")
 _PERCENT_CODES = re.compile(r"%(?:7B|7D|5C)", re.IGNORECASE)
 _ADDRESSES = ("url", "doi", "ee", "howpublished", "file", "eprint", "pmid", "pmcid", "crossref")
 _VENUES = ("journal", "journaltitle", "booktitle", "maintitle", "school", "institution", "organization")
@@ -216,22 +214,9 @@ def _arxiv_in(venue: str) -> str:
 
 def _people(written: str, names: Any) -> list[str]:
     people = _outside(written, r"\s+and\s+")
-    if len(people) == 1:
-        people = _without_and(written)
+    if len(people) == 1 and "{" not in written:
+        people = divided_names(written)
     return [name for one in people if (name := _name(one.strip(), names))]
-
-
-def _without_and(written: str) -> list[str]:
-    """Return the names of a list in which no `and` is: `Smith J., Doe J.`, `Smith, J., Doe, J.` or `Smith, J.; ...`."""
-    if ";" in written and "{" not in written:
-        return written.split(";")
-    parts = [part.strip() for part in written.split(",")]
-    if len(parts) > 1 and all(map(_SCOPUS.fullmatch, parts)):
-        return parts
-    pairs = list(zip(parts[::2], parts[1::2], strict=False))
-    if len(parts) > 2 and len(parts) % 2 == 0 and all(_INITIALS.fullmatch(given) for _, given in pairs):
-        return [f"{family}, {given}" for family, given in pairs]
-    return [written]
 
 
 def _name(written: str, names: Any) -> str:

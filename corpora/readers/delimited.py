@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from corpora.aliases import SINGLE, check_columns, normal_name
+from corpora.aliases import SINGLE, WORLDWIDE, check_columns, normal_name
 from corpora.assembling import assemble
 from corpora.custom import placed
 from corpora.errors import InputError, require
@@ -21,6 +21,19 @@ if TYPE_CHECKING:
     from corpora.custom import CustomField
 
 
+NAMED_BY = (*WORLDWIDE, "key")
+"""Kinds of identifiers that are ids of a table's papers; the key of Zotero's or Rayyan's is one."""
+
+_WOS = ("TI", "AB", "AF", "PY", "SO", "DT", "LA", "DE", "DI", "PM", "UT")
+_WOS_ATTRIBUTES = ("title", "abstract", "authors", "year", "venue", "types", "language", "fields", "doi", "pmid", "wos")
+_SHORT: Mapping[frozenset[str], Mapping[str, str]] = {
+    # Web of Science's "tab-delimited", whose ID is Keywords Plus.
+    frozenset(("TI", "SO", "UT")): {"id": "", **dict(zip(_WOS_ATTRIBUTES, _WOS, strict=True))},
+    # Publish or Perish: elsewhere, a source is a database.
+    frozenset(("GSRank", "Source")): {"venue": "Source"},
+}
+"""Columns by attribute of programs whose names say too little, by the names that tell the program."""
+
 _EXPORTED = ("rank", "score", "weak")
 """How a table begins that ses has written: there an apostrophe before a formula is no part of a text."""
 
@@ -30,7 +43,8 @@ def read(
 ) -> Iterator[Record]:
     """Read a table lazily; see `Reader`. Columns that are not mapped are found by their usual names, in any case.
 
-    Raises `InputError` if it is not a table, a mapped column is missing, or there is no column for the id or the title.
+    A row without an id has that of its DOI, PMID, or another identifier, or its key, else a hash of title, authors and
+    year. Raises `InputError` if it is not a table, a mapped column is missing, or there is no column for the title.
     """
     check_columns(columns)
     refuse_folder(path, "a table")
@@ -43,24 +57,25 @@ def read(
                 yield row
                 continue
             cells = {name: text_of_cell(cell) for name, cell in row.cells.items()} if exported else row.cells
-            yield assemble(row.line, cells, chosen, fields)
+            yield assemble(row.line, cells, chosen, fields, named_by=NAMED_BY)
 
 
 def choose_columns(path: Path, header: tuple[str, ...], columns: Mapping[str, str]) -> Mapping[str, str]:
     """Return the columns of a table by attribute, in its own spelling; others are found by their usual names.
 
-    `columns` are as the user wrote them. Raises `InputError` if one is missing, or if there is none for id or title.
+    `columns` are as the user wrote them. Raises `InputError` if one is missing, or if there is none for the title.
     """
     there = ", ".join(filter(None, header))
     by_lower = {name.lower(): name for name in reversed(header)}
     chosen = {attribute: by_lower.get(column.strip().lower(), "") for attribute, column in columns.items()}
     absent = ", ".join(sorted(columns[attribute] for attribute, column in chosen.items() if not column))
     require(not absent, f"{path} has no column {absent}; it has: {there}.")
-    normal = {normal_name(name) for name in header}
-    for attribute in ("id", "title"):
-        if attribute not in chosen and not normal.intersection(SINGLE[attribute]):
-            raise InputError(
-                f"{path} has no column for the {attribute}; it has: {there}",
-                f"name one of them with <columns>, such as {attribute}=NAME",
-            )
+    for names, meant in _SHORT.items():
+        if names <= set(header):
+            chosen = {**{attribute: name for attribute, name in meant.items() if name in ("", *header)}, **chosen}
+    if "title" not in chosen and not {normal_name(name) for name in header}.intersection(SINGLE["title"]):
+        raise InputError(
+            f"{path} has no column for the title; it has: {there}",
+            "name one of them with <columns>, such as title=NAME",
+        )
     return chosen

@@ -13,7 +13,7 @@ from corpora.errors import InputError, require
 from corpora.installed import extra, needing
 from corpora.opening import PLAIN, Opening
 from corpora.paper import Record, Rejected
-from corpora.readers.delimited import choose_columns
+from corpora.readers.delimited import NAMED_BY, choose_columns
 from corpora.sniffing import refuse_folder
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def read(
         if any(cells[len(header) :]):
             yield Rejected(line, f"The row has {len(cells)} columns where the header has {len(header)}.")
         else:
-            yield assemble(line, dict(zip(header, cells, strict=False)), chosen, fields)
+            yield assemble(line, dict(zip(header, cells, strict=False)), chosen, fields, named_by=NAMED_BY)
 
 
 def _rows(path: Path) -> tuple[int, Sequence[Sequence[object]]]:

@@ -38,10 +38,6 @@ def test_columns_map_and_are_checked(tmp_path):
     for wrong, says in [
         ({"id": "nr"}, "has no column nr; it has: label, key, title"),
         ({"colour": "key"}, "no attribute colour"),
-        (
-            {},
-            "no column for the id; it has: label, key, title; name one of them with columns, such as id=NAME",
-        ),
         ({"id": "key", "title": "label", "year": "when"}, "has no column when"),
     ]:
         with pytest.raises(InputError, match=says):

@@ -80,8 +80,8 @@ def test_the_first_sheet_with_rows_is_read(tmp_path):
 
 
 def test_columns_are_checked_as_for_csv(tmp_path):
-    with pytest.raises(InputError, match="has no column for the id; it has: Nr, Title, Year, Bought; name one"):
-        read(tmp_path, workbook([HEADER]), {"title": "Title"})
+    with pytest.raises(InputError, match="has no column Name; it has: Nr, Title, Year, Bought"):
+        read(tmp_path, workbook([HEADER]), {"title": "Name"})
     assert read(tmp_path, workbook([HEADER])) == []
 
 
