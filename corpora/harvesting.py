@@ -156,7 +156,7 @@ class _Run:
         """Return what the user should know of this harvest."""
         notes = []
         if self.done.mended:
-            notes.append(f"Characters that XML forbids were taken out of {self.done.mended:,} answers")
+            notes.append(f"Characters and entities that XML forbids were mended in {self.done.mended:,} answers")
         if self.state.listing:
             notes.append("The server has more records; a run without a limit resumes here")
         if self.state.deletions != "persistent":
@@ -316,10 +316,11 @@ class _Run:
         for attempt in range(_TRIES):
             reply = self._fetcher.get(self._url, query)
             try:
-                root, mended = parse_mended(reply.body)
+                # A broken answer is often whole when it is asked for again.
+                root, mended = parse_mended(reply.body, without_broken=attempt == _TRIES - 1)
                 return page_of(root), reply.body, mended
             except ValueError as error:
-                # A broken answer comes with status 200 too, and often is whole when it is asked for again.
+                # A broken answer comes with status 200 too.
                 checked_status(self._url, reply)
                 if attempt == _TRIES - 1:
                     raise UnavailableError(

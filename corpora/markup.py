@@ -60,6 +60,11 @@ def plain_text(text: str) -> str:
     return _without_tags(text)
 
 
+def parallel_title(title: str, original: str) -> str:
+    """Return a title with that in the language or the script of the paper, apart by ` = ` (ISBD 1.1.3)."""
+    return " = ".join(filter(None, (title, "" if original in title else original)))
+
+
 def plain_members(record: Mapping[str, object], names: tuple[str, ...]) -> dict[str, object]:
     """Return a record with the texts of some members as plain text; other members stay as they are."""
     plain = {name: plain_text(value) for name in names if isinstance(value := record.get(name), str)}

@@ -2,14 +2,17 @@
 
 Names are compared without namespaces, which some servers get wrong. A document type, and so an entity, is refused. Many
 servers send characters that XML forbids, such as form feeds from PDFs: these are taken out, and the answer counts as
-mended.
+mended; so are entities of HTML, and records that can't be read.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from html import escape
+from html.entities import html5
 from typing import Any
 from xml.etree import ElementTree as ET
 from xml.etree.ElementTree import Element
@@ -19,6 +22,10 @@ DEEPEST = 200
 
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 _REFERENCE = re.compile(r"&#(?:[xX]([0-9a-fA-F]{1,8})|([0-9]{1,10}));")
+_AMPERSAND = re.compile(r"&(?!(?:amp|lt|gt|quot|apos|#\d+|#[xX][0-9a-fA-F]+);)([A-Za-z][A-Za-z0-9]{0,31};)?")
+_RECORD = re.compile(r"(?=<(?:[\w.-]+:)?record\b[^<>]*>\s*<(?:[\w.-]+:)?header\b)")
+_HEADER = re.compile(r"<(?:[\w.-]+:)?(identifier|datestamp)\s*>([^<>&]*)</")
+_LIST_END = re.compile(r"<(?:[\w.-]+:)?resumptionToken\b|</(?:[\w.-]+:)?(?:ListRecords|GetRecord)\s*>")
 _DECLARATION = re.compile(r"^\ufeff?\s*<\?xml[^>]*\?>")
 
 
@@ -106,22 +113,54 @@ def parse_xml(body: bytes) -> Element:
         raise ValueError("it names an unknown encoding") from None
 
 
-def parse_mended(body: bytes) -> tuple[Element, bool]:
-    """Return the outermost element, and whether forbidden characters or wrong bytes had to be taken out for it.
+def parse_mended(body: bytes, *, without_broken: bool = True) -> tuple[Element, bool]:
+    """Return the outermost element, and whether something had to be mended for it.
 
-    Raises `ValueError` if it can't be read even so; the reason is that of the document as it is.
+    Forbidden characters and wrong bytes are taken out; entities that XML does not know, and a bare `&`, are characters.
+    A record that can't be read even so is there without its metadata, if `without_broken`. Raises `ValueError` if the
+    rest can't be read; the reason is that of the document as it is.
     """
     try:
         return parse_xml(body), False
     except ValueError as error:
         text = _DECLARATION.sub("", body.decode("utf-8", "replace"), count=1)
-        mended = _FORBIDDEN.sub("", _REFERENCE.sub(_allowed, text)).encode("utf-8")
-        if mended == body:
-            raise
-        try:
-            return parse_xml(mended), True
-        except ValueError:
-            raise error from None
+        mended = _AMPERSAND.sub(_entity, _FORBIDDEN.sub("", _REFERENCE.sub(_allowed, text)))
+        for form in (mended, _without_broken(mended) if without_broken else mended):
+            if (content := form.encode()) != body:
+                with suppress(ValueError):
+                    return parse_xml(content), True
+        raise error from None
+
+
+def _entity(found: re.Match[str]) -> str:
+    """Return an entity of HTML as its characters, and any other `&` as one."""
+    return escape(html5[found[1]]) if found[1] in html5 else f"&amp;{found[1] or ''}"
+
+
+def _without_broken(text: str) -> str:
+    """Return an answer in which records that can't be read have headers alone."""
+    head, *records = _RECORD.split(text)
+    if not records:
+        return text
+    end = _LIST_END.search(records[-1])
+    tail = records[-1][end.start() :] if end else ""
+    records[-1] = records[-1].removesuffix(tail)
+    return "".join([head, *(one if _is_whole(head, one, tail) else _header_of(one) for one in records), tail])
+
+
+def _is_whole(head: str, record: str, tail: str) -> bool:
+    with suppress(ValueError):
+        parse_xml(f"{head}{record}{tail}".encode())
+        return True
+    return False
+
+
+def _header_of(record: str) -> str:
+    mended = ET.Element("record")
+    header = ET.SubElement(mended, "header")
+    for name, text in _HEADER.findall(record):
+        ET.SubElement(header, name).text = text
+    return ET.tostring(mended, encoding="unicode")
 
 
 def _allowed(reference: re.Match[str]) -> str:

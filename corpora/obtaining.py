@@ -67,7 +67,7 @@ class Obtained:
         records: Records in them.
         deleted: Those of them that say that a paper is deleted.
         refused: What the server refused to give, such as works that it does not know.
-        mended: Answers with characters that XML forbids, which were taken out.
+        mended: Answers with characters, entities or records that are no XML, which were mended.
         held: Records that are here now, of this run and those before.
         whole: Whether the files are all that the source holds, not only what has changed: only then may the papers that
             they lack be pruned.

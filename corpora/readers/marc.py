@@ -15,6 +15,7 @@ from corpora.assembling import assemble
 from corpora.errors import InputError, require
 from corpora.identifiers import identifiers_of, read_identifier
 from corpora.installed import extra, needing
+from corpora.markup import parallel_title
 from corpora.opening import LONGEST_RECORD, PLAIN, Opening, check_encoding, open_binary, open_bytes
 from corpora.paper import Deleted, Record, Rejected
 from corpora.readers.jsonl import read_objects
@@ -275,7 +276,7 @@ def members_of(record: Any) -> dict[str, object]:
     links = _at(record, "856u")
     return {
         "id": next(iter(_at(record, "001")), "").strip(),
-        "title": next((title for field in record.get_fields("245") if (title := _joined(field, "abnp"))), ""),
+        "title": parallel_title(*_titles(record)),
         "abstract": " ".join(text for field in record.get_fields("520") if (text := _joined(field, "ab"))),
         "authors": list(dict.fromkeys(name for field in people if (name := _joined(field, "abq").rstrip(",")))),
         "year": _year(record, fixed),
@@ -286,6 +287,16 @@ def members_of(record: Any) -> dict[str, object]:
         "identifiers": list(dict.fromkeys(_identifiers(record, links))),
         "url": [link for link in links if link.startswith(("https://", "http://"))],
     }
+
+
+def _titles(record: Any) -> tuple[str, str]:
+    """Return the title, and that in its own script, which stands in the 880 that is linked with 245."""
+    linked = [field for field in record.get_fields("880") if "".join(field.get_subfields("6")).startswith("245")]
+    first, own = (
+        next((title for field in among if (title := _joined(field, "abnp"))), "")
+        for among in (record.get_fields("245"), linked)
+    )
+    return first, own
 
 
 def _at(record: Any, place: str) -> list[str]:

@@ -62,7 +62,7 @@ def _read_record(record: OaiRecord, custom: Sequence[CustomField]) -> Record:
     if record.deleted:
         return Deleted(record.number, id_) if id_ else Rejected(record.number, "The record has no id.")
     if record.metadata is None:
-        return Rejected(record.number, "The record has no metadata.", id_)
+        return Rejected(record.number, "The record has no metadata that can be read.", id_)
     beside: dict[str, object] = {"datestamp": record.stamp, "sets": list(record.sets)}
     if name_of(record.metadata) == "record":
         from corpora.readers.marc import members_of as marc_members

@@ -12,7 +12,7 @@ from corpora.cleaning import text_of
 from corpora.custom import placed
 from corpora.errors import InputError, UnavailableError
 from corpora.installed import extra, needing
-from corpora.markup import plain_members
+from corpora.markup import parallel_title, plain_members, plain_text
 from corpora.names import whole_name
 from corpora.opening import COMPRESSED_SUFFIXES, PLAIN, Opening, open_binary
 from corpora.paper import Deleted, Record, Rejected
@@ -44,6 +44,7 @@ CUSTOM = {
 """Values that custom fields can take from a record, and where they are."""
 
 _AUTHORS = "MedlineCitation/Article/AuthorList/Author"
+_OTHER_ABSTRACTS = "MedlineCitation/OtherAbstract/AbstractText"
 _COMMENTS = "MedlineCitation/CommentsCorrectionsList/CommentsCorrections"
 _TAGS = ("PubmedArticle", "PubmedBookArticle", "DeleteCitation")
 _PMID = re.compile(rb"<PMID\b[^>]*>\s*(\d+)\s*</PMID>")
@@ -173,14 +174,15 @@ def _members(article: Element, info: Mapping[str, Any]) -> dict[str, object]:
     pmid = (info["pmid"] or "").strip()
     title = info["title"]
     if title.strip("[]. ") in ("", "Not Available"):
-        title = info["vernacular_title"]
+        title = ""
+    others = [text for part in article.iterfind(_OTHER_ABSTRACTS) if (text := "".join(part.itertext()).strip())]
     ids = article.iterfind("PubmedData/ArticleIdList/ArticleId")
     names = {kind: [id_.text for id_ in ids_] for kind, ids_ in _by_kind(ids).items()}
     located = [e.text for e in article.iterfind("MedlineCitation/Article/ELocationID[@EIdType='doi']")]
     return {
         "id": pmid,
-        "title": title,
-        "abstract": info["abstract"],
+        "title": parallel_title(plain_text(title), plain_text(info["vernacular_title"])),
+        "abstract": " ".join(filter(None, (info["abstract"], *others))),
         "authors": [name for author in article.iterfind(_AUTHORS) if (name := _name_of(author))],
         "year": info["pubdate"] or article.findtext("MedlineCitation/Article/ArticleDate/Year"),
         "venue": info["journal"] or info["medline_ta"],

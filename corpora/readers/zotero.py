@@ -7,8 +7,10 @@ Items have the fields of Zotero's schema (api.zotero.org/schema), and exports th
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from corpora.aliases import WORLDWIDE
 from corpora.assembling import assemble
 from corpora.cleaning import text_of
 from corpora.documents import json_of, read_json, read_within
@@ -45,8 +47,9 @@ def read(
 ) -> Iterator[Record]:
     """Read the items of a spool, or those of a file; see `Reader`. A record's line is an item's number, or its line.
 
-    A paper's id is the item's key, or the `id` in an export of another program. Custom fields are `collections` (with
-    those around them: `Bats > Caves`) and `tags` of a library, and all fields of an item: `publisher`, `dateAdded` ...
+    A paper's id is the item's key; in an export of another program its DOI or another identifier, or a hash. Custom
+    fields are `collections` (with those around them: `Bats > Caves`) and `tags` of a library, and all fields of an
+    item: `publisher`, `dateAdded` ...
     """
     if path.is_dir():
         for number, item in enumerate(_spooled(path), start=1):
@@ -61,8 +64,9 @@ def read(
         for found in read_items(stream, "array"):
             if isinstance(found, Rejected):
                 yield found
-            elif isinstance(found.members.get("data"), dict):
-                yield _item(found.line, found.members, custom)
+            elif isinstance(data := found.members.get("data"), dict):
+                if data.get("itemType") not in NOT_PAPERS:
+                    yield _item(found.line, found.members, custom)
             else:
                 yield _cited(found.line, found.members, custom)
 
@@ -120,10 +124,11 @@ def _cited(line: int, item: Mapping[str, Any], custom: Sequence[CustomField]) ->
     named = _KEY.fullmatch(id_)
     authors = _objects(item, "author") or _objects(item, "editor")
     record = {
-        "id": named[1] if named else id_,
+        # Only Zotero's keys name one paper; the keys of other programs are local.
+        **({"id": named[1]} if named else {"key": id_}),
         "title": item.get("title"),
         "abstract": item.get("abstract"),
-        "authors": [_name(one.get("family"), one.get("given"), one.get("literal")) for one in authors],
+        "authors": list(map(_csl_name, authors)),
         "year": _issued(item.get("issued")),
         "venue": _first(item, ("container-title", "collection-title", "event-title", "publisher")),
         "types": item.get("type"),
@@ -132,7 +137,8 @@ def _cited(line: int, item: Mapping[str, Any], custom: Sequence[CustomField]) ->
         "ids": _identifiers(item, "note"),
         "url": item.get("URL"),
     }
-    return assemble(line, plain_members(record, _WITH_MARKUP), {}, custom, item)
+    found = assemble(line, plain_members(record, _WITH_MARKUP), {}, custom, {"key": id_, **item}, WORLDWIDE)
+    return replace(found, id=id_) if isinstance(found, Rejected) and not named else found
 
 
 def _objects(data: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
@@ -154,6 +160,14 @@ def _people(creators: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def _name(last: object, first: object, whole: object) -> str:
     return ", ".join(filter(None, (text_of(last), text_of(first)))) or text_of(whole)
+
+
+def _csl_name(one: Mapping[str, Any]) -> str:
+    """Return a name of CSL with its particles: `van den Berg, Ludwig`, `La Fontaine, Jean de`, `Toth, Eric, Jr.`."""
+    particle, dropping = (text_of(one.get(f"{kind}dropping-particle")) for kind in ("non-", ""))
+    family = " ".join(filter(None, (particle, text_of(one.get("family")))))
+    given = " ".join(filter(None, (text_of(one.get("given")), dropping)))
+    return ", ".join(filter(None, (family, given, text_of(one.get("suffix"))))) or text_of(one.get("literal"))
 
 
 def _identifiers(data: Mapping[str, Any], lines: str) -> dict[str, str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from corpora.errors import require
 from corpora.opening import COMPRESSED_SUFFIXES, find_compressed
-from eval.files.text import bad_line, file_in, json_of, numbered_lines, require_line
+from eval.files.text import bad_line, file_in, is_id, json_of, numbered_lines, require_line
 from eval.trec.judgments import Qrels, read_qrels
 
 _QUERIES = "queries.jsonl"
@@ -88,6 +88,6 @@ def join(texts: Mapping[str, str], qrels: Qrels) -> JudgedQueries:
 def read_query(line: bytes, path: Path, number: int, what: str) -> tuple[str, str]:
     """Return a line's id and text, or raise `InputError`, which calls it `what`, where it has none."""
     match json_of(line, path, number):
-        case {"_id": str(query), "text": str(text)} if query:
-            return query, text
-    raise bad_line(path, number, f'a {what} is an object with the strings "_id" and "text"')
+        case {"_id": query, "text": str(text)} if is_id(query):
+            return str(query), text
+    raise bad_line(path, number, f'a {what} is an object with an "_id" and a string "text"')

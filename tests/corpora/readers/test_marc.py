@@ -134,3 +134,19 @@ def test_damage_never_raises_but_for_the_file(tmp_path_factory, damage, at):
 def test_json_of_other_kinds_is_rejected(tmp_path):
     (record,) = read(tmp_path, io.BytesIO(b'{"leader": 1, "fields": [{"245": {}}]}').read())
     assert record.reason.startswith("The record isn't MARC in JSON")
+
+
+@pytest.mark.parametrize(
+    ("linked", "title"),
+    [
+        ([field("880", "6245-01/(N", "a蜜蜂 :", "b歷史 /")], "Bees : a history = 蜜蜂: 歷史"),
+        ([field("880", "6100-01/(N", "a格林, 安娜")], "Bees : a history"),
+        ([field("880", "6245-00", "aBees :", "ba history /")], "Bees : a history"),
+    ],
+)
+def test_the_title_in_its_own_script_is_found(tmp_path, linked, title):
+    record = book()
+    record.add_field(*linked)
+    (found,) = read(tmp_path, written("iso", record))
+    plain = marc.members_of(book())["title"]
+    assert found.paper.title == title.replace("Bees : a history", plain)

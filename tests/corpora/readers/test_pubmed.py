@@ -244,3 +244,13 @@ def test_says_what_to_install(tmp_path, monkeypatch, package):
     monkeypatch.delitem(sys.modules, "pubmed_parser.medline_parser" if package == "lxml" else "none", raising=False)
     with pytest.raises(UnavailableError, match=r"pip install '.+\[pubmed\]'"):
         read(tmp_path, document(article(1)))
+
+
+def test_the_title_and_abstracts_in_other_languages_are_found(tmp_path):
+    part = article(1, title="[On cells].", extra="<VernacularTitle>Über <i>Zellen</i></VernacularTitle>")
+    other = (
+        "<OtherAbstract Language='ger'><AbstractText Label='ZIEL'>Zellen <b>zählen</b>.</AbstractText></OtherAbstract>"
+    )
+    (record,) = read(tmp_path, document(part.replace("</MedlineCitation>", f"{other}</MedlineCitation>")))
+    assert record.paper.title == "[On cells]. = Über Zellen"
+    assert record.paper.abstract.endswith("ZIEL: Zellen zählen.")

@@ -370,8 +370,9 @@ def test_exports_in_csl_json(tmp_path):
         identifiers=("doi:10.5555/b", "pmid:77", "pmc:PMC5"),
         extra={"publisher": "A Press"},
     )
-    assert (second.paper.id, second.paper.authors, second.paper.year) == ("sample2019", ("Itor",), 1999)
-    assert isinstance(third, Rejected)
+    assert (second.paper.identifiers, second.paper.authors, second.paper.year) == (("key:sample2019",), ("Itor",), 1999)
+    assert second.paper.id.startswith("hash-")
+    assert third == Rejected(third.line, "The record has no title.", "untitled") or third.id == "untitled"
     path.write_text(json.dumps([item("ARTICLE1", 1, **ARTICLE)]))
     (saved,) = zotero.read(path, {})
     assert (saved.paper.id, saved.paper.year) == ("ARTICLE1", 2021)
@@ -405,3 +406,57 @@ def test_any_answer_gives_items_or_one_reason(page):
     with suppress(ValueError):
         items = items_of(page)
     assert all(isinstance(zotero._item(1, one, FIELDS), Accepted | Rejected | Deleted) for one in items)
+
+
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [
+        ({"family": "Berg", "given": "Ludwig", "non-dropping-particle": "van den"}, "van den Berg, Ludwig"),
+        (
+            {"family": "Fontaine", "given": "Jean", "dropping-particle": "de", "non-dropping-particle": "La"},
+            "La Fontaine, Jean de",
+        ),
+        ({"family": "Toth", "given": "Eric", "suffix": "Jr."}, "Toth, Eric, Jr."),
+        ({"literal": "WHO"}, "WHO"),
+    ],
+)
+def test_particles_and_suffixes_of_csl_belong_to_the_name(tmp_path, name, written):
+    path = tmp_path / "library.json"
+    path.write_text(json.dumps([{"id": "x", "title": "T", "author": [name]}]))
+    (record,) = zotero.read(path, {})
+    assert record.paper.authors == (written,)
+
+
+def test_attachments_and_notes_of_the_api_are_no_papers(tmp_path):
+    path = tmp_path / "items.json"
+    kinds = ("attachment", "note", "annotation")
+    others = [item(f"OTHER{number:03}", 1, itemType=kind, title="PDF") for number, kind in enumerate(kinds)]
+    path.write_text(json.dumps([item("ARTICLE1", 1, **ARTICLE), *others]))
+    assert [record.paper.id for record in zotero.read(path, {})] == ["ARTICLE1"]
+
+
+TEXTS = st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=8)
+
+
+@given(st.lists(st.tuples(TEXTS, TEXTS, TEXTS, TEXTS, st.integers(1500, 2030)), min_size=1, max_size=3))
+def test_csl_json_is_read_back(tmp_path_factory, papers):
+    items = [
+        {
+            "id": f"i{number}",
+            "type": "article-journal",
+            "title": title,
+            "abstract": abstract,
+            "author": [{"family": family, "given": title}],
+            "container-title": venue,
+            "issued": {"date-parts": [[year]]},
+            "DOI": f"10.5555/{number}",
+        }
+        for number, (title, abstract, family, venue, year) in enumerate(papers)
+    ]
+    path = tmp_path_factory.mktemp("csl") / "library.json"
+    path.write_text(json.dumps(items))
+    found = [record.paper for record in zotero.read(path, {})]
+    assert [(p.id, p.title, p.abstract, p.authors, p.venue, p.year) for p in found] == [
+        (f"10.5555/{number}", title, abstract, (f"{family}, {title}",), venue, year)
+        for number, (title, abstract, family, venue, year) in enumerate(papers)
+    ]

@@ -4,7 +4,7 @@ import json
 import pytest
 
 from corpora.errors import InputError
-from eval.retrieval.beir import BeirFolder
+from eval.retrieval.beir import BeirFolder, read_query
 from eval.trec.judgments import Qrels
 
 
@@ -57,9 +57,9 @@ def test_not_a_folder(tmp_path):
     [
         ('{"_id": "q1", "text": "again"}', "came before"),
         ('{"_id": "q"', "not JSON"),
-        ('{"_id": 7, "text": "x"}', "strings"),
-        ('{"_id": "", "text": "x"}', "strings"),
-        ('{"_id": "q"}', "strings"),
+        ('{"_id": true, "text": "x"}', 'an "_id" and a string "text"'),
+        ('{"_id": "", "text": "x"}', 'an "_id" and a string "text"'),
+        ('{"_id": "q"}', 'an "_id" and a string "text"'),
         ("[" * 5000, "not JSON"),
     ],
 )
@@ -85,3 +85,7 @@ def test_every_part_may_be_compressed(folder):
     data = BeirFolder(folder)
     assert (data.splits, data.judged()) == (("dev", "test"), judged)
     assert [file.name for file in data.files("test")] == ["corpus.jsonl.gz", "queries.jsonl.gz", "test.tsv.gz"]
+
+
+def test_ids_of_queries_may_be_numbers(tmp_path):
+    assert read_query(b'{"_id": 7, "text": "x"}', tmp_path, 1, "query") == ("7", "x")
