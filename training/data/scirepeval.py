@@ -73,8 +73,8 @@ def _files(path: Path, given: Mapping[str, Any]) -> dict[str, Path]:
             return found
     raise InputError(
         f"The task {name} of {path} is trained on the published set {hub} {config}, which is not in {places[0]}",
-        f"fetch it with: hf download {hub} --repo-type dataset --revision refs/convert/parquet "
-        f"--include '{config or '*'}/*' --local-dir {path.parent / folder}",
+        f"download the folder {config or 'of each task'} from its branch refs/convert/parquet on the hub into "
+        f"{path.parent / folder}",
     )
 
 

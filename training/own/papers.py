@@ -53,7 +53,7 @@ class FieldPapers:
         test: Number of papers that only measure.
         same: Papers left out, since the index holds their work twice.
         rare: Papers left out, since too few papers have any of their labels.
-        evaluated: Papers left out of those to train on, since the suites of `ses eval suite` test on them.
+        evaluated: Papers left out of those to train on, since the suites of the evaluation test on them.
     """
 
     field: str

@@ -294,7 +294,7 @@ READERS = {"bibtex": bibtex.read, "ris": ris.read, "csv": delimited.read, "jsonl
 
 def is_clean(paper):
     """Whether readers can leave all of a paper as it is: no markup in texts, no lists in a text, a plausible year."""
-    listed = any(";" in one or "|" in one or one.startswith("[") for one in (*paper.authors, *paper.fields))
+    listed = any(re.search(r"[;|]|^\[|^,|,$|,\S", one) for one in (*paper.authors, *paper.fields))
     marked = any(plain_text(text) != text for text in (paper.title, paper.abstract, paper.venue))
     return not listed and not marked and (paper.year is None or paper.year >= EARLIEST_YEAR)
 

@@ -141,7 +141,7 @@ def test_a_model_is_trained_on_published_sets(tmp_path):
 
 
 def test_a_published_set_that_is_not_there_says_how_to_get_it(tmp_path):
-    told = "the published set allenai/scirepeval fos, which is not in .*; fetch it with: hf download allenai/scirepeval"
+    told = "the published set allenai/scirepeval fos, which is not in .*; download the folder fos from its branch"
     with pytest.raises(InputError, match=told):
         read(tmp_path, PUBLISHED[2])
     (tmp_path / "scirepeval" / "fos" / "train").mkdir(parents=True)
