@@ -73,6 +73,14 @@ def explaining(what: object, hint: str = "free some disk, or write to another pl
         raise UnavailableError(f"{what} can't be written ({error.strerror or error})", hint) from error
 
 
+def unlocked(path: Path, error: OSError) -> UnavailableError:
+    """Return what to tell the user where a file can't be locked."""
+    return UnavailableError(
+        f"{path} can't be locked ({error.strerror or error})",
+        "it must be a file, on a file system that has locks; if something else is in its place, move that away",
+    )
+
+
 def sync(path: Path) -> None:
     """Wait until the content of a file, or the names in a folder, are on the disk."""
     if os.name != "posix":  # Windows opens no folders, and syncs no file that is open for reading

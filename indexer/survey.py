@@ -8,6 +8,7 @@ loaded. It keeps its notes in a temporary SQLite file: memory does not grow with
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,6 +24,9 @@ from corpora.progress import Progress
 from corpora.writing import WRITABLE_DATA, explaining
 
 _CHUNK = 1_000
+_LONGEST_PATH = 500
+"""Bytes of a path that SQLite opens; it adds a few for files beside it."""
+
 _MOST_CHARACTERS = 2_500
 """Of 512 tokens in English."""
 _UPDATED_AT_ONCE = 50_000
@@ -196,9 +200,13 @@ def open_survey(folder: Path, origin: str | None, fields: Sequence[str] = ()) ->
     with explaining(f"The folder {folder}", WRITABLE_DATA):
         folder.mkdir(parents=True, exist_ok=True)
         scratch = tempfile.TemporaryDirectory(dir=folder, prefix="survey-")
-    with scratch as inside, closing(_connect(Path(inside) / "papers.sqlite")) as connection:
+    with scratch as inside:
+        place = Path(inside) / "papers.sqlite"
+        if len(os.fsencode(place)) > _LONGEST_PATH:
+            raise UnavailableError(f"The path of {folder} is too long for SQLite", "set SES_DATA_DIR to a shorter one")
         try:
-            yield Survey(connection, origin, fields)
+            with closing(_connect(place)) as connection:
+                yield Survey(connection, origin, fields)
         except sqlite3.Error as error:
             raise UnavailableError(
                 f"The survey's notes in {folder} can't be kept ({error}); "

@@ -1,16 +1,20 @@
-"""Small states that users keep by name, such as feeds and reviews: one JSON file each, which only they may read."""
+"""Small states that users keep by name, such as feeds and reviews: one JSON file each, which only they may read.
+
+The files have a checksum. Files of earlier versions of ses have none, and are read as they are.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from corpora.errors import ConflictError, InputError, NotFoundError, UnavailableError
-from corpora.writing import WRITABLE_DATA, explaining, private_folder, replacing
+from corpora.sealing import sealed, unsealed
+from corpora.writing import WRITABLE_DATA, explaining, private_folder, replacing, unlocked
 
 T = TypeVar("T")
 
@@ -38,7 +42,8 @@ class Kept(Generic[T]):
 
     def load(self, name: str) -> T:
         """Read a state; `NotFoundError` if there is none of that name, `UnavailableError` if its file is damaged."""
-        from pydantic import TypeAdapter, ValidationError
+        import orjson
+        from pydantic import TypeAdapter
 
         try:
             content = self._path(name).read_bytes()
@@ -49,8 +54,9 @@ class Kept(Generic[T]):
         except OSError as error:
             raise UnavailableError(f"{self._path(name)} can't be read ({error.strerror}).") from error
         try:
-            read: T = TypeAdapter(self.kind).validate_json(content, strict=True, extra="forbid")
-        except ValidationError as error:
+            values = orjson.dumps(unsealed(content, optional=True))
+            read: T = TypeAdapter(self.kind).validate_json(values, strict=True, extra="forbid")
+        except ValueError as error:  # of pydantic, too
             raise UnavailableError(
                 f"{self._path(name)} was not written by this version of ses, or is damaged", "move it away"
             ) from error
@@ -80,29 +86,29 @@ class Kept(Generic[T]):
             self._path(name).unlink()
 
     def _write(self, name: str, state: T) -> None:
-        import orjson
-
         values: Any = asdict(state)  # type: ignore[call-overload]
         path = self._path(name)
         with explaining(path, WRITABLE_DATA), replacing(path, locked=True, private=True) as part:
-            part.write_bytes(orjson.dumps(values, option=orjson.OPT_INDENT_2))
+            part.write_bytes(sealed(values, indented=True))
 
     @contextmanager
     def _lock(self, name: str) -> Iterator[None]:
         from filelock import FileLock, Timeout
 
-        try:
-            path = self._path(name)
-            private_folder(self.folder)
-            lock = FileLock(path.with_suffix(".lock"), timeout=_WAIT, mode=0o600)
-            with lock:
-                yield
-        except Timeout:
-            raise ConflictError(f"Another run is changing the {self.noun} {name}", "try again later") from None
-        except PermissionError as error:
-            raise UnavailableError(
-                f"The folder {self.folder} can't be written ({error.strerror}); set SES_DATA_DIR to another folder."
-            ) from error
+        path = self._path(name).with_suffix(".lock")
+        with ExitStack() as held:
+            try:
+                private_folder(self.folder)
+                held.enter_context(FileLock(path, timeout=_WAIT, mode=0o600))
+            except Timeout:
+                raise ConflictError(f"Another run is changing the {self.noun} {name}", "try again later") from None
+            except PermissionError as error:
+                raise UnavailableError(
+                    f"The folder {self.folder} can't be written ({error.strerror}); set SES_DATA_DIR to another folder."
+                ) from error
+            except OSError as error:
+                raise unlocked(path, error) from error
+            yield
 
     def _path(self, name: str) -> Path:
         if not _NAME.fullmatch(name):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from corpora.errors import InputError
@@ -58,12 +59,19 @@ class KeptOverIndexes(Generic[State]):
         """Return one by its name, or raise `NotFoundError` with the available names."""
         return self.kept.load(name)
 
+    def over(self, engine: str) -> bool:
+        """Return whether an engine's URL is that of this library, perhaps from before the data folder was moved."""
+        scheme, _, place = engine.partition(":")
+        here = self.kept.folder.resolve().with_name(Path(place).name)
+        moved = scheme == "embedded" and self.engine == f"embedded:{here}" and not Path(place).exists()
+        return moved or engine == self.engine
+
     def delete(self, name: str) -> None:
         """Delete one, or raise `NotFoundError`; its index stays."""
         self.kept.delete(name)
 
     def _index_of(self, state: State) -> OpenIndex:
-        if state.engine != self.engine:
+        if not self.over(state.engine):
             raise InputError(
                 f"This {self.kept.noun} is over the engine {state.engine}, not over {self.engine}",
                 f"give <engine={state.engine}>",

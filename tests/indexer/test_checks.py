@@ -12,7 +12,7 @@ from corpora.paper import Accepted, Deleted, Rejected
 from corpora.progress import Silent
 from indexer.moving import rebuilding
 from indexer.pipeline import index_corpus
-from indexer.survey import Survey
+from indexer.survey import Survey, open_survey
 from indexer.target import Released, checked_count, release, withdrawn_ids
 from indexer.work import DeadLetter
 from search_plugin.contract.schema import Bm25
@@ -168,3 +168,9 @@ def test_a_clusters_index_keeps_its_form_and_is_checked(tmp_path, lane):
         assert index_corpus(make_job(tmp_path, corpus, "pipeline", fresh=True), engine).papers == 30
     finally:
         forget(engine, "pipeline")
+
+
+def test_a_folder_whose_path_is_too_long_for_sqlite_is_reported(tmp_path):
+    folder = tmp_path.joinpath(*["x" * 100] * 5)
+    with pytest.raises(UnavailableError, match="is too long for SQLite; set SES_DATA_DIR to a shorter one"):
+        open_survey(folder, None).__enter__()

@@ -2,6 +2,7 @@
 
 import os
 import stat
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -85,3 +86,39 @@ def test_two_changes_at_once_wait_for_each_other(kept, monkeypatch):
     with FileLock(kept.folder / "one.lock"), pytest.raises(ConflictError, match="Another run is changing the feed one"):
         kept.delete("one")
     assert kept.names() == ["one"]
+
+
+def test_a_file_of_an_earlier_version_has_no_checksum_and_is_read(kept):
+    kept.create("one", FEED)
+    file = kept.folder / "one.json"
+    lines = file.read_text().splitlines()
+    assert lines[-2].startswith('  "checksum": ')
+    file.write_text("\n".join([*lines[:-3], lines[-3].rstrip(","), "}"]))
+    assert kept.load("one") == FEED
+    with kept.changing("one") as changing:
+        changing.state = replace(FEED, title="T")
+    assert '"checksum": ' in file.read_text()
+
+
+def test_a_bit_that_flipped_is_reported(kept):
+    kept.create("one", FEED)
+    file = kept.folder / "one.json"
+    whole = file.read_bytes()
+    for at in range(8 * len(whole)):
+        flipped = bytearray(whole)
+        flipped[at // 8] ^= 1 << at % 8
+        file.write_bytes(flipped)
+        with suppress(UnavailableError):
+            assert kept.load("one") == FEED  # spaces between its parts mean nothing
+
+
+def test_what_can_not_be_locked_is_reported(kept):
+    (kept.folder / "one.lock").mkdir(parents=True)
+    with pytest.raises(UnavailableError, match=r"one\.lock can't be locked \(Is a directory\); it must be a file"):
+        kept.create("one", FEED)
+
+
+def test_an_error_of_the_block_is_not_one_of_the_lock(kept):
+    kept.create("one", FEED)
+    with pytest.raises(ConnectionError), kept.changing("one"):
+        raise ConnectionError

@@ -1,6 +1,7 @@
 """Feeds: `ses feed` and `library.feeds`."""
 
 import json
+import shutil
 
 import pytest
 from lxml import etree
@@ -151,6 +152,31 @@ def test_a_feed_belongs_to_its_engine(home, feeds, tmp_path):
     elsewhere = ses.open(tmp_path / "other", data_dir=home[0] / "data", cache_dir=home[0] / "cache")
     with pytest.raises(ses.InputError, match="This feed is over the engine embedded:"):
         elsewhere.feeds.show("lungs")
+
+
+def test_feeds_and_reviews_work_in_a_folder_that_was_moved(home, tmp_path):
+    folder, _ = home
+    place, engine = tmp_path / "first", tmp_path / "engine"
+    shutil.copytree(folder / "data" / "indexes", place / "indexes")
+    options = {"model": str(folder / "model"), "cache_dir": tmp_path / "cache"}
+    library = ses.open(data_dir=place, **options)
+    library.feeds.create("air", liked=["v1"])
+    library.screening.create("review")
+    before = ids(library.feeds.show("air"))
+    moved = ses.open(data_dir=shutil.move(place, tmp_path / "second"), **options)
+    assert ids(moved.feeds.show("air")) == before
+    moved.feeds.add("air", liked=["v2"])
+    assert moved.feeds["air"].seeds == ("v1", "v2")
+    assert moved.screening.status("review").candidates == len(TITLES)
+    assert moved.feeds.over(moved.feeds["air"].engine)
+    # Not over another engine, nor over the indexes of a copy whose original is there.
+    shutil.copytree(tmp_path / "second" / "indexes", engine)
+    assert not ses.open(engine, data_dir=tmp_path / "second", **options).feeds.over(moved.feeds["air"].engine)
+    shutil.copytree(tmp_path / "second", tmp_path / "third")
+    place.mkdir()
+    shutil.copytree(engine, place / "indexes")
+    with pytest.raises(ses.InputError, match="This feed is over the engine embedded:"):
+        ses.open(data_dir=tmp_path / "third", **options).feeds.show("air")
 
 
 def test_commands(run, tmp_path):

@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from corpora.sealing import sealed, unsealed
 from corpora.writing import replacing
 from search_plugin.engines.embedded.errors import reads_stored
 from search_plugin.engines.embedded.facts import is_of_another, mark_of
-from search_plugin.engines.embedded.files import cheap, checksum, read_small, sealed, size_of, unsealed
+from search_plugin.engines.embedded.files import cheap, checksum, read_small, size_of
 
 _MANIFEST = "manifest.json"
 

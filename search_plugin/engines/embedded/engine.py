@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corpora.errors import ConflictError, InputError, NotFoundError, UnavailableError
-from corpora.writing import replacing
+from corpora.writing import replacing, unlocked
 from search_plugin.contract import diagnosis
 from search_plugin.contract.diagnosis import Diagnosis, Finding, IndexDiagnosis, collected, human_bytes, missing_vectors
 from search_plugin.contract.engine import Index, check_index_name
@@ -176,7 +177,8 @@ class EmbeddedEngine:
         """Lock out other writers of the index; the operating system releases the lock when a process dies."""
         from filelock import FileLock, Timeout
 
-        lock = FileLock(self.root / f"{check_index_name(name)}.lock", timeout=0)
+        path = self.root / f"{check_index_name(name)}.lock"
+        lock = FileLock(path, timeout=0)
         try:
             lock.acquire()
         except Timeout:
@@ -185,6 +187,8 @@ class EmbeddedEngine:
                 "wait until it is done, or choose another <index>",
             ) from None
         except OSError as error:
+            if error.errno in _UNLOCKABLE:
+                raise unlocked(path, error) from error
             raise failure(self.root, error) from error
         try:
             yield
@@ -232,6 +236,9 @@ class EmbeddedEngine:
         for generation in set(self.generations(name)) - kept:
             shutil.rmtree(self.folder(name, generation), ignore_errors=True)
 
+
+_UNLOCKABLE = (errno.ENOLCK, errno.EOPNOTSUPP, errno.EISDIR, errno.ELOOP, errno.EINVAL, errno.EBADF, errno.EIO)
+"""What a file system says of a lock, apart from that it can't be written."""
 
 _NAMED = 9
 """Damaged files and records that are named."""

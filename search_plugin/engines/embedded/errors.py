@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import inspect
+import os
 import shutil
 import struct
 import zlib
@@ -81,8 +83,13 @@ def failure(root: Path, error: BaseException) -> UnavailableError:
         return UnavailableError(f"The disk of {root} is full", "free some space and try again: it resumes")
     if "LockBusy" in text:
         return ConflictError(f"Another process is writing the same index in {root}", "wait until it is done")
-    unwritable = isinstance(error, PermissionError | FileExistsError | NotADirectoryError)
-    if unwritable or "denied" in text or "Read-only" in text:
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        return UnavailableError(f"The path of {root} is too long", "give a shorter one with <engine=embedded:DIR>")
+    if isinstance(error, PermissionError) and error.filename and not os.access(error.filename, os.R_OK):
+        return UnavailableError(f"{error.filename} can't be read ({error.strerror})", "let this user read it")
+    # Below the folder, a file in the place of a folder is damage.
+    unwritable = isinstance(error, FileExistsError | NotADirectoryError) and not root.is_dir()
+    if unwritable or isinstance(error, PermissionError) or "denied" in text or "Read-only" in text:
         return UnavailableError(
             f"{root} can't be written", "make it a writable folder, or give another with <engine=embedded:DIR>"
         )

@@ -6,10 +6,11 @@ import secrets
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from corpora.sealing import sealed, unsealed
 from corpora.writing import replacing
 from search_plugin.contract.schema import IndexSchema, from_stored, to_stored
 from search_plugin.engines.embedded.errors import reads_stored
-from search_plugin.engines.embedded.files import read_small, sealed, unsealed
+from search_plugin.engines.embedded.files import read_small
 
 _NAME = "facts.json"
 

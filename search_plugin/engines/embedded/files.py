@@ -28,11 +28,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-import orjson
-
 from corpora.documents import read_within
 from corpora.writing import sync
-from search_plugin.engines.embedded.errors import reads_stored
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,14 +38,13 @@ if TYPE_CHECKING:
 AT_ONCE = 32 << 20
 """Bytes that are compared when files are opened; about 0.02 seconds."""
 
-NEWEST = 8 << 20
+NEWEST = 4 << 20
 """Bytes, appended last, that are compared of a longer file."""
 
 _LONGEST_LOG = 256 << 20
 """Bytes: more than a million commits."""
 
 _BLOCK = 1 << 20
-_CHECKSUM = "checksum"
 
 
 def opened(path: Path) -> IO[bytes]:
@@ -109,20 +105,6 @@ def cheap(sizes: Iterable[tuple[str, int]]) -> list[str]:
             break
         names.append(name)
     return names
-
-
-def sealed(content: Mapping[str, Any]) -> bytes:
-    """Return a JSON object with its checksum, as a file that is read whole."""
-    return orjson.dumps({**content, _CHECKSUM: zlib.crc32(orjson.dumps(content))})
-
-
-@reads_stored
-def unsealed(file: bytes) -> dict[str, Any]:
-    """Return what `sealed` was given; raises `ValueError` if the file was changed since."""
-    content: dict[str, Any] = orjson.loads(file)
-    if content.pop(_CHECKSUM) != zlib.crc32(orjson.dumps(content)):
-        raise ValueError("its checksum is wrong")
-    return content
 
 
 ROWS, PAPERS, LOG = "rows", "papers", "commits"

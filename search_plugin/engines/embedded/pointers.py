@@ -13,9 +13,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from corpora.errors import UnavailableError
+from corpora.sealing import sealed, unsealed
 from corpora.writing import replacing
 from search_plugin.engines.embedded.errors import reads_stored
-from search_plugin.engines.embedded.files import read_small, sealed, unsealed
+from search_plugin.engines.embedded.files import read_small
 
 PUBLISHED = "published.json"
 

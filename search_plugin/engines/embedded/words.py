@@ -21,11 +21,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import orjson
 
+from corpora.sealing import sealed, unsealed
 from corpora.writing import replacing, sync
 from search_plugin.engines.embedded.columns import Kinds, held_values, kinds_of, to_json
 from search_plugin.engines.embedded.errors import MISREAD, reads_stored
 from search_plugin.engines.embedded.facts import is_of_another, mark_of
-from search_plugin.engines.embedded.files import cheap, checksum, opened, read_small, sealed, size_of, unsealed
+from search_plugin.engines.embedded.files import cheap, checksum, opened, read_small
 from search_plugin.words.languages import get_language
 
 if TYPE_CHECKING:
@@ -73,18 +74,19 @@ def check(folder: Path, commit: Commit, sound: set[str]) -> int | None:
     noted = _noted(folder)
     if noted and (noted.opstamp > _opstamp(commit) or is_of_another(folder.parent, noted.mark)):
         raise ValueError(f"{META} is not of the last commit")
-    sizes = {name: size_of(folder / name) for name in files(commit) if name not in sound}
+    states = {name: _state(folder / name) for name in files(commit) if name not in sound}
     if noted and noted.opstamp == _opstamp(commit):
-        for name in sizes:
-            if noted.files.get(name) != _state(folder / name):
+        for name, state in states.items():
+            if noted.files.get(name) != state:
                 raise ValueError(f"{name} was changed after it was written")
     # tantivy trusts the lengths in a store, and a wrong one aborts the whole process. Stores hold nothing, so they are
     # small.
-    stores = [name for name in sizes if name.endswith(".store")]
-    for name in {*stores, *cheap(sizes.items())}:
-        if changed(folder / name):
+    stores = [name for name in states if name.endswith(".store")]
+    for name in {*stores, *cheap((name, size) for name, (size, _) in states.items())}:
+        size, wanted = states[name]
+        if checksum(folder / name, size) != wanted:
             raise ValueError(f"{name} was changed after it was written")
-    sound.update(sizes)
+    sound.update(states)
     return noted.opstamp if noted else None
 
 

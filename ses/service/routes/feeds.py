@@ -49,7 +49,7 @@ def feeds(request: Request, service: ServiceOf, _: Annotated[NoParameters, asks(
     shown = [
         FeedLine(name, feed.title or name, feed.index, str(request.url_for("atom", name=name)))
         for name, feed in found.items()
-        if feed.engine == held.engine
+        if held.over(feed.engine)
     ]
     return unless_kept(request, etag_of(request, repr(shown)), lambda: json_response({"feeds": shown}))
 

@@ -167,7 +167,7 @@ def feeds_values(service: ServiceOf, _: Annotated[NoParameters, Query()]) -> Res
 def _listed(service: Service) -> dict[str, Feed]:
     held = service.library.feeds
     found = {name: held[name] for name in held}
-    return {name: feed for name, feed in found.items() if feed.engine == held.engine}
+    return {name: feed for name, feed in found.items() if held.over(feed.engine)}
 
 
 @router.get("/feeds/new")

@@ -8,9 +8,9 @@ import shutil
 import pytest
 
 from corpora.errors import NotFoundError, UnavailableError
+from corpora.sealing import sealed
 from search_plugin.engines.embedded import pointers
 from search_plugin.engines.embedded.engine import EmbeddedEngine
-from search_plugin.engines.embedded.files import sealed
 from tests.search_plugin.engines.embedded.small import SCHEMA, document, make
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import json
+import os
 import shutil
 from random import Random
 
 import pytest
 
 from corpora.errors import UnavailableError
+from corpora.sealing import sealed
 from indexer.moving import own_papers
 from search_plugin.contract.schema import Field
 from search_plugin.engines.embedded import files as index_files
@@ -197,7 +201,7 @@ def test_words_of_an_index_with_more_commits_are_told(tmp_path):
         FILE_DAMAGES["swapped"](tmp_path / "papers.v1" / name, Random(), tmp_path / "other.v1" / name)
     note = json.loads((tmp_path / "papers.v1" / "words.json").read_bytes())
     held = {**note, "mark": read_facts(tmp_path / "papers.v1").mark}
-    (tmp_path / "papers.v1" / "words.json").write_bytes(index_files.sealed(without_checksum(held)))
+    (tmp_path / "papers.v1" / "words.json").write_bytes(sealed(without_checksum(held)))
     refused(engine.root / "papers.v1", "commits has no commit of these words")
 
 
@@ -284,3 +288,54 @@ def test_a_pipe_in_an_index_is_not_copied(states, tmp_path):
     with pytest.raises(UnavailableError, match="papers is not a regular file"):
         engine.copy("papers", "copied", lambda _: None)
     assert "copied" not in engine.names()
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP])
+def test_a_file_system_without_locks_is_no_damage(tmp_path, monkeypatch, number):
+    engine, _ = make(tmp_path, 1)
+
+    def flock(*_):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    with (
+        pytest.raises(UnavailableError, match=r"papers\.lock can't be locked .*; it must be a file"),
+        engine.lock("papers"),
+    ):
+        pass
+
+
+def test_a_folder_in_place_of_a_lock_is_no_damage(tmp_path):
+    engine, _ = make(tmp_path, 1)
+    (tmp_path / "papers.lock").mkdir()
+    with (
+        pytest.raises(UnavailableError, match=r"papers\.lock can't be locked \(Is a directory\)"),
+        engine.lock("papers"),
+    ):
+        pass
+
+
+def test_a_file_that_can_not_be_read_is_reported_by_its_name(states, tmp_path, monkeypatch):
+    generation = copied(states, tmp_path)
+    real = os.open
+
+    def opened(path, flags, *more):
+        if str(path).endswith("rows"):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return real(path, flags, *more)
+
+    monkeypatch.setattr(os, "open", opened)
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.R_OK)
+    refused(generation, r"papers\.v2/rows can't be read \(Permission denied\); let this user read it")
+
+
+def test_a_file_in_place_of_a_folder_is_damage(states, tmp_path):
+    generation = copied(states, tmp_path)
+    shutil.rmtree(generation / "words")
+    (generation / "words").write_text("")
+    refused(generation, "are damaged or can't be used")
+
+
+def test_a_path_that_is_too_long_is_reported(tmp_path):
+    with pytest.raises(UnavailableError, match="is too long; give a shorter one with engine=embedded:DIR"):
+        EmbeddedEngine(f"embedded:{tmp_path / ('x' * 300)}")
