@@ -114,7 +114,10 @@ def _resolved(index: Index, request: SearchRequest) -> SearchRequest:
     if request.filter is None:
         return request
     resolved = resolve(request.filter, index)
-    return replace(request, filter=resolved.filter, notes=(*request.notes, *resolved.notes))
+    words = request.words
+    if words is not None:
+        words = " ".join([words, *resolved.words]).strip()
+    return replace(request, filter=resolved.filter, notes=(*request.notes, *resolved.notes), words=words)
 
 
 def _listing(request: SearchRequest, meaning: Meaning) -> SearchRequest:

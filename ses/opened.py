@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from search_plugin.search import ScorerLoader
     from search_plugin.understanding.completion import Completions
     from search_plugin.understanding.expansion.expand import Synonyms
+    from search_plugin.understanding.queries import TranslatedQuery
     from ses.evaluation.result import Evaluation
 
 
@@ -122,6 +123,23 @@ class OpenIndex:
         from search_plugin.search import search
 
         return search(self.index, self._request(query, options), self._encoder, self.scorers)
+
+    def translate(self, query: str) -> TranslatedQuery:
+        """Say what a query means, also one that was pasted from PubMed, Ovid, Scopus or the like; nothing is searched.
+
+        Args:
+            query: As of `search`.
+
+        Returns:
+            The condition that every hit meets, the words that rank, and what could not be read as it may be meant.
+
+        Raises:
+            InputError: If the query is too long, or joins lines of a search history.
+        """
+        from search_plugin.request import typed_query
+        from search_plugin.understanding.queries import translate_query
+
+        return translate_query(typed_query(query), self.index.schema.fields, self.index.schema.language)
 
     def tokens(
         self, query: str, papers: Sequence[str | Paper | Hit], *, most: int = 10, **options: Unpack[PageOptions]

@@ -10,6 +10,7 @@ stands for its first day.
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -84,6 +85,59 @@ class Begun:
 
 
 @dataclass(frozen=True, slots=True)
+class Wild:
+    """The title, or the title or the abstract (`text`), holds a word like a pattern (`search_plugin.words.wildcards`).
+
+    Attributes:
+        field: Where the word stands.
+        typed: The pattern as it was typed.
+        terms: The terms that it stands for.
+        expression: An expression for all other terms as a whole; empty if there are no others.
+    """
+
+    field: Literal["title", "text"]
+    typed: str
+    terms: tuple[str, ...]
+    expression: str = ""
+
+    def accepts(self, term: str) -> bool:
+        """Return whether a term of a text is one of those that the pattern stands for."""
+        return term in self.terms or bool(term and self.expression and re.fullmatch(self.expression, term))
+
+
+@dataclass(frozen=True, slots=True)
+class WildPhrase:
+    """Words stand side by side, of which some are patterns; engines get the phrases of the index instead (`resolve`).
+
+    Attributes:
+        field: Where they stand.
+        typed: The phrase as it was typed.
+        words: Its words: a text for a word, a pattern otherwise.
+    """
+
+    field: Literal["title", "text"]
+    typed: str
+    words: tuple[str | Wild, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Nearness:
+    """Two phrases stand near to each other, in any order, with at most `within` words between them.
+
+    Each is one word or some side by side, none of them a stop word, and they have no term in common.
+    """
+
+    field: Literal["title", "text"]
+    one: str
+    other: str
+    within: int
+
+
+MOST_BETWEEN = 7
+"""Words between two phrases that are near: the embedded engine keeps title and abstract hardly further apart."""
+
+
+@dataclass(frozen=True, slots=True)
 class And:
     """All of two or more parts hold."""
 
@@ -120,7 +174,7 @@ MAX_DEPTH = 30
 """Maximum nesting of brackets and nots; deeper filters are refused, as each level is a recursive call."""
 
 
-def unresolved(like: Alike) -> TypeError:
+def unresolved(like: Alike | WildPhrase) -> TypeError:
     """Return the error for an engine that is given what only `resolve` can read."""
     return TypeError(f"{like} must be resolved before an engine compares")
 
@@ -128,7 +182,7 @@ def unresolved(like: Alike) -> TypeError:
 Test = Compare | OneOf | Exists
 """The leaves of the tree that ask one thing of the values of one field."""
 
-Filter = Test | Says | Begun | Alike | And | Or | Not
+Filter = Test | Says | Begun | Wild | WildPhrase | Nearness | Alike | And | Or | Not
 
 
 def all_of(*parts: Filter | None) -> Filter | None:

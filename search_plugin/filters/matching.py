@@ -24,15 +24,19 @@ from search_plugin.contract.tree import (
     Exists,
     Filter,
     Manner,
+    Nearness,
     Not,
     OneOf,
     Or,
     Says,
     Value,
+    Wild,
+    WildPhrase,
+    unresolved,
 )
 from search_plugin.words.languages import DEFAULT_LANGUAGE
 from search_plugin.words.names import family_keys, same_author, stored_readings
-from search_plugin.words.terms import shorter_terms, stand_together, term_of, terms_of
+from search_plugin.words.terms import shorter_terms, stand_near, stand_together, term_of, terms_of
 
 ANYTHING = "([ -~]|[^ -~])*"
 
@@ -49,7 +53,7 @@ _BETWEEN = "[ -/:-@_`]*"
 """Hyphens and apostrophes within a family name."""
 
 
-def matches(
+def matches(  # noqa: C901 - one case for each kind of node
     where: Filter, paper: Paper, fields: Sequence[Field] = PAPER_FIELDS, language: str = DEFAULT_LANGUAGE
 ) -> bool:
     """Return whether a paper of an index with these fields, in this language, matches a filter."""
@@ -64,17 +68,27 @@ def matches(
             return bool(_held(paper, field, fields))
         case Says(field, words):
             asked = terms_of(words, language)
-            texts = (paper.title,) if field == "title" else (paper.title, paper.abstract)
-            return any(stand_together(asked, terms_of(text, language)) for text in texts)
+            return any(stand_together(asked, terms_of(text, language)) for text in _texts(paper, field))
         case Begun(start):
             known = {*shorter_terms(start), term_of(start, language)}
             return any(term.startswith(start) or term in known for term in terms_of(paper.title, language) if term)
+        case Wild(field):
+            return any(where.accepts(term) for text in _texts(paper, field) for term in terms_of(text, language))
+        case WildPhrase():
+            raise unresolved(where)
+        case Nearness(field, one, other, within):
+            near = (terms_of(one, language), terms_of(other, language), within)
+            return any(stand_near(*near, terms_of(text, language)) for text in _texts(paper, field))
         case Not(part):
             return not matches(part, paper, fields, language)
         case And(parts):
             return all(matches(part, paper, fields, language) for part in parts)
         case Or(parts):
             return any(matches(part, paper, fields, language) for part in parts)
+
+
+def _texts(paper: Paper, field: str) -> tuple[str, ...]:
+    return (paper.title,) if field == "title" else (paper.title, paper.abstract)
 
 
 def _held(paper: Paper, field: str, fields: Sequence[Field]) -> tuple[Value, ...]:

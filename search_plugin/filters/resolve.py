@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from corpora.errors import InputError
 from search_plugin.contract.engine import Index
-from search_plugin.contract.tree import Alike, And, Compare, Filter, Not, OneOf, Or
+from search_plugin.contract.tree import Alike, And, Compare, Filter, Not, OneOf, Or, WildPhrase
 from search_plugin.filters.matching import accepts, beginnings, closeness, patterns
 from search_plugin.filters.parse import parse_filters
+from search_plugin.filters.wild_phrases import phrases_like, wilds_of, words_like
 
 MOST_VALUES = 10_000
 """Values of one field that a condition may stand for."""
+
+MOST_PATTERNS = 8
+"""Patterns of a query of which words are looked up to rank by; the others only restrict."""
 
 _SUGGESTED = 3
 _CLOSE = 0.6
@@ -20,10 +25,11 @@ _CLOSE = 0.6
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A filter of exact comparisons, and a sentence for each value that no paper has."""
+    """A filter of exact comparisons, a sentence for each value that no paper has, and words that patterns stand for."""
 
     filter: Filter | None
     notes: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
 
 
 def read_filter(given: str | Iterable[str], index: Index) -> Filter | None:
@@ -41,8 +47,22 @@ def resolve(where: Filter | None, index: Index, *, suggest: bool = True) -> Reso
     With `suggest`, a note names the values that are nearest to one that no paper has. Raises `InputError` if a
     condition stands for more than `MOST_VALUES` values.
     """
-    asked = list(dict.fromkeys(_alike(where))) if where else []
-    if not where or not asked:
+    if not where:
+        return Resolved(where)
+    whole = _values(where, index, suggest=suggest)
+    phrases = {one: phrases_like(index, one) for one in dict.fromkeys(_leaves(where, WildPhrase))}
+    wilds = list(dict.fromkeys(wilds_of(where)))[:MOST_PATTERNS]
+    words = {wild: words_like(index, wild) for wild in wilds}
+    notes = [note for _, note in phrases.values() if note]
+    notes += [f"No paper says a word like {wild.typed}." for wild, found in words.items() if not found]
+    ranking = dict.fromkeys(word for found in words.values() for word in found)
+    replaced = _replaced(whole.filter, {one: found for one, (found, _) in phrases.items()}) if whole.filter else None
+    return Resolved(replaced, (*whole.notes, *notes), tuple(ranking))
+
+
+def _values(where: Filter, index: Index, *, suggest: bool) -> Resolved:
+    asked = list(dict.fromkeys(_leaves(where, Alike)))
+    if not asked:
         return Resolved(where)
     wanted: dict[str, list[str]] = {}
     for like in asked:
@@ -55,25 +75,31 @@ def resolve(where: Filter | None, index: Index, *, suggest: bool = True) -> Reso
                 f"More than {MOST_VALUES:,} values of {like.field} are like {like.values[0]!r}; give more of it."
             )
     lacking = [like for like, values in found.items() if suggest and not values]
-    return Resolved(_replaced(where, found), tuple(_notes(lacking, index)))
+    compared: dict[Alike | WildPhrase, Filter] = {
+        like: Compare(like.field, "=", values[0]) if len(values) == 1 else OneOf(like.field, tuple(values))
+        for like, values in found.items()
+    }
+    return Resolved(_replaced(where, compared), tuple(_notes(lacking, index)))
 
 
-def _alike(where: Filter) -> Iterator[Alike]:
+L = TypeVar("L", Alike, WildPhrase)
+
+
+def _leaves(where: Filter, kind: type[L]) -> Iterator[L]:
     match where:
-        case Alike():
-            yield where
         case Not(part):
-            yield from _alike(part)
+            yield from _leaves(part, kind)
         case And(parts) | Or(parts):
             for part in parts:
-                yield from _alike(part)
+                yield from _leaves(part, kind)
+        case _ if isinstance(where, kind):
+            yield where
 
 
-def _replaced(where: Filter, found: Mapping[Alike, Sequence[str]]) -> Filter:
+def _replaced(where: Filter, found: Mapping[Alike | WildPhrase, Filter]) -> Filter:
     match where:
-        case Alike(field):
-            values = found[where]
-            return Compare(field, "=", values[0]) if len(values) == 1 else OneOf(field, tuple(values))
+        case Alike() | WildPhrase():
+            return found.get(where, where)
         case Not(part):
             return Not(_replaced(part, found))
         case And(parts):

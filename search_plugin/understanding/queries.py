@@ -15,8 +15,11 @@ from typing import Literal
 from corpora.custom import FieldKind
 from corpora.errors import InputError
 from search_plugin.contract.schema import ALIASES, PAPER_FIELDS, Field, find_field
-from search_plugin.contract.tree import MAX_DEPTH, And, Filter, Not, Or, Says
+from search_plugin.contract.tree import MAX_DEPTH, And, Filter, Not, Or, Wild, WildPhrase
 from search_plugin.filters.parse import parse_filter, quoted
+from search_plugin.filters.shown import as_query
+from search_plugin.understanding.pasted.read import READ_AS, read_pasted
+from search_plugin.understanding.said import saying
 from search_plugin.words.languages import DEFAULT_LANGUAGE
 from search_plugin.words.terms import edits, terms_of
 
@@ -97,6 +100,8 @@ def read_query(text: str, fields: Sequence[Field] = PAPER_FIELDS, language: str 
 
     The language of the index tells which words are too common to search for.
     """
+    if other := read_pasted(text, fields, language):
+        return TypedQuery(other.words, other.filter, other.notes)
     notes: dict[str, None] = {}
     tokens = scan(text, lambda name: _field_named(name, fields), notes.setdefault)
     whole, depth = paired(tokens)
@@ -112,6 +117,28 @@ def read_query(text: str, fields: Sequence[Field] = PAPER_FIELDS, language: str 
     if part.needed is None:
         return TypedQuery(text, notes=tuple(notes))
     return TypedQuery(" ".join(part.words), part.needed, tuple(notes))
+
+
+@dataclass(frozen=True, slots=True)
+class TranslatedQuery:
+    """What a query means, as text.
+
+    Attributes:
+        condition: The condition that every hit meets, in the syntax of queries; empty for plain words.
+        words: The words that rank.
+        notes: What could not be read as it may be meant, one sentence each.
+    """
+
+    condition: str
+    words: str
+    notes: tuple[str, ...]
+
+
+def translate_query(text: str, fields: Sequence[Field], language: str) -> TranslatedQuery:
+    """Return what a query means, as text; errors as of `read_pasted`."""
+    read = read_query(text, fields, language)
+    whole = as_query(read.filter) if read.filter else ""
+    return TranslatedQuery(whole, read.words, tuple(note for note in read.notes if not note.startswith(READ_AS)))
 
 
 def _pasted(text: str, tokens: Sequence[Token], language: str) -> str:
@@ -192,8 +219,10 @@ class _Reader:
         if token.kind == "field" and token.field.lower() != TITLE:
             return self._tested(token)
         said = token.text if token.kind == "word" else token.said
-        has_terms = any(terms_of(said, self._language))
-        says = Says("title" if token.kind == "field" else "text", said) if has_terms else None
+        says = saying("title" if token.kind == "field" else "text", said, self._language)
+        if isinstance(says, Wild | WildPhrase):  # what a pattern stands for is looked up, and ranks then
+            words = tuple(word for word in said.split() if "*" not in word and "?" not in word)
+            return _Part(words, says, says)
         if token.kind == "word":
             return _Part((said,) if any(map(str.isalnum, said)) else (), None, says)
         if says is None:

@@ -75,6 +75,19 @@ def stand_together(asked: Sequence[str], held: Sequence[str]) -> bool:
     )
 
 
+def stand_near(one: Sequence[str], other: Sequence[str], within: int, held: Sequence[str]) -> bool:
+    """Return whether two runs of terms stand in a text's terms with at most so many words between, in any order."""
+    starts = [
+        [at for at in range(len(held) - len(run) + 1) if list(held[at : at + len(run)]) == list(run)]
+        for run in (one, other)
+    ]
+    return any(
+        0 <= (there - here - len(one) if here < there else here - there - len(other)) <= within
+        for here in starts[0]
+        for there in starts[1]
+    )
+
+
 def folded(word: str) -> str:
     """Return a word in small letters without accents."""
     if word.isascii():

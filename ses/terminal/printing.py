@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from search_plugin.pages.page import Page
     from search_plugin.ranking.tokens import TokenPart
     from search_plugin.request import PageOptions
+    from search_plugin.understanding.queries import TranslatedQuery
     from ses.opened import OpenIndex
     from ses.remote.index import RemoteIndex
 
@@ -87,6 +88,16 @@ def show_all(opened: OpenIndex | RemoteIndex, query: str, given: PageOptions, op
             tell(note, err=True)
         tell(f"{len(hits):,} papers", err=True)
     pass_on(FORMATS[form](hits))
+
+
+def show_translation(translated: TranslatedQuery, *, as_json: bool) -> None:
+    """Print the condition that a query is, and what could not be read."""
+    if as_json:
+        say_json(asdict(translated))
+        return
+    for note in translated.notes:
+        tell(note)
+    show(translated.condition or "The query is plain words, which rank papers and restrict nothing.")
 
 
 def _show_text(

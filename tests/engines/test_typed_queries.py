@@ -167,3 +167,78 @@ def test_words_of_no_term_are_said_by_no_paper(index):
     for text in ("text says the", "title says '!'"):
         assert list(index.ids(parse_filter(text))) == []
         assert set(index.ids(parse_filter(f"not {text}"))) == IDS
+
+
+MEDICAL = (
+    Paper("a", "Cancer therapy in mice", "A tumor was treated; vaccination helped.", year=2021),
+    Paper("b", "Heart failure and mortality", "Deaths from heart failure, immunity and color.", year=2019),
+    Paper("c", "Photodynamic therapy of breast cancer", "Immunotherapies and vaccines.", year=2021),
+    Paper("d", "Photodynamic diagnosis", "The behaviour of women; anaemia was treated by the photodynamic therapist."),
+    Paper("e", "Randomized trials", "Cancer of men, women and mice, after whose therapy we randomised hospitals."),
+    Paper("f", "Therapy of the mind", "Hospitalized patients with arthritis; therapy, not once against any cancer."),
+)
+PASTED = {
+    "cancer[tiab] OR tumor[tiab]": "acef",
+    '"heart failure"[tiab] AND (mortality[tiab] OR death*[tiab])': "b",
+    "vaccin* AND immun*": "c",
+    "colo?r AND heart": "b",
+    "ti:cancer AND therapy": "ac",
+    "TI=(cancer) AND PY=2021": "ac",
+    '"photodynamic therap*"': "cd",
+    'title:"photodynamic therap*"': "c",
+    'mice OR "photodynamic dia*"': "ade",
+    'therapy -"photodynamic therap*"': "abef",
+    "title:therap*": "acf",
+    "(exp neoplasms/ or cancer$.ti,ab.) AND therapy.mp.": "acef",
+    'TITLE-ABS-KEY("breast cancer" AND vaccines)': "c",
+    "cancer NEAR/0 therapy": "a",
+    "cancer NEAR/2 therapy": "ac",
+    "cancer NEAR/4 therapy": "acf",
+    "therapy NEAR/7 cancer": "acef",
+    "(mice or women) adj2 (men or therapy)": "ae",
+    '"heart failure" NEAR/1 mortality': "b",
+    "TI=(cancer NEAR/1 therapy)": "a",
+    "randomi?ed.tw.": "e",
+    "wom?n.tw.": "de",
+    "*itis AND patient*": "f",
+    "hospitali*.tw.": "ef",
+    "an?emi*.tw. and behavio$r.tw.": "d",
+    "masks AND zebra*": "",
+    "NOT can*er[tiab]": "bd",
+}
+
+
+@pytest.fixture(scope="module")
+def medical(engine):
+    return filled(engine, "medical", MEDICAL)
+
+
+@pytest.mark.parametrize("typed", PASTED)
+def test_a_pasted_search_finds_the_same_papers_on_every_engine(medical, typed):
+    where = resolve(make_request(typed).filter, medical).filter
+    assert "".join(sorted(medical.ids(where))) == PASTED[typed]
+    assert {paper.id for paper in MEDICAL if matches(where, paper)} == set(PASTED[typed])
+    for mode in ("lexical", "hybrid"):
+        page = search(medical, make_request(typed, mode=mode), Encoder())
+        assert {hit.paper.id for hit in page.hits} <= set(PASTED[typed])
+
+
+def test_patterns_rank_by_the_words_that_papers_say(medical):
+    page = search(medical, make_request("vaccin* OR deaths", mode="lexical"))
+    assert {hit.paper.id for hit in page.hits} == set("abc")
+    assert search(medical, make_request("cancer AND zebra*", mode="lexical")).notes == (
+        "No paper says a word like zebra*.",
+    )
+    none = search(medical, make_request('"cancer zebra*"', mode="lexical"))
+    assert 'No paper says a phrase like "cancer zebra*".' in none.notes
+
+
+def test_a_phrase_with_a_pattern_is_looked_up_up_to_a_limit(medical, monkeypatch):
+    from search_plugin.filters import wild_phrases
+
+    monkeypatch.setattr(wild_phrases, "MOST_READ", 1)
+    monkeypatch.setattr(wild_phrases, "_BLOCK", 1)
+    page = search(medical, make_request('"photodynamic the*"', mode="lexical"))
+    assert any(
+        "stands for more phrases than are looked up: 1 were found in the first 1 papers" in one for one in page.notes
+    )

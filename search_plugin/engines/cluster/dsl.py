@@ -19,11 +19,14 @@ from search_plugin.contract.tree import (
     Compare,
     Exists,
     Filter,
+    Nearness,
     Not,
     OneOf,
     Or,
     Says,
     Value,
+    Wild,
+    WildPhrase,
     unresolved,
 )
 from search_plugin.engines.cluster.dialect import TEXT, QueryBody, enclosed
@@ -142,7 +145,7 @@ def _spliced(kind: type[And | Or], parts: Iterable[Filter]) -> list[Filter]:
     return [inner for part in parts for inner in (part.parts if isinstance(part, kind) else (part,))]
 
 
-def _render(where: Filter, known: FieldsByName) -> _Clause:
+def _render(where: Filter, known: FieldsByName) -> _Clause:  # noqa: C901 - one case for each kind of node
     match where:
         case OneOf(field, values):
             return _terms(field, values, _cost(known[field]))
@@ -157,7 +160,11 @@ def _render(where: Filter, known: FieldsByName) -> _Clause:
             asked: list[QueryBody] = [whole, {"prefix": {"title": {"value": start}}}]
             asked += [{"terms": {"title": terms}}] if (terms := shorter_terms(start)) else []
             return _bool(should=[_Clause(one, 1, 1) for one in asked])
-        case Alike():
+        case Wild(field, _, terms, expression):
+            return _like(TEXT if field == "text" else field, terms, expression)
+        case Nearness(field, one, other, within):
+            return _Clause({"intervals": {TEXT if field == "text" else field: _near(one, other, within)}}, 1, 1)
+        case Alike() | WildPhrase():
             raise unresolved(where)
         case Or(parts):
             any_of = _bool(should=[_render(part, known) for part in parts])
@@ -170,6 +177,19 @@ def _render(where: Filter, known: FieldsByName) -> _Clause:
             )
         case Not(part):
             return _bool(must_not=[_render(part, known)])
+
+
+def _like(field: str, terms: Sequence[str], expression: str) -> _Clause:
+    """Return the query for a word like a pattern, of whose expression only letters and digits are the user's."""
+    asked: list[QueryBody] = [{"terms": {field: list(terms)}}] if terms or not expression else []
+    if expression:
+        asked.append({"regexp": {field: {"value": expression}}})
+    return _bool(should=[_Clause(one, 1, 1) for one in asked])
+
+
+def _near(one: str, other: str, within: int) -> QueryBody:
+    phrases = [{"match": {"query": text, "max_gaps": 0, "ordered": True}} for text in (one, other)]
+    return {"all_of": {"intervals": phrases, "max_gaps": within, "ordered": False}}
 
 
 def _terms(field: str, values: Sequence[Value], cost: int) -> _Clause:

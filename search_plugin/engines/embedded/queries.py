@@ -14,11 +14,14 @@ from search_plugin.contract.tree import (
     Compare,
     Exists,
     Filter,
+    Nearness,
     Not,
     OneOf,
     Or,
     Says,
     Value,
+    Wild,
+    WildPhrase,
     unresolved,
 )
 from search_plugin.engines.embedded.columns import COMPARED, compared_path, number_of
@@ -46,6 +49,28 @@ def beginning(words: Words, start: str) -> Any:
     terms = [Query.term_query(words.schema, "title", term, "basic") for term in dict.fromkeys(known)]
     # Letters and digits alone are no syntax of an expression.
     return either([Query.regex_query(words.schema, "title", f"{start}.*"), *terms])
+
+
+def like(words: Words, where: Wild) -> Any:
+    """Return the query for papers that hold a word like a pattern."""
+    from tantivy import Query
+
+    terms = [Query.term_query(words.schema, where.field, term, "basic") for term in where.terms]
+    # The expression of a pattern has only letters and digits of the user's.
+    others = [Query.regex_query(words.schema, where.field, where.expression)] if where.expression else []
+    return either([*terms, *others])
+
+
+def near(words: Words, where: Nearness) -> Any:
+    """Return the query for papers in which two phrases stand near to each other: for each distance and order."""
+    one, other = (positions(words, text) for text in (where.one, where.other))
+    return either(
+        [
+            side_by_side(words, where.field, (*first, *((at + len(first) + gap, term) for at, term in second)), "basic")
+            for first, second in ((one, other), (other, one))
+            for gap in range(where.within + 1)
+        ]
+    )
 
 
 def positions(words: Words, text: str) -> Positions:
@@ -128,7 +153,11 @@ def to_tantivy(where: Filter, words: Words) -> Any:  # noqa: C901 - one case for
             return saying(words, field, said)
         case Begun(start):
             return beginning(words, start)
-        case Alike():
+        case Wild():
+            return like(words, where)
+        case Nearness():
+            return near(words, where)
+        case Alike() | WildPhrase():
             raise unresolved(where)
         case Exists("id"):
             return Query.all_query()

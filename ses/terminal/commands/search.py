@@ -26,20 +26,27 @@ _TOKENS = 8
     is_flag=True,
     help="Print all papers that match by words, any number of them, in a --format for other programs.",
 )
+@click.option(
+    "--translate", is_flag=True, help="Show the condition that a query is, such as one from PubMed; no search."
+)
 @page_options(search=True)
 @model_options
 @engine_option
-def search(words: tuple[str, ...], index: str | None, *, everything: bool, **options: Any) -> None:
+def search(words: tuple[str, ...], index: str | None, *, everything: bool, translate: bool, **options: Any) -> None:
     """Search an index by words and by meaning at once.
 
     The words need no quotes; `-` reads them from standard input. Without words, the papers that match --filter are
     listed, the newest first. A query may hold "phrases", -exclusions, AND, OR, NOT, brackets and fields such as
     title:word, author:name and year:2019..2021; put these in quotes, and -- before a query that begins with -.
+    Searches pasted from PubMed, Ovid, Scopus, Web of Science, Embase and Cochrane are read too.
     """
-    from ses.terminal.printing import show_all, show_page
+    from ses.terminal.printing import show_all, show_page, show_translation
 
     query = _read_standard_input() if words == ("-",) else " ".join(words)
     opened, given = open_index(options, index), page_asked(options)
+    if translate:
+        show_translation(opened.translate(query), as_json=options["as_json"])
+        return
     if everything:
         show_all(opened, query, given, options)
         return

@@ -41,3 +41,16 @@ def test_a_file_of_synonyms_is_an_option_or_a_setting(home):
     assert titles(ses(home, *asked, "--synonyms", home / "synonyms.txt")) == ["Virus and lung"]
     assert titles(ses(home, *asked, SES_SYNONYMS=str(home / "synonyms.txt"))) == ["Virus and lung"]
     fails(ses(home, *asked, "--synonyms", home / "none.txt"), 2, "can't be read (No such file or directory)")
+
+
+def test_a_translation_shows_what_a_pasted_search_is_without_a_search(home):
+    done = ses(home, "search", "--translate", "exp lungs/ and virus$.ti.")
+    note, condition = done.stdout.splitlines()
+    assert condition == "lungs AND title:virus*"
+    assert note.endswith("without narrower headings.")
+    as_json = json.loads(ses(home, "search", "--translate", "virus[ti] AND oxford[ad]", "--json").stdout)
+    assert as_json["condition"] == "title:virus"
+    assert as_json["words"] == "virus"
+    assert len(as_json["notes"]) == 1
+    assert "plain words" in ses(home, "search", "--translate", "lung virus").stdout
+    fails(ses(home, "search", "--translate", "1 and 2"), 2, "lines of a search history")

@@ -19,7 +19,7 @@ from search_plugin.engines.cluster.dialect import TEXT, QueryBody, enclosed
 
 _TEXTS = ("title", "abstract")
 _DAY = "yyyy-MM-dd"
-_LEAVES = ("term", "terms", "range", "exists", "match", "match_phrase", "fuzzy", "prefix")
+_LEAVES = ("term", "terms", "range", "exists", "match", "match_phrase", "fuzzy", "prefix", "regexp", "intervals")
 _YEAR_ENDS = {"gte": "01-01", "lt": "01-01", "gt": "12-31", "lte": "12-31"}
 
 NOTHING: QueryBody = {"match_none": {}}
@@ -133,8 +133,8 @@ class Translation:
             return self._of_identifiers(kind, value)
         if name == TEXT:
             paths = [self._by_name[text].path for text in _TEXTS if text in self._by_name]
-            if kind == "fuzzy":
-                return _any_of([{"fuzzy": {path: value}} for path in paths])
+            if kind in ("fuzzy", "regexp", "terms", "intervals"):
+                return _any_of([{kind: {path: value}} for path in paths])
             how = "phrase" if kind == "match_phrase" else "most_fields"
             return {"multi_match": {**value, "fields": paths, "type": how}}
         place = self._by_name.get(name)
