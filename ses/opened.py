@@ -464,7 +464,8 @@ class OpenIndex:
 
         names = names_of(measures) if measures else ()
         named = {"modes": modes, "fusions": fusions, "measures": names, "depth": depth, "drop_same_id": drop_same_id}
-        protocol = protocol_of(self, {"literal": literal, "verbatim": verbatim}, **named)
+        read = {"literal": literal, "verbatim": verbatim}
+        protocol = protocol_of(self.index, self.tuned, self.synonyms, read, **named)
         judged, files = judged_of(data, split, topics, qrels)
         return evaluate_index(self.index, self.load, judged, protocol, files)
 

@@ -101,7 +101,8 @@ def experiment(
     for name, system in systems.items():
         if isinstance(system, OpenIndex):
             load = functools.partial(system.load, system.index)
-            runs[name] = run_queries(judged.texts, system.index, load, protocol_of(system, **named))["hybrid"]
+            protocol = protocol_of(system.index, system.tuned, system.synonyms, **named)
+            runs[name] = run_queries(judged.texts, system.index, load, protocol)["hybrid"]
         else:
             runs[name] = _run_of(name, system, judged, batched=name in batched)
     outcomes = {

@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from encoders.text_encoder import TextEncoder
     from eval.reports.provenance import Provenance
     from search_plugin.contract.engine import Index
+    from search_plugin.fusion.search_settings import SearchSettings
     from search_plugin.ranking.planning import EncoderLoader
-    from ses.opened import OpenIndex
+    from search_plugin.understanding.expansion.expand import Synonyms
     from ses.settings import Settings
 
 EXACT = "exact"
@@ -64,23 +65,30 @@ def evaluate_index(
     return replace(evaluation, provenance=gather)
 
 
-def protocol_of(opened: OpenIndex, read: Mapping[str, bool] | None = None, **named: Any) -> Protocol:
-    """Return how judged queries are searched in an open index: with the tuned settings and synonyms of its searches.
+def protocol_of(
+    index: Index,
+    tuned: SearchSettings | None,
+    synonyms: Synonyms,
+    read: Mapping[str, bool] | None = None,
+    **named: Any,
+) -> Protocol:
+    """Return how judged queries are searched in an index: with the tuned settings and synonyms of its searches.
 
     Args:
-        opened: The index.
+        index: The index.
+        tuned: The tuned settings, None if there are none.
+        synonyms: The synonyms.
         read: Options of how a query is read (`search_plugin.request.READING`).
         **named: As of `make_protocol`; fusions that are named take the place of the tuned one.
 
     Returns:
         The protocol; errors as of `make_protocol`.
     """
-    protocol = make_protocol(options={"synonyms": opened.synonyms, **(read or {})}, **named)
-    tuned = opened.tuned
+    protocol = make_protocol(options={"synonyms": synonyms, **(read or {})}, **named)
     if tuned is None:
         return protocol
     # A search can't change the constants of BM25.
-    tuned = replace(tuned, bm25=opened.index.schema.bm25)
+    tuned = replace(tuned, bm25=index.schema.bm25)
     return replace(protocol, tuned=tuned, fusions=protocol.fusions if named.get("fusions") else (tuned.name,))
 
 
