@@ -188,8 +188,12 @@ def _like(field: str, terms: Sequence[str], expression: str) -> _Clause:
 
 
 def _near(one: str, other: str, within: int) -> QueryBody:
-    phrases = [{"match": {"query": text, "max_gaps": 0, "ordered": True}} for text in (one, other)]
-    return {"all_of": {"intervals": phrases, "max_gaps": within, "ordered": False}}
+    # OpenSearch deprecates `ordered`, and Elasticsearch does not know its successor; one word needs neither.
+    phrases = [
+        {"match": {"query": text, "max_gaps": 0, **({} if text.isalnum() else {"ordered": True})}}
+        for text in (one, other)
+    ]
+    return {"all_of": {"intervals": phrases, "max_gaps": within}}
 
 
 def _terms(field: str, values: Sequence[Value], cost: int) -> _Clause:
