@@ -62,7 +62,7 @@ class KeptOverIndexes(Generic[State]):
     def over(self, engine: str) -> bool:
         """Return whether an engine's URL is that of this library, perhaps from before the data folder was moved."""
         scheme, _, place = engine.partition(":")
-        here = self.kept.folder.resolve().with_name(Path(place).name)
+        here = self.kept.folder.resolve().parent / Path(place).name
         moved = scheme == "embedded" and self.engine == f"embedded:{here}" and not Path(place).exists()
         return moved or engine == self.engine
 
