@@ -37,18 +37,25 @@ def move(cluster):
     cluster.call("POST", "/_aliases", {"actions": [*old, {"add": {"index": NEW, "alias": ALIAS}}]})
 
 
+def scores(index):
+    """The papers near a query; an engine rounds the same vectors otherwise where they are in other segments."""
+    hits = index.search("virus", mode="vector", size=60)
+    assert len(hits) == 60
+    return {hit.id: hit.legs["prx"].raw for hit in hits}
+
+
 @every_version
 def test_an_owner_reindexes_without_downtime(server, library, attached, copy):
     copy(MAPPING, ["ses"])
-    before = [hit.id for hit in attached.search("virus", mode="vector", size=60)]
+    before = scores(attached)
     library.attach(NEW, **ATTACHED, name="moving")
     move(server.cluster)
-    assert [hit.id for hit in library[ALIAS].search("virus", mode="vector", size=60)] == before
+    assert scores(library[ALIAS]) == pytest.approx(before, abs=0.01)
     done = library.detach("moving")
     assert (done.restored, done.shared) == (0, (ALIAS,))
     report = library.follow(ALIAS)
     assert (report.new, report.updated, report.unchanged) == (0, 0, 60)
-    assert [hit.id for hit in library[ALIAS].search("virus", mode="vector", size=60)] == before
+    assert scores(library[ALIAS]) == pytest.approx(before, abs=0.01)
 
 
 @every_version
