@@ -1,6 +1,6 @@
 """Tables as programs export them: their headers, with invented papers.
 
-The headers are those of exports of 2023 to 2025, as the programs' documentation and public files show them.
+The headers are those of exports of 2023 to 2025. Those of Embase, Cochrane and Lens were not compared with real files.
 """
 
 import csv
