@@ -124,7 +124,7 @@ class EmbeddedEngine:
 
     def discard(self, index: Index) -> None:
         """Delete a generation that was not published."""
-        shutil.rmtree(self.folder(index.name, index.generation), ignore_errors=True)
+        _remove_generation(self.folder(index.name, index.generation))
 
     def drop(self, name: str) -> None:
         """Delete an index with all its generations, also if none was published; `NotFoundError` if there are none."""
@@ -152,7 +152,8 @@ class EmbeddedEngine:
 
     def _begun(self) -> set[str]:
         """Return the names of all indexes that have a generation, published or not."""
-        return {path.name.rpartition(".v")[0] for path in self.root.glob("*.v*") if path.is_dir()}
+        begun = {path.name.rpartition(".v")[0] for path in self.root.glob("*.v*") if path.is_dir()}
+        return {name for name in begun if self.generations(name)}
 
     def _check_pointer(self, name: str) -> Iterator[Finding]:
         """Write the pointer again, unless it is whole."""
@@ -234,7 +235,20 @@ class EmbeddedEngine:
 
     def _drop_all_but(self, name: str, kept: set[int]) -> None:
         for generation in set(self.generations(name)) - kept:
-            shutil.rmtree(self.folder(name, generation), ignore_errors=True)
+            _remove_generation(self.folder(name, generation))
+
+
+def _remove_generation(folder: Path) -> None:
+    """Delete the folder of a generation.
+
+    It is moved first: tantivy's threads watch an open index, and may write a lock file into a folder that is being
+    emptied, which then stays and reads as an interrupted build.
+    """
+    moved = folder.with_name(f"{folder.name}.part")  # if the process is killed here, the next build removes it
+    with suppress(OSError):
+        folder.replace(moved)
+    for path in (moved, folder):
+        shutil.rmtree(path, ignore_errors=True)
 
 
 _UNLOCKABLE = (errno.ENOLCK, errno.EOPNOTSUPP, errno.EISDIR, errno.ELOOP, errno.EINVAL, errno.EBADF, errno.EIO)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import weakref
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -11,8 +13,9 @@ import pytest
 from corpora.errors import UnavailableError
 from search_plugin.contract.ordering import Sort
 from search_plugin.engines.embedded import files, vectors, words
+from search_plugin.engines.embedded.engine import EmbeddedEngine
 from search_plugin.engines.embedded.vectors import extend, load, nearest
-from tests.search_plugin.engines.embedded.small import document, lower, make
+from tests.search_plugin.engines.embedded.small import SCHEMA, document, lower, make
 from tests.search_plugin.filters.filtered import exact_filter
 
 
@@ -93,3 +96,17 @@ def test_a_failed_write_leaves_no_lock_and_no_paper(tmp_path, monkeypatch, owner
     engine.open("papers").upsert([document("other", 2)])  # while the error still holds its frames
     assert sorted(index.ids()) == ["other", "p0", "p1", "p2"]
     assert failed.traceback
+
+
+def test_a_generation_is_deleted_though_a_thread_writes_a_lock_file_meanwhile(tmp_path, monkeypatch):
+    engine, unlink = EmbeddedEngine(f"embedded:{tmp_path}"), os.unlink
+    index = engine.build("papers", SCHEMA, "source")
+
+    def late(*arguments, **options):
+        unlink(*arguments, **options)
+        with suppress(OSError):
+            (tmp_path / "papers.v1" / "words" / ".tantivy-meta.lock").touch()
+
+    monkeypatch.setattr(os, "unlink", late)
+    engine.discard(index)
+    assert [path.name for path in tmp_path.iterdir()] == []
