@@ -154,8 +154,9 @@ def test_cranfield_reaches_its_known_figures(queries, papers, words, both, data_
 
 @pytest.mark.slow
 def test_words_reach_cranfields_known_figure(data_dir, tmp_path):
+    """As the files of tests/surface, this figure changes only with a line in CHANGELOG.md."""
     outcome = of_words(BeirFolder(data_dir / "eval" / "cranfield"), 1398, tmp_path, TITLE_BOOST)
-    assert outcome[TITLE_BOOST] == pytest.approx(0.381, abs=0.005)
+    assert outcome[TITLE_BOOST] == pytest.approx(0.3785, abs=0.00005)
 
 
 def of_words(folder, papers, tmp_path, *boosts):
@@ -175,6 +176,7 @@ def of_words(folder, papers, tmp_path, *boosts):
 def test_words_reach_scifacts_known_figures(data_dir, tmp_path):
     found = of_words(BeirFolder(data_dir / "eval" / "scifact"), 5183, tmp_path, 0.0, TITLE_BOOST)
     # BEIR's BM25 is 0.665, and others come to 0.69 at most by the words alone. Other spellings of words gain half a
-    # point more (docs/ranking.md), and titles that count more gain a point.
+    # point more (docs/ranking.md), and titles that count more gain a point. The last changes only with a line in
+    # CHANGELOG.md, as Cranfield's.
     assert 0.68 <= found[0.0] <= 0.70
-    assert found[TITLE_BOOST] == pytest.approx(0.706, abs=0.005)
+    assert found[TITLE_BOOST] == pytest.approx(0.7075, abs=0.00005)
