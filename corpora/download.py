@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from filelock import FileLock, Timeout
-
 from corpora.checksums import sha256_of
 from corpora.errors import UnavailableError
+from corpora.writing import locking
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -72,9 +71,10 @@ def download(url: str, target: Path, *, sha256: str | None = None, pause_seconds
     _require_https(url)
     partial = _Partial(target.with_name(f"{target.name}.part"), target.with_name(f"{target.name}.part.etag"))
     record = target.with_name(f"{target.name}.sha256")
+    busy = UnavailableError(f"Another ses is downloading {target}: wait for it to finish.")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(f"{target}.lock", timeout=0):
+        with locking(target.with_name(f"{target.name}.lock"), busy):
             _fetch_all(url, partial, target, pause_seconds)
             expected = sha256 or (record.read_text().split(maxsplit=1)[0] if record.exists() else None)
             digest = sha256_of(partial.bytes_path)
@@ -87,8 +87,6 @@ def download(url: str, target: Path, *, sha256: str | None = None, pause_seconds
             record.write_text(f"{digest}  {target.name}\n")
             partial.bytes_path.replace(target)
             partial.drop()
-    except Timeout:
-        raise UnavailableError(f"Another ses is downloading {target}: wait for it to finish.") from None
     except OSError as error:
         raise UnavailableError(f"{target} can't be written ({error}): free space or choose another folder.") from error
     return target

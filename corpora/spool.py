@@ -9,18 +9,17 @@ import gzip
 import hashlib
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import orjson
-from filelock import FileLock, Timeout
 
 from corpora.documents import read_json
 from corpora.errors import ConflictError, StoppedError, UnavailableError
 from corpora.typed import typed
-from corpora.writing import WRITABLE_DATA, explaining, replacing
+from corpora.writing import WRITABLE_DATA, explaining, locking, replacing
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -98,13 +97,13 @@ def spooling(url: str, folder: Path, readable: str, identity: str, suffix: str) 
     name = re.sub(r"[^a-z0-9.-]+", "-", readable.lower())[:60].strip("-")
     digest = hashlib.blake2b(identity.encode(errors="replace"), digest_size=6).hexdigest()
     spool = AnswerFolder(folder / f"{name}-{digest}", suffix)
-    with explaining(f"The folder {spool.place}", WRITABLE_DATA):
-        spool.place.mkdir(parents=True, exist_ok=True)
+    busy = ConflictError(f"Another ses is harvesting {url}", "wait for it to finish")
     try:
-        with FileLock(folder / f"{spool.place.name}.lock", timeout=0):
+        with ExitStack() as held:
+            with explaining(f"The folder {spool.place}", WRITABLE_DATA):
+                spool.place.mkdir(parents=True, exist_ok=True)
+                held.enter_context(locking(folder / f"{spool.place.name}.lock", busy))
             yield spool
-    except Timeout:
-        raise ConflictError(f"Another ses is harvesting {url}", "wait for it to finish") from None
     except KeyboardInterrupt:
         kept = sum(1 for _ in spool.place.glob(f"answer-*.{suffix}.gz"))
         hint = "run the same command again to resume"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from corpora.errors import UnavailableError
+from corpora.errors import SesError, UnavailableError
 
 WRITABLE_DATA = "free some disk, or set SES_DATA_DIR to a folder that can be written"
 """A hint for files that the user has not named."""
@@ -73,12 +74,44 @@ def explaining(what: object, hint: str = "free some disk, or write to another pl
         raise UnavailableError(f"{what} can't be written ({error.strerror or error})", hint) from error
 
 
-def unlocked(path: Path, error: OSError) -> UnavailableError:
-    """Return what to tell the user where a file can't be locked."""
-    return UnavailableError(
-        f"{path} can't be locked ({error.strerror or error})",
-        "it must be a file, on a file system that has locks; if something else is in its place, move that away",
-    )
+_UNLOCKABLE = (errno.ENOLCK, errno.EOPNOTSUPP, errno.EISDIR, errno.ELOOP, errno.EINVAL, errno.EBADF, errno.EIO)
+"""What a file system says of a lock, apart from that it can't be written."""
+
+
+@contextmanager
+def locking(path: Path, busy: SesError | None = None, *, wait: float = 0, private: bool = False) -> Iterator[None]:
+    """Lock other processes out of a block; the operating system releases the lock when a process dies.
+
+    Args:
+        path: The file that is locked, which stays; its folder is made.
+        busy: What is raised if another process has the lock for longer than `wait` seconds; without it, it is awaited.
+        wait: Seconds.
+        private: Whether only its owner may open the file.
+
+    Raises:
+        UnavailableError: If the file system has no locks, or something else is in the place of the file.
+        OSError: If the file can't be written.
+    """
+    from filelock import FileLock, Timeout
+
+    timeout = -1 if busy is None else wait
+    lock = FileLock(path, timeout, 0o600) if private else FileLock(path, timeout)
+    try:
+        lock.acquire()
+    except Timeout:
+        assert busy is not None  # noqa: S101 - without it there is no limit
+        raise busy from None
+    except OSError as error:
+        if error.errno not in _UNLOCKABLE:
+            raise
+        raise UnavailableError(
+            f"{path} can't be locked ({error.strerror or error})",
+            "it must be a file, on a file system that has locks; if something else is in its place, move that away",
+        ) from error
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def sync(path: Path) -> None:

@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 
 from corpora.errors import ConflictError, InputError, NotFoundError, UnavailableError
 from corpora.sealing import sealed, unsealed
-from corpora.writing import WRITABLE_DATA, explaining, private_folder, replacing, unlocked
+from corpora.writing import WRITABLE_DATA, explaining, locking, private_folder, replacing
 
 T = TypeVar("T")
 
@@ -93,21 +93,12 @@ class Kept(Generic[T]):
 
     @contextmanager
     def _lock(self, name: str) -> Iterator[None]:
-        from filelock import FileLock, Timeout
-
         path = self._path(name).with_suffix(".lock")
+        busy = ConflictError(f"Another run is changing the {self.noun} {name}", "try again later")
         with ExitStack() as held:
-            try:
+            with explaining(f"The folder {self.folder}", WRITABLE_DATA):
                 private_folder(self.folder)
-                held.enter_context(FileLock(path, timeout=_WAIT, mode=0o600))
-            except Timeout:
-                raise ConflictError(f"Another run is changing the {self.noun} {name}", "try again later") from None
-            except PermissionError as error:
-                raise UnavailableError(
-                    f"The folder {self.folder} can't be written ({error.strerror}); set SES_DATA_DIR to another folder."
-                ) from error
-            except OSError as error:
-                raise unlocked(path, error) from error
+                held.enter_context(locking(path, busy, wait=_WAIT, private=True))
             yield
 
     def _path(self, name: str) -> Path:

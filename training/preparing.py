@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corpora.errors import ConflictError, InputError, UnavailableError
-from corpora.writing import explaining, replacing
+from corpora.errors import ConflictError, InputError
+from corpora.writing import explaining, locking, replacing
 from encoders.encoder import load_encoder
 from encoders.heads import Head, write_heads
 from encoders.layouts.own_card import read_own
@@ -149,20 +149,11 @@ def base_of(recipe: Recipe) -> Model:
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
     """Make the folder of a run, and lock it against other processes."""
-    from filelock import FileLock, Timeout
-
-    lock = FileLock(folder / ".lock", timeout=0)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock.acquire()
-    except Timeout:
-        raise ConflictError(f"Another process trains in {folder}", "wait for it, or name another folder") from None
-    except OSError as error:
-        raise UnavailableError(f"{folder} can't be written ({error})", "name another folder by <output>") from error
-    try:
+    busy = ConflictError(f"Another process trains in {folder}", "wait for it, or name another folder")
+    with ExitStack() as stack:
+        with explaining(folder, "name another folder by <output>"):
+            stack.enter_context(locking(folder / ".lock", busy))
         yield
-    finally:
-        lock.release()
 
 
 def _started(recipe: Recipe, base: Model, folder: Path) -> Model:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, UnavailableError
-from corpora.writing import explaining
+from corpora.writing import explaining, locking
 from encoders.models.card import ModelCard
 from training.batches import padded
 from training.data.packed import KeptStates, Packed
@@ -69,18 +69,16 @@ def keep_states(
     # Longest first: texts of a batch have about the same length, and a lack of memory shows at once.
     texts = dict(sorted(_texts(present, names).items(), key=lambda one: (-len(one[1]), one[0])))
     place, width = folder / _key(learner, layers), learner.card.network.width
-    with explaining(f"The folder of states {folder}", "free some space, or name another folder as keep_states"):
-        from filelock import FileLock
-
-        with FileLock(place / ".lock"):  # it makes the folder
+    told = explaining(f"The folder of states {folder}", "free some space, or name another folder as keep_states")
+    with told, locking(place / ".lock"):
+        starts, end = _kept(place, width)
+        missing = {name: ids for name, ids in texts.items() if name not in starts}
+        tokens = sum(map(len, texts.values()))
+        facts = {"texts": len(texts), "new": len(missing), "tokens": tokens, "layers": layers}
+        say({"states": {**facts, "bytes": tokens * width * _BYTES}})
+        if missing:
+            _write(learner, layers, missing, end, place, len(starts))
             starts, end = _kept(place, width)
-            missing = {name: ids for name, ids in texts.items() if name not in starts}
-            tokens = sum(map(len, texts.values()))
-            facts = {"texts": len(texts), "new": len(missing), "tokens": tokens, "layers": layers}
-            say({"states": {**facts, "bytes": tokens * width * _BYTES}})
-            if missing:
-                _write(learner, layers, missing, end, place, len(starts))
-                starts, end = _kept(place, width)
     states = np.memmap(place / _FILE, dtype=np.float16, mode="r", shape=(end, width))
     kept = (KeptStates(layers, states, np.array([starts[name] for name in of_pack], np.int64)) for of_pack in names)
     return [one and replace(one, kept=next(kept)) for one in packs]

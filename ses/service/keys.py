@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from corpora.errors import ConflictError, NotFoundError, UnavailableError, require
-from corpora.writing import WRITABLE_DATA, explaining, private_folder, replacing
+from corpora.writing import WRITABLE_DATA, explaining, locking, private_folder, replacing
 
 Scope = Literal["search", "encode", "write", "admin"]
 """What a client may do: search and read, encode texts, change what is kept, and all the rest."""
@@ -145,18 +145,15 @@ class Keys:
     @contextmanager
     def _changing(self) -> Iterator[dict[str, ApiKey]]:
         import orjson
-        from filelock import FileLock, Timeout
 
+        busy = ConflictError("Another run is changing the keys", "try again later")
         with explaining(self.path, WRITABLE_DATA):
             private_folder(self.path.parent)
-            try:
-                with FileLock(self.path.with_suffix(".lock"), timeout=_WAIT, mode=0o600):
-                    keys = dict(self.all())
-                    yield keys
-                    with replacing(self.path, locked=True, private=True) as part:
-                        part.write_bytes(orjson.dumps(list(keys.values()), option=orjson.OPT_INDENT_2))
-            except Timeout:
-                raise ConflictError("Another run is changing the keys", "try again later") from None
+            with locking(self.path.with_suffix(".lock"), busy, wait=_WAIT, private=True):
+                keys = dict(self.all())
+                yield keys
+                with replacing(self.path, locked=True, private=True) as part:
+                    part.write_bytes(orjson.dumps(list(keys.values()), option=orjson.OPT_INDENT_2))
 
 
 def keys_of(data_dir: Path) -> Keys:

@@ -176,6 +176,12 @@ def test_two_at_once_do_not_mix(tmp_path):
         download("https://127.0.0.1/file", tmp_path / "file")
 
 
+def test_a_folder_in_place_of_the_lock(tmp_path):
+    (tmp_path / "file.lock").mkdir()
+    with pytest.raises(UnavailableError, match=r"file\.lock can't be locked \(Is a directory\)"):
+        download("https://127.0.0.1/file", tmp_path / "file")
+
+
 def test_a_folder_that_cannot_be_made(tmp_path):
     (tmp_path / "cord19").write_text("in the way")
     with pytest.raises(UnavailableError, match="can't be written"):

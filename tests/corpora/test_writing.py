@@ -1,13 +1,19 @@
 """Files and folders that are written whole or not at all."""
 
+import errno
+import fcntl
 import os
 import stat
+import threading
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from corpora.errors import UnavailableError
-from corpora.writing import explaining, private_folder, replacing
+import corpora
+from corpora.errors import ConflictError, UnavailableError
+from corpora.writing import explaining, locking, private_folder, replacing
 
 
 @pytest.mark.parametrize("locked", [True, False])
@@ -139,3 +145,80 @@ def test_a_private_folder_is_made_and_an_open_one_is_closed(tmp_path):
     (tmp_path / "open").chmod(0o755)
     private_folder(tmp_path / "open")
     assert mode(tmp_path / "open") == 0o700
+
+
+BUSY = ConflictError("Another run has it", "wait")
+
+
+def test_a_lock_is_for_one_at_a_time_and_is_released(tmp_path):
+    place = tmp_path / "x.lock"
+    for error in (None, OSError("of the block")):
+        with suppress(OSError), locking(place, BUSY):
+            with pytest.raises(ConflictError, match="Another run has it"), locking(place, BUSY):
+                pass
+            if error:
+                raise error
+    with locking(place, BUSY):
+        pass
+
+
+@pytest.mark.parametrize("options", [{}, {"busy": BUSY, "wait": 60}])
+def test_a_lock_is_awaited(tmp_path, options):
+    held, ended = threading.Event(), []
+
+    def work():
+        with locking(tmp_path / "x.lock", BUSY):
+            held.set()
+            time.sleep(0.2)
+            ended.append(1)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    held.wait()
+    with locking(tmp_path / "x.lock", **options):
+        assert ended
+    thread.join()
+
+
+def test_a_private_lock_is_its_owners_alone(tmp_path):
+    with locking(tmp_path / "own", BUSY, private=True):
+        assert mode(tmp_path / "own") == 0o600
+
+
+LOCKLESS = r"x\.lock can't be locked \(.*\); it must be a file, on a file system that has locks"
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP])
+def test_a_file_system_without_locks_is_reported(tmp_path, monkeypatch, number):
+    def flock(*_):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    with pytest.raises(UnavailableError, match=LOCKLESS), locking(tmp_path / "x.lock", BUSY):
+        pass
+
+
+def test_something_else_in_the_place_of_a_lock_is_reported(tmp_path):
+    (tmp_path / "x.lock").mkdir()
+    with pytest.raises(UnavailableError, match=LOCKLESS), locking(tmp_path / "x.lock"):
+        pass
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError, match="file"), locking(tmp_path / "file" / "x.lock"):
+        pass
+
+
+def test_the_folder_of_a_lock_is_made(tmp_path):
+    with locking(tmp_path / "a" / "b" / "x.lock"):
+        assert (tmp_path / "a" / "b").is_dir()
+
+
+def test_all_locks_are_of_one_function():
+    root = Path(corpora.__file__).parents[1]
+    files = [*root.glob("*/**/*.py")]
+    packages = {"ses", "training", "eval", "products", "indexer", "search_plugin", "encoders", "corpora"}
+    using = [
+        str(file.relative_to(root))
+        for file in files
+        if file.relative_to(root).parts[0] in packages and "filelock" in file.read_text(encoding="utf-8")
+    ]
+    assert using == ["corpora/writing.py"]

@@ -102,3 +102,6 @@ def test_one_process_holds_a_folder_and_leaves_it_again(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(UnavailableError, match="file can't be written"), held(tmp_path / "file"):
         pass
+    (tmp_path / "c" / ".lock").mkdir(parents=True)
+    with pytest.raises(UnavailableError, match=r"c/\.lock can't be locked \(Is a directory\)"), held(tmp_path / "c"):
+        pass

@@ -178,6 +178,15 @@ def test_a_full_disk_is_told_with_the_size(tmp_path, monkeypatch):
         run(tmp_path, "run", keep_states="states")
 
 
+def test_a_folder_in_place_of_the_lock_is_reported(tmp_path):
+    run(tmp_path, "first", keep_states="states")
+    (lock,) = (tmp_path / "states").glob("*/.lock")
+    lock.unlink()
+    lock.mkdir()
+    with pytest.raises(UnavailableError, match=r"\.lock can't be locked \(Is a directory\)"):
+        run(tmp_path, "second", keep_states="states")
+
+
 def test_the_states_have_no_dropout(tmp_path):
     run(tmp_path, "without", keep_states="states")
     (file,) = (tmp_path / "states").glob("*/states.bin")

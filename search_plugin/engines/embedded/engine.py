@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import errno
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corpora.errors import ConflictError, InputError, NotFoundError, UnavailableError
-from corpora.writing import replacing, unlocked
+from corpora.writing import locking, replacing
 from search_plugin.contract import diagnosis
 from search_plugin.contract.diagnosis import Diagnosis, Finding, IndexDiagnosis, collected, human_bytes, missing_vectors
 from search_plugin.contract.engine import Index, check_index_name
@@ -176,25 +175,16 @@ class EmbeddedEngine:
     @contextmanager
     def lock(self, name: str) -> Iterator[None]:
         """Lock out other writers of the index; the operating system releases the lock when a process dies."""
-        from filelock import FileLock, Timeout
-
         path = self.root / f"{check_index_name(name)}.lock"
-        lock = FileLock(path, timeout=0)
-        try:
-            lock.acquire()
-        except Timeout:
-            raise ConflictError(
-                f"Another run is writing the index {name}",
-                "wait until it is done, or choose another <index>",
-            ) from None
-        except OSError as error:
-            if error.errno in _UNLOCKABLE:
-                raise unlocked(path, error) from error
-            raise failure(self.root, error) from error
-        try:
+        busy = ConflictError(
+            f"Another run is writing the index {name}", "wait until it is done, or choose another <index>"
+        )
+        with ExitStack() as held:
+            try:
+                held.enter_context(locking(path, busy))
+            except OSError as error:
+                raise failure(self.root, error) from error
             yield
-        finally:
-            lock.release()
 
     def alias(self, name: str) -> Alias:
         """Return which generation of an index is searched; raises `UnavailableError` if that is not known."""
@@ -250,9 +240,6 @@ def _remove_generation(folder: Path) -> None:
     for path in (moved, folder):
         shutil.rmtree(path, ignore_errors=True)
 
-
-_UNLOCKABLE = (errno.ENOLCK, errno.EOPNOTSUPP, errno.EISDIR, errno.ELOOP, errno.EINVAL, errno.EBADF, errno.EIO)
-"""What a file system says of a lock, apart from that it can't be written."""
 
 _NAMED = 9
 """Damaged files and records that are named."""

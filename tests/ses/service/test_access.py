@@ -100,6 +100,12 @@ def test_keys_that_are_made_at_once_are_all_kept(keys, tmp_path):
     assert [keys.find(key).name for key in made] == [f"n{number}" for number in range(8)]
 
 
+def test_a_folder_in_place_of_the_lock_is_reported(keys):
+    keys.path.with_suffix(".lock").mkdir(parents=True)
+    with pytest.raises(UnavailableError, match=r"keys\.lock can't be locked \(Is a directory\)"):
+        keys.create("one", ["search"])
+
+
 @pytest.mark.parametrize("change", [lambda key: key[:-1], lambda key: key + "a", lambda key: key[:-1] + "é", str.upper])
 def test_a_key_that_is_nearly_right_is_unknown(keys, change):
     assert keys.find(change(keys.create("one", ["search"]))) is None

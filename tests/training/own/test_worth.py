@@ -28,6 +28,7 @@ def made(count, seed, task, *, better):
 def compared(train, test, task):
     """The worth of the vectors after the first ones, each of them a run, beside the first ones."""
     indexed, *own = (said_by(*both, task, SOURCE) for both in zip(train, test, strict=True))
+    assert {one.dtype for said in (indexed, *own) for one in said.values()} == {test[0].truth.dtype}
     return measured_worth(test[0].truth, indexed, own, len(train[0].truth))
 
 
@@ -41,6 +42,7 @@ def test_the_better_vectors_are_told_apart(task, better):
     assert worth.gain.mean == pytest.approx(worth.scores[worth.own].mean - worth.scores[worth.other].mean)
     assert (worth.train, worth.test) == (300, 300)
     assert worth.labels == {"label": 3, "labels": 4, "number": 0}[task]
+    assert worth.measure == ("Kendall's tau" if task == "number" else "macro F1")
     models = ("ridge regression",) if task == "number" else ("ridge regression", "ses tags")
     vectors = ("the new format", "the index's vectors")
     assert set(worth.scores) == {f"{model} on {name}" for model in models for name in vectors}
@@ -54,16 +56,17 @@ def accuracy(true, said):
     return float((true == said).mean())
 
 
-def test_an_interval_is_over_papers_and_over_runs():
+@pytest.mark.parametrize("shares", [(0.9, 0.8), (0.9, 0.8, 0.6)])
+def test_an_interval_is_over_papers_and_over_runs(shares):
     draw = np.random.default_rng(3)
     truth = draw.integers(0, 2, 400)
-    runs = [np.where(draw.random(400) < share, truth, 1 - truth) for share in (0.9, 0.8, 0.6)]
+    runs = [np.where(draw.random(400) < share, truth, 1 - truth) for share in shares]
     each = [accuracy(truth, one) for one in runs]
     found = over_runs(accuracy, truth, runs)
     assert found.mean == pytest.approx(np.mean(each))
     papers = bootstrap_statistic(lambda true, *said: np.mean([accuracy(true, one) for one in said]), truth, *runs)
-    # Student's interval of a mean of three, from scipy's own function.
-    spread = np.mean(each) - scipy.stats.t.interval(0.95, 2, np.mean(each), scipy.stats.sem(each))[0]
+    # Student's interval of a mean, from scipy's own function.
+    spread = np.mean(each) - scipy.stats.t.interval(0.95, len(each) - 1, np.mean(each), scipy.stats.sem(each))[0]
     assert found.mean - found.low == pytest.approx(np.hypot(papers.mean - papers.low, spread))
     assert found.high - found.mean == pytest.approx(np.hypot(papers.high - papers.mean, spread))
 
@@ -135,3 +138,9 @@ def test_labels_in_columns():
         [False, True],
         [True, False],
     ]
+
+
+def test_numbers_are_their_own_truth():
+    truth = truth_of([3, 1.5, 2], "number", ["a", "b"])
+    assert (truth.tolist(), truth.dtype) == ([3.0, 1.5, 2.0], np.float64)
+    assert truth_of([3, 1], "number", []).dtype == np.float64

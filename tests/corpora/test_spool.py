@@ -1,0 +1,48 @@
+"""Folders of a server's answers: one run at a time, and what is told if it stops."""
+
+import pytest
+
+from corpora.errors import ConflictError, StoppedError, UnavailableError
+from corpora.spool import spooling
+
+ORDER = ("https://example.org/oai", "Example.ORG oai: 2020", "everything", "xml")
+
+
+def spool(folder, identity="everything"):
+    url, readable, _, suffix = ORDER
+    return spooling(url, folder, readable, identity, suffix)
+
+
+def test_a_spool_is_for_one_run_and_named_for_people(tmp_path):
+    with spool(tmp_path) as one, spool(tmp_path, "a part") as other:
+        assert one.place != other.place
+        assert one.place.name.startswith("example.org-oai-2020-")
+        with pytest.raises(ConflictError, match=r"Another ses is harvesting https://example\.org/oai"), spool(tmp_path):
+            pass
+    with spool(tmp_path) as again:
+        assert again.place == one.place
+
+
+def test_something_else_in_the_place_of_the_lock_is_reported(tmp_path):
+    with spool(tmp_path) as one:
+        pass
+    lock = tmp_path / f"{one.place.name}.lock"
+    lock.unlink()
+    lock.mkdir()
+    with pytest.raises(UnavailableError, match=r"\.lock can't be locked \(Is a directory\)"), spool(tmp_path):
+        pass
+
+
+def test_a_folder_that_can_not_be_made_is_reported(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(UnavailableError, match=r"The folder .* can't be written"), spool(tmp_path / "file"):
+        pass
+
+
+def test_who_stops_it_is_told_what_is_kept(tmp_path):
+    with spool(tmp_path) as one:
+        for name in ("answer-00000001.xml.gz", "answer-00000002.xml.gz", "notes.json"):
+            one.write(name, b"x")
+    told = r"Stopped: 2 answers of https://example\.org/oai are kept"
+    with pytest.raises(StoppedError, match=told), spool(tmp_path):
+        raise KeyboardInterrupt
