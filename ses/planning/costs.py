@@ -37,7 +37,8 @@ of 33,000 papers, and 5.3 ms of a million (docs/benchmarks.md, A million papers 
 
 _GROWN = (17.7 - 7.5) / (math.pow(1_000_000, _GROWTH) - math.pow(33_214, _GROWTH))
 """Milliseconds of a page for each such unit: a hybrid page of the embedded engine takes 7.5 ms with 33,214 papers
-(`python -m benchmarks.peers`), and 17.7 ms with a million (`python -m benchmarks.million`), on the same machine."""
+(`python -m benchmarks.peers` of 5ca73fab), and 17.7 ms with a million (`python -m benchmarks.million`), on the same
+machine."""
 
 
 def growing(papers: float) -> float:

@@ -1,6 +1,6 @@
 """Large indexes find the nearest, though they don't look at every vector.
 
-Random vectors are the hardest case: they form no groups, unlike those of papers (`python -m benchmarks.nearest`).
+Random vectors are the hardest case: they form no groups, unlike those of papers (docs/benchmarks.md).
 """
 
 from __future__ import annotations

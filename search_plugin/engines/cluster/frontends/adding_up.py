@@ -3,8 +3,8 @@
 The retrievers that scale scores are of the Enterprise licence, and BM25 has no upper bound: added up as they are, words
 decide nearly alone. So each leg's score is brought between 0 and 1 by a script before it is weighted: BM25's by
 `score / (score + 10)`, a saturation as of Craswell et al., "Relevance weighting for query independent evidence" (2005,
-the form satu), and the vectors' by their similarity, which is 0 where it is negative. `benchmarks/joining.py`
-measures how far this is from the fusions of ses.
+the form satu), and the vectors' by their similarity, which is 0 where it is negative. docs/front-ends.md
+has measurements of how far this is from the fusions of ses.
 """
 
 from __future__ import annotations

@@ -1,1 +1,0 @@
-"""Whether the formats of a trained model are better than its base."""

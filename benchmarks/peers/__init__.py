@@ -1,1 +1,0 @@
-"""The embedded engine beside other libraries that search papers by words and vectors in the process."""
