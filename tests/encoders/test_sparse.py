@@ -99,6 +99,30 @@ def test_queries_of_a_document_only_model_are_looked_up(tmp_path, table):
     assert dense(encoder_of(make_splade(tmp_path / "whole"), tmp_path))[:, special].any()
 
 
+@pytest.mark.parametrize("named", ["of/words.json", "words.txt", "", 7, "lost.json"])
+def test_the_settings_of_the_table_may_name_its_file(tmp_path, named):
+    """The table beside them is for those that name none."""
+    folder = make_document_only(tmp_path / "m")
+    encoder = encoder_of(folder, tmp_path)
+    static, ids = folder / "query_0_SparseStaticEmbedding", encoder.tokenizer.token_to_id
+    before = float(table_of(folder / "document_0_Transformer", 0)[ids("virus")])
+    (folder / "of").mkdir()
+    (folder / "of" / "words.json").write_text('{"virus": 2.5}')
+    (folder / "words.txt").write_text("virus\t3.5\nlung\t0.5\n")
+    (static / "config.json").write_text(json.dumps({"frozen": True, "path": named}))
+    ((number, weight),) = encoder_of(folder, tmp_path).encode(["virus"], Format.QRY)[0].tolist()
+    assert number == ids("virus")
+    assert weight == pytest.approx({"of/words.json": 2.5, "words.txt": 3.5}.get(named, before), rel=0.01)
+
+
+def test_a_table_that_is_named_outside_the_folder_is_refused(tmp_path):
+    folder = make_document_only(tmp_path / "m")
+    (folder / "query_0_SparseStaticEmbedding" / "config.json").write_text('{"path": "../words.json"}')
+    (tmp_path / "words.json").write_text('{"virus": 2.5}')
+    with pytest.raises(InputError, match=r"words\.json"):
+        encoder_of(folder, tmp_path)
+
+
 def test_a_masked_language_model_is_sparse_where_its_card_says_so(tmp_path):
     folder = make_masked(tmp_path / "m")
     assert find_model(str(folder)).card.architecture == "plain"
