@@ -36,7 +36,7 @@ def schema_for(job: IndexJob, quantization: Quantization = "none") -> IndexSchem
     """Return what an index is attached with: a job's model, vectors and language, and how a cluster keeps vectors."""
     vectors = tuple(paper_vector(name.value, job.card.dimension, job.card.similarity) for name in job.formats)
     schema = IndexSchema(job.card.name, job.card.fingerprint, vectors, quantization)
-    return replace(schema, language=job.language) if job.language else schema
+    return replace(schema, **job.settings)
 
 
 def follow(
@@ -64,7 +64,7 @@ def follow(
         origin=attachment.name if beside else None,
         prune=beside,
         fields=attachment.schema.added if beside else (),
-        language=None,
+        settings={},
         whole=False,
         shared=not beside,
     )

@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.paper import Record
 from encoders.models.formats import Format
 from indexer.blocks import BLOCK, BlockEncoding
-from search_plugin.contract.schema import (
-    Bm25,
-    Field,
-    OwnField,
-    Passages,
-    Quantization,
-    SparseField,
-    own_field,
-    sparse_field,
-)
+from search_plugin.contract.schema import Field, OwnField, SparseField, own_field
 
 if TYPE_CHECKING:
     from encoders.models.card import ModelCard
@@ -34,19 +25,12 @@ class SparseJob:
     Attributes:
         card: Card of the sparse model.
         encoder: Loads the model; called only if there is something to encode.
-        most: How many tokens a paper keeps, the usual number if None; an existing index keeps its own setting.
-        ratio: The least weight of a kept token, as a share of the paper's heaviest; None as for `most`.
+        field: The field of a new index.
     """
 
     card: ModelCard
     encoder: Callable[[], SparseEncoder]
-    most: int | None = None
-    ratio: float | None = None
-
-    def field(self) -> SparseField:
-        """Return the field of a new index; `InputError` if a setting is out of bounds."""
-        given = {name: value for name in ("most", "ratio") if (value := getattr(self, name)) is not None}
-        return sparse_field(self.card.dimension, self.card.name, self.card.fingerprint, **given)
+    field: SparseField
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,23 +68,16 @@ class IndexJob:
         encoder: Loads the model; called only if there is something to encode.
         state_dir: Folder for the list of rejected records and the survey's notes.
         formats: Task formats to store a vector for.
-        passages: Passages to store vectors of. If None, a fresh build stores those of the version before, and a first
-            one none. An existing index keeps its own setting.
         fresh: Build a new version beside the existing one, and swap at the end.
         prune: Delete papers that the corpus no longer holds; papers of other corpora stay.
         origin: The corpus's name in the index, the index's own name if empty; the same from run to run. None if papers
             have their origins already, as those of an index have.
-        quantization: How a new index stores vectors, in full precision if None; an existing index keeps its own
-            setting.
-        bm25: BM25's constants of a new index, the default if None; an existing index keeps its own.
         fields: Custom fields that the corpus gives; they are added to an index that lacks them.
-        language: How a new index analyses words. If None, a fresh build keeps the language
-            of the version before, and a first one uses the default. An existing index keeps its own.
         whole: Whether the records are all that the corpus holds; if so, papers that it lacks are counted.
         sparse: The sparse vectors to write too; None for an index without them.
         own: The formats with models of their own to write too; the index's model makes no vectors of these formats.
-        dimension: Numbers of a vector in a new index, fewer than the model's or as many; an existing index keeps its
-            own. If None, a fresh build keeps those of the version before, and a first one has the model's.
+        settings: What the user chose of `indexer.options.SETTINGS`. An existing index must have been made with them. A
+            fresh build keeps the passages, the language and the dimension of the version before if they are not here.
         shared: Whether others write the index too, so that papers can come and go during the run.
         encoding: Encodes the blocks elsewhere, by other processes or beforehand; None for this process.
         cached: Whether the encoder keeps vectors in a cache, which a stopped run tells the user.
@@ -116,18 +93,14 @@ class IndexJob:
     encoder: Callable[[], TextEncoder]
     state_dir: Path
     formats: tuple[Format, ...] = (Format.PRX,)
-    passages: Passages | None = None
     fresh: bool = False
     prune: bool = False
     origin: str | None = ""
-    quantization: Quantization | None = None
-    bm25: Bm25 | None = None
     fields: tuple[Field, ...] = ()
-    language: str | None = None
     whole: bool = True
     sparse: SparseJob | None = None
     own: tuple[OwnJob, ...] = ()
-    dimension: int | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
     shared: bool = False
     encoding: BlockEncoding | None = None
     cached: bool = True

@@ -6,10 +6,10 @@ No corpus is read, so the papers of all corpora stay with their origins, custom 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from corpora.errors import UnavailableError
 from corpora.paper import Accepted
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from encoders.models.card import ModelCard
     from encoders.text_encoder import TextEncoder
     from search_plugin.contract.engine import Index
-    from search_plugin.contract.schema import Bm25, Passages, Quantization
 
 _PAGE = 1_000
 _FROM_CORPUS = "index its corpus again, with <corpus> and <fresh>"
@@ -69,19 +68,15 @@ def rebuilding(
     card: ModelCard,
     encoder: Callable[[], TextEncoder],
     state_dir: Path,
-    quantization: Quantization | None = None,
-    bm25: Bm25 | None = None,
-    language: str | None = None,
-    passages: Passages | None = None,
+    settings: Mapping[str, Any],
+    formats: tuple[Format, ...],
     cached: bool = True,
     sparse: SparseJob | None = None,
     own: tuple[OwnJob, ...] = (),
-    dimension: int | None = None,
 ) -> IndexJob:
-    """Return the job that rebuilds an index from its own papers, with the same formats and custom fields.
+    """Return the job that rebuilds an index from its own papers, with the same custom fields.
 
-    Quantization, BM25's constants, language, passages and dimension stay as before if they are None. The other
-    arguments are those of `IndexJob`.
+    Settings that are not given stay as before. The arguments are those of `IndexJob`.
     """
     schema = index.schema
     identity = f"{index.name} {index.generation} {schema.fingerprint}"
@@ -92,16 +87,12 @@ def rebuilding(
         card=card,
         encoder=encoder,
         state_dir=state_dir,
-        formats=tuple(Format(vector.format) for vector in schema.vectors if vector.unit == "paper"),
-        passages=passages,
+        formats=formats,
         fresh=True,
         origin=None,
-        quantization=quantization or schema.quantization,
-        bm25=bm25 or schema.bm25,
+        settings={"quantization": schema.quantization, "bm25": schema.bm25, **settings},
         fields=schema.added,
-        language=language,
         cached=cached,
         sparse=sparse,
         own=own,
-        dimension=dimension,
     )

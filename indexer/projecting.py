@@ -53,7 +53,7 @@ def projection_of(job: IndexJob, before: Index | None, work: Work) -> tuple[Vect
     schema = before.schema if before else None
     if schema and not job.fresh:
         return schema.projection
-    wanted = job.dimension
+    wanted = job.settings.get("dimension")
     if wanted is None and schema and schema.projection:
         wanted = schema.projection[0].dimension
     if wanted in (None, job.card.dimension):
@@ -65,7 +65,7 @@ def projection_of(job: IndexJob, before: Index | None, work: Work) -> tuple[Vect
         f"Only the vectors that are searched can be shorter, not those for {others}",
         "leave these <formats> out, or have them whole by <own>, such as clf=MODEL with the same model",
     )
-    return kept_projection(job.card, schema, job.dimension) or (_fitted(job, wanted, work),)
+    return kept_projection(job.card, schema, job.settings.get("dimension")) or (_fitted(job, wanted, work),)
 
 
 def _fitted(job: IndexJob, dimension: int, work: Work) -> VectorProjection:

@@ -13,14 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from corpora.errors import InputError, UnavailableError
 from encoders.projection import projected_card
-from search_plugin.contract.schema import (
-    SENTENCES,
-    Bm25,
-    IndexSchema,
-    OwnField,
-    paper_vector,
-    sentence_vectors,
-)
+from indexer.options import held_settings
+from search_plugin.contract.schema import SENTENCES, IndexSchema, OwnField, paper_vector, sentence_vectors
 from search_plugin.contract.tree import And, Compare, OneOf
 from search_plugin.ranking.planning import check_model
 from search_plugin.words.languages import DEFAULT_LANGUAGE
@@ -56,55 +50,36 @@ def generation_to_write(
     card = projected_card(job.card, projection)
     vectors = tuple(paper_vector(one.value, card.dimension, card.similarity) for one in formats_of_model(job))
     if job.fresh or before is None:
-        if (job.passages or (before.schema.passages if before else "none")) == SENTENCES:
+        kept = before.schema if before else None
+        if job.settings.get("passages", kept.passages if kept else "none") == SENTENCES:
             vectors = (*vectors, sentence_vectors(card.dimension, card.similarity))
         schema = IndexSchema(
             card.name,
             card.fingerprint,
             vectors,
-            job.quantization or "none",
-            job.bm25 or Bm25(),
-            sparse=(job.sparse.field(),) if job.sparse else (),
+            sparse=(job.sparse.field,) if job.sparse else (),
             own=own,
             projection=tuple(projection),
+            language=kept.language if kept else DEFAULT_LANGUAGE,
         ).with_fields(job.fields)
-        if before:
+        if kept:
             given = {field.name for field in job.fields}
-            schema = schema.with_fields(field for field in before.schema.added if field.name not in given)
-        language = job.language or (before.schema.language if before else DEFAULT_LANGUAGE)
-        return engine.build(job.index, replace(schema, language=language), job.source), False
+            schema = schema.with_fields(field for field in kept.added if field.name not in given)
+        chosen = {name: job.settings[name] for name in ("quantization", "bm25", "language") if name in job.settings}
+        return engine.build(job.index, replace(schema, **chosen), job.source), False
     index = before
     check_model(index, card.name, card.fingerprint)
     for task_format in job.formats:
         index.schema.vector(task_format.value)
     _check_sparse(index, job.sparse)
     _check_own(index, own)
-    if job.quantization not in (None, index.schema.quantization):
-        raise InputError(
-            f"The index {job.index} has the quantization {index.schema.quantization}",
-            f"leave <quantization> out, or index again with <fresh> and <quantization={job.quantization}>",
-        )
-    if job.passages not in (None, index.schema.passages):
-        held = "no vectors of passages" if index.schema.passages == "none" else f"vectors of {index.schema.passages}"
-        raise InputError(
-            f"The index {job.index} has {held}",
-            f"leave <passages> out, or index again with <fresh> and <passages={job.passages}>",
-        )
-    if job.dimension not in (None, vectors[0].dimension):
-        raise InputError(
-            f"The vectors of the index {job.index} have {vectors[0].dimension} numbers",
-            f"leave <dimension> out, or index again with <fresh> and <dimension={job.dimension}>",
-        )
-    if job.bm25 not in (None, index.schema.bm25):
-        raise InputError(
-            f"The index {job.index} scores words by BM25 with {index.schema.bm25}",
-            f"leave <bm25> out, or index again with <fresh> to have {job.bm25}",
-        )
-    if job.language not in (None, index.schema.language):
-        raise InputError(
-            f"The index {job.index} analyses words as {index.schema.language}",
-            f"leave <language> out, or index again with <fresh> and <language={job.language}>",
-        )
+    held = held_settings(index.schema)
+    for name, wanted in job.settings.items():
+        if wanted != held.get(name, wanted):
+            raise InputError(
+                f"The index {job.index} was made with {name.replace('_', ' ')} {held[name]}",
+                f"leave <{name}> out, or index again with <fresh> to have {wanted}",
+            )
     index.add_fields(job.fields)
     return index, True
 
@@ -140,17 +115,7 @@ def _check_sparse(index: Index, job: SparseJob | None) -> None:
             f"The index {index.name} has no sparse vectors",
             f"leave <sparse> out, or index again with <fresh> and <sparse={name}>",
         )
-    (held,) = index.schema.sparse
-    check_model(index, name, job.card.fingerprint, held.format)
-    for option, wanted, there in (
-        ("sparse_tokens", job.most, held.most),
-        ("sparse_ratio", job.ratio, held.ratio),
-    ):
-        if wanted not in (None, there):
-            raise InputError(
-                f"The index {index.name} keeps other tokens: {held.most} a paper, from {held.ratio:g} of the heaviest",
-                f"leave <{option}> out, or index again with <fresh>",
-            )
+    check_model(index, name, job.card.fingerprint, index.schema.sparse[0].format)
 
 
 def check_papers(job: IndexJob, counts: Mapping[str, int], dead: DeadLetter) -> None:

@@ -6,13 +6,13 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from dataclasses import fields as attributes_of
-from pkgutil import resolve_name
-from typing import Annotated, Any, Literal, TypedDict, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypedDict, get_args
 
 from corpora.errors import InputError
 from corpora.markup import plain_text
+from corpora.options import Option, options_of
 from search_plugin.contract.legs import Join
 from search_plugin.contract.ordering import Sort, parse_sort
 from search_plugin.contract.plan import TITLE_BOOST, check_boost
@@ -35,55 +35,6 @@ MAX_FACET_SIZE = 1_000
 
 SAME_WORK, NOTHING = "work", "none"
 """What `collapse` may name beside fields: the versions of a work (`search_plugin.words.works`), and nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """The description of an option of a search, for every interface: Python, the command line, and others.
-
-    Attributes:
-        help: What it means.
-        form: What a user writes, such as `FIELD`, where the type does not say it.
-        default_help: What happens without it, where its default does not say it.
-        choices: The names that can be chosen, as `module:attribute` of their registry; it is read when it is needed.
-        others: What can be given beside these names.
-        typed: Whether its value can be written as text.
-        search_only: Whether only a search takes it, and not the search for similar papers.
-        name: Name of the option.
-        type: Type of its values, as a user gives them.
-        default: The value in force without it.
-    """
-
-    help: str
-    form: str = ""
-    default_help: str = ""
-    choices: str = ""
-    others: str = ""
-    typed: bool = True
-    search_only: bool = False
-    name: str = ""
-    type: Any = None
-    default: Any = None
-
-    @property
-    def values(self) -> tuple[str, ...]:
-        """The values allowed, where they are few names."""
-        if self.choices:
-            return tuple(resolve_name(self.choices))
-        return get_args(self.type) if get_origin(self.type) is Literal else ()
-
-    @property
-    def choices_text(self) -> str:
-        """What can be chosen, for people; empty where the type says it."""
-        if not self.choices:
-            return ""
-        return ", ".join(self.values) + (f", or {self.others}" if self.others else "")
-
-    @property
-    def default_text(self) -> str:
-        """What is in force without the option, for people; empty if nothing is."""
-        nothing = self.default is None or self.default is False or self.default in ("", (), {})
-        return self.default_help or ("" if nothing else str(self.default))
 
 
 class PageOptions(TypedDict, total=False):
@@ -380,9 +331,5 @@ OPTIONS = PageOptions.__annotations__.keys() - {"literal"}
 
 
 def search_options() -> tuple[Option, ...]:
-    """Return the descriptions of all options of a search, whole: with name, type, default and help."""
-    described = []
-    for name, annotated in get_type_hints(PageOptions, include_extras=True).items():
-        kind, option = get_args(annotated)
-        described.append(replace(option, name=name, type=kind, default=DEFAULTS.get(name, False)))
-    return tuple(described)
+    """Return the descriptions of all options of a search."""
+    return options_of(PageOptions, {"literal": False, **DEFAULTS})

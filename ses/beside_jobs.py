@@ -6,10 +6,11 @@ import functools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from corpora.errors import require
+from corpora.errors import InputError, require
 
 if TYPE_CHECKING:
     from indexer.job import OwnJob, SparseJob
+    from indexer.options import VersionOptions
     from search_plugin.contract.schema import IndexSchema
     from ses.library_models import LibraryModels
 
@@ -17,9 +18,7 @@ _NONE = "none"
 """What users name where they want no model."""
 
 
-def sparse_job(
-    models: LibraryModels, schema: IndexSchema | None, sparse: str, most: int | None, ratio: float | None
-) -> SparseJob | None:
+def sparse_job(models: LibraryModels, schema: IndexSchema | None, options: VersionOptions) -> SparseJob | None:
     """Return what to write of sparse vectors, None if nothing.
 
     The schema is that of the published version, if there is one. Raises `InputError` if the model makes no sparse
@@ -28,18 +27,22 @@ def sparse_job(
     from encoders.registry import find_model
     from encoders.sparse import check_sparse_model
     from indexer.job import SparseJob
+    from indexer.options import SPARSE, held_settings
+    from search_plugin.contract.schema import sparse_field
 
     held = schema.sparse[0] if schema and schema.sparse else None
-    if sparse == _NONE or not (sparse or held):
-        unused = "sparse_tokens" if most is not None else "sparse_ratio" if ratio is not None else ""
-        require(not unused, "No sparse vectors are made", f"name a model by <sparse>, or leave <{unused}> out")
+    named = options.get("sparse") or ""
+    chosen = {name: value for name in SPARSE if (value := options.get(name)) is not None}
+    if named == _NONE or not (named or held):
+        for unused in chosen:
+            raise InputError("No sparse vectors are made", f"name a model by <sparse>, or leave <{unused}> out")
         return None
-    model = check_sparse_model(find_model(sparse or (held.model if held else "")))
-    if held:
-        most, ratio = held.most if most is None else most, held.ratio if ratio is None else ratio
-    job = SparseJob(model.card, functools.partial(models.sparse_encoder, model), most, ratio)
-    job.field()  # settings out of bounds are reported before any work
-    return job
+    model = check_sparse_model(find_model(named or (held.model if held else "")))
+    before = held_settings(schema) if schema else {}
+    settings = {SPARSE[name]: value for name, value in {**before, **chosen}.items() if name in SPARSE}
+    # Made here, so that settings out of bounds are reported before any work.
+    field = sparse_field(model.card.dimension, model.card.name, model.card.fingerprint, **settings)
+    return SparseJob(model.card, functools.partial(models.sparse_encoder, model), field)
 
 
 def own_jobs(models: LibraryModels, schema: IndexSchema | None, own: Mapping[str, str] | None) -> tuple[OwnJob, ...]:

@@ -7,7 +7,6 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corpora.errors import require
@@ -19,6 +18,7 @@ from ses.workers import local_pool, running_of
 
 if TYPE_CHECKING:
     from indexer.job import IndexJob
+    from indexer.options import EncodingOptions
     from ses.settings import Settings
 
 RAY = "ray"
@@ -26,17 +26,14 @@ RAY = "ray"
 
 
 @contextmanager
-def encoded_elsewhere(
-    settings: Settings, job: IndexJob, workers: int | str, shards: str | Path | None
-) -> Iterator[IndexJob]:
+def encoded_elsewhere(settings: Settings, job: IndexJob, options: EncodingOptions) -> Iterator[IndexJob]:
     """Provide a job whose blocks are encoded by workers, or taken from a folder of shards; as it is without both.
 
     Args:
         settings: Settings of the library.
         job: The job.
-        workers: A number of processes, `ray` or `ray:ADDRESS`; empty or 0 for none.
-        shards: Folder or URL of block files; with workers, a folder in the data folder if None, removed when all is
-            done.
+        options: The workers and the shards. Workers without a place for shards put them into a folder in the data
+            folder, which is removed when all is done.
 
     Yields:
         The job.
@@ -45,8 +42,8 @@ def encoded_elsewhere(
         InputError: If the workers or the URL can't be understood.
         UnavailableError: If the URL can't be opened.
     """
-    kind = str(workers)
-    if kind in ("", "0"):
+    kind, shards = _workers(options), options.get("shards")
+    if not kind:
         ready = functools.partial(from_shards, storage_at(shards)) if shards else None
         yield replace(job, encoding=ready, cached=job.cached and not shards)
         return
@@ -69,10 +66,16 @@ def encoded_elsewhere(
             folder.parent.rmdir()
 
 
-def check_own_papers(workers: int | str, shards: str | Path | None) -> None:
+def _workers(options: EncodingOptions) -> str:
+    """Return the workers as text; empty for none."""
+    kind = str(options.get("workers") or "")
+    return "" if kind == "0" else kind
+
+
+def check_own_papers(options: EncodingOptions) -> None:
     """Raise `InputError` if vectors of shards are to be used where no corpus is read."""
     require(
-        not shards or str(workers) not in ("", "0"),
+        bool(not options.get("shards") or _workers(options)),
         "Shards are parts of a corpus, and here the papers of an index are encoded",
         "give <workers> too, or leave <shards> out",
     )

@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from corpora.errors import InputError, NotFoundError, SesError, StoppedError, UnavailableError, require
+from indexer.options import AttachedOptions, EncodingOptions, IndexOptions, RebuildOptions, VersionOptions
 from search_plugin.contract.engine import EVALUATION
 from ses.beside_jobs import own_jobs, sparse_job
 from ses.checked import checked_methods
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from products.kept import Kept
     from products.topics import Projection, Topics
     from search_plugin.contract.engine import Engine, Index
-    from search_plugin.contract.schema import Bm25, IndexSchema, Passages, Quantization
+    from search_plugin.contract.schema import IndexSchema
     from search_plugin.engines.cluster.attached.engine import AttachingEngine, Detached
     from search_plugin.fusion.search_settings import SearchSettings
     from search_plugin.understanding.expansion.expand import Synonyms
@@ -316,29 +317,9 @@ class Library:
         name: str,
         papers: str | Path | Papers | None = None,
         *,
-        corpus: str = "",
-        columns: Mapping[str, str] | None = None,
-        fields: Mapping[str, str] | None = None,
-        formats: Sequence[str] | None = None,
-        passages: Passages | None = None,
-        limit: int | None = None,
-        fresh: bool = False,
-        prune: bool = False,
-        origin: str | None = None,
-        encoding: str = "",
-        quantization: Quantization | None = None,
-        bm25: Bm25 | None = None,
-        language: str | None = None,
-        sparse: str = "",
-        sparse_tokens: int | None = None,
-        sparse_ratio: float | None = None,
-        own: Mapping[str, str] | None = None,
-        dimension: int | None = None,
-        tags: str = "",
         harvest: Harvest | None = None,
-        workers: int | str = 0,
-        shards: str | Path | None = None,
         progress: Progress | None = None,
+        **options: Unpack[IndexOptions],
     ) -> IndexReport:
         """Index papers, or update their index; unchanged papers are skipped, and an interrupted run resumes.
 
@@ -347,38 +328,9 @@ class Library:
             papers: File or folder of a corpus, the URL of an index or of a server to harvest, or the papers: a table of
                 pandas, polars or pyarrow, or an iterable of `Paper`, dictionaries, dataclasses or named tuples. If
                 None, the corpus is found or fetched where it can be.
-            corpus: Name of the corpus that reads the file; the index's name if empty.
-            columns: Columns or keys by attribute of a paper, for CSV, JSON and the papers of a program, or by custom
-                field.
-            fields: Custom fields to keep, kinds by name, such as `{"collection": "keyword"}`.
-            formats: Task formats to store vectors for; `prx` always is. A vector that is the same for several is stored
-                once. If None, a fresh build has those of the version before, and a first one `prx` alone.
-            passages: Passages to store vectors of in a new index, which searches use too: `sentences` or `none`. If
-                None, as before, and none in a first build.
-            limit: Index the first papers only.
-            fresh: Build a new version beside the existing one, and swap at the end.
-            prune: Delete papers that the source no longer holds; those of other sources stay.
-            origin: Name of the source within the index.
-            encoding: Encoding of text files, such as `cp1252`; UTF-8 if empty.
-            quantization: How a cluster stores vectors in memory, in a new index.
-            bm25: BM25's constants in a new index of a cluster; those of the tuned settings if None.
-            language: Language by which words are analysed in a new index; English if None.
-            sparse: Model of sparse vectors to store too in a new index: a folder or a hub id. A fresh build keeps that
-                of the version before, unless this is `none`.
-            sparse_tokens: How many tokens of its sparse vector a paper keeps in a new index, the heaviest; 256 if None.
-            sparse_ratio: Least weight of a kept token, as a share of the paper's heaviest; 0 if None.
-            own: Models by format, such as `{"clf": "journals/model"}`, that make its vectors in place of the index's
-                model, in a new index. A fresh build keeps those of the version before; `none` is no such model.
-            dimension: Numbers of a vector in a new index, fewer than the model's: vectors are turned by principal
-                components of the corpus, and cut. If None, a fresh build keeps those of the version before. The model's
-                own number is for whole vectors.
-            tags: Name of a tagger that tags the papers when they are written; its vectors are stored too.
             harvest: Which records of a server to harvest; all of them, and later what has changed, if None.
-            workers: What encodes: a number of processes on this machine, `ray` for the Ray cluster that this machine is
-                in, or `ray:HOST:PORT`; this process if 0.
-            shards: Folder or URL of the vectors that `ses encode --shards` made. With workers, where they put vectors,
-                and look for them.
             progress: Receives progress reports.
+            **options: See `indexer.options.IndexOptions`.
 
         Returns:
             What was done. Records that could not be indexed are listed in the file that it names.
@@ -400,6 +352,9 @@ class Library:
         from ses.elsewhere import encoded_elsewhere
         from ses.papers import of_corpus, of_program
 
+        corpus, encoding, tags = (options.get("corpus", ""), options.get("encoding", ""), options.get("tags", ""))
+        fresh, prune = options.get("fresh", False), options.get("prune", False)
+        limit = options.get("limit")
         require(limit is None or limit >= 1, f"A limit of {limit} leaves no paper", "give <limit> of 1 or more")
         if prune and limit:
             raise InputError(
@@ -409,8 +364,8 @@ class Library:
         schema = None if fresh else self._engine.schema(name)
         if not schema and name not in self:
             _no_evaluation(check_index_name(name))
-        custom, rest = declared(fields or {}, columns or {})
-        options: dict[str, Any] = {"columns": rest, "fields": custom, "limit": limit, "origin": origin}
+        custom, rest = declared(options.get("fields") or {}, options.get("columns") or {})
+        reading: dict[str, Any] = {"columns": rest, "fields": custom, "limit": limit, "origin": options.get("origin")}
         if papers is None or isinstance(papers, str | Path):
             if not (corpus or name in CORPORA):
                 raise NotFoundError(
@@ -420,13 +375,13 @@ class Library:
             place, connection = self._settings.data_dir, self._settings.connection_to(papers)
             order = self._order(str(papers), harvest, limit, progress)
             source = of_corpus(
-                corpus or name, papers, place, **options, encoding=encoding, connection=connection, order=order
+                corpus or name, papers, place, **reading, encoding=encoding, connection=connection, order=order
             )
         elif encoding or corpus or harvest:
             unused = "encoding" if encoding else "corpus" if corpus else "harvest"
             raise InputError(f"Papers of a program have no {unused}", f"leave <{unused}> out")
         else:
-            source = of_program(papers, name, **options)
+            source = of_program(papers, name, **reading)
         require(
             source.whole or not prune,
             "Pruning to what has changed would delete all papers that have not",
@@ -434,10 +389,11 @@ class Library:
         )
         model = self._models.to_write(schema)
         schema_before = self._schema_before(name, fresh=fresh)
-        own_models = own_jobs(self._models, schema_before, own)
+        own_models = own_jobs(self._models, schema_before, options.get("own"))
         others = [one for job in own_models for one in job.formats]
         needed: list[Format] = []
         if tags:
+            dimension = options.get("dimension")
             projection = schema.projection if schema else kept_projection(model.card, schema_before, dimension)
             cards = [projected_card(model.card, projection), *(one.card for one in own_models)]
             needed.append(self._checked_tagger(tags, name, cards, schema))
@@ -446,23 +402,22 @@ class Library:
             source=source.mark,
             index=name,
             formats=formats_to_store(
-                model.card, _asked_formats(formats), schema_before, others, needed, new=fresh or schema is None
+                model.card,
+                _asked_formats(options.get("formats")),
+                *(schema_before, others, needed),
+                new=fresh or schema is None,
             ),
-            passages=passages,
             fresh=fresh,
             prune=prune,
             origin=source.origin,
-            quantization=quantization,
-            bm25=bm25 or (self._tuned.bm25 if self._tuned else None),
             fields=custom_fields(custom),
-            language=language,
             whole=limit is None and source.whole,
-            sparse=sparse_job(self._models, schema_before, sparse, sparse_tokens, sparse_ratio),
+            sparse=sparse_job(self._models, schema_before, options),
             own=own_models,
-            dimension=dimension,
+            settings=self._settings_of_version(options),
             **self._encoding(model),
         )
-        with encoded_elsewhere(self._settings, job, workers, shards) as job:
+        with encoded_elsewhere(self._settings, job, options) as job:
             report = index_corpus(job, self._engine, progress)
         if source.obtained:
             report = replace(report, harvest=source.obtained.to_dict())
@@ -470,42 +425,15 @@ class Library:
             self.tags.apply(tags, name, progress=progress)
         return report
 
-    def rebuild(
-        self,
-        name: str,
-        *,
-        quantization: Quantization | None = None,
-        bm25: Bm25 | None = None,
-        language: str | None = None,
-        sparse: str = "",
-        sparse_tokens: int | None = None,
-        sparse_ratio: float | None = None,
-        own: Mapping[str, str] | None = None,
-        formats: Sequence[str] | None = None,
-        passages: Passages | None = None,
-        workers: int | str = 0,
-        shards: str | Path | None = None,
-        dimension: int | None = None,
-        progress: Progress | None = None,
-    ) -> IndexReport:
+    def rebuild(self, name: str, *, progress: Progress | None = None, **options: Unpack[RebuildOptions]) -> IndexReport:
         """Build an index again from its own papers: for the model of the settings, another language, or a new form.
+
+        What no option names stays as before. Vectors that the cache of embeddings holds are not encoded again.
 
         Args:
             name: Name of the index. Origins, custom fields, tags and forecasts stay.
-            quantization: How a cluster stores vectors in memory; as before if None.
-            bm25: BM25's constants; those of the tuned settings, or as before, if None.
-            language: Language by which words are analysed; as before if None.
-            sparse: Model of sparse vectors; as before if empty, and `none` for none.
-            sparse_tokens: How many tokens of its sparse vector a paper keeps; as before if None.
-            sparse_ratio: Least weight of a kept token, as a share of the paper's heaviest; as before if None.
-            own: Models by format that make its vectors in place of the index's model, beside those of before; `none` is
-                no such model. What the cache of embeddings holds is not encoded again.
-            formats: Task formats to store vectors for; as before if None.
-            passages: Passages to store vectors of, `sentences` or `none`; as before if None.
-            workers: What encodes, as of `index`; this process if 0.
-            shards: Where workers put vectors, and look for them; in the data folder if None.
-            dimension: Numbers of a vector, as of `index`; as before if None.
             progress: Receives progress reports.
+            **options: See `indexer.options.RebuildOptions`.
 
         Returns:
             What was done.
@@ -519,26 +447,23 @@ class Library:
         from indexer.pipeline import index_corpus
         from ses.elsewhere import check_own_papers, encoded_elsewhere
 
-        check_own_papers(workers, shards)
+        check_own_papers(options)
         self._note_first()
         with readable(name):
             index = self._engine.open(name)
         model = find_model(self._settings.model or index.schema.model)
+        own = own_jobs(self._models, index.schema, options.get("own"))
+        others = [one for made in own for one in made.formats]
+        asked = _asked_formats(options.get("formats"))
         job = rebuilding(
             index,
-            quantization=quantization,
-            bm25=bm25 or (self._tuned.bm25 if self._tuned else None),
-            language=language,
-            sparse=sparse_job(self._models, index.schema, sparse, sparse_tokens, sparse_ratio),
-            own=own_jobs(self._models, index.schema, own),
-            passages=passages,
-            dimension=dimension,
+            formats=formats_to_store(model.card, asked, index.schema, others, new=True),
+            sparse=sparse_job(self._models, index.schema, options),
+            own=own,
+            settings=self._settings_of_version(options),
             **self._encoding(model),
         )
-        others = [one for made in job.own for one in made.formats]
-        asked = _asked_formats(formats)
-        job = replace(job, formats=formats_to_store(model.card, asked, index.schema, others, new=True))
-        with encoded_elsewhere(self._settings, job, workers, shards) as job:
+        with encoded_elsewhere(self._settings, job, options) as job:
             return index_corpus(job, self._engine, progress)
 
     def attach(
@@ -549,15 +474,11 @@ class Library:
         abstract: str = "",
         fields: Mapping[str, str] | None = None,
         name: str = "",
-        formats: Sequence[str] | None = None,
-        language: str | None = None,
         beside: bool = False,
         vectors: Mapping[str, str] | None = None,
         unchecked: bool = False,
-        quantization: Quantization | None = None,
-        workers: int | str = 0,
-        shards: str | Path | None = None,
         progress: Progress | None = None,
+        **options: Unpack[AttachedOptions],
     ) -> IndexReport:
         """Make an index of others searchable by meaning, where it is; an interrupted run resumes.
 
@@ -572,16 +493,12 @@ class Library:
             fields: Fields for filters, facets and records, by attribute of a paper or by a name of your choice,
                 such as `{"year": "pub_year", "authors": "authors.name", "shelf": "extra.shelf"}`.
             name: Name of the index in ses; its own name if empty.
-            formats: Task formats to make vectors for; `prx` always is, and alone if None. `("none",)` makes no vectors.
-            language: Language of the texts, for highlights and queries; English if None.
             beside: Keep the vectors beside the documents in any case.
             vectors: Models by the field of vectors that they made, such as `{"embedding": "all-MiniLM-L6-v2"}`.
                 Each is one more leg of a search, named as the field.
             unchecked: Take these models as they are named, also if they give other vectors for the documents.
-            quantization: How the cluster keeps the vectors of ses in memory; as before, or in full precision, if None.
-            workers: What encodes, as of `index`; this process if 0.
-            shards: Where workers put vectors, and look for them; in the data folder if None.
             progress: Receives progress reports.
+            **options: See `indexer.options.AttachedOptions`; the formats `none` make no vectors.
 
         Returns:
             What was done. Documents that are no papers are listed in the file that it names.
@@ -599,9 +516,10 @@ class Library:
         from search_plugin.engines.cluster.scan import check_plain_name
         from ses.elsewhere import check_own_papers, encoded_elsewhere
 
-        check_own_papers(workers, shards)
+        check_own_papers(options)
         self._note_first()
         engine = self._attaching()
+        formats, language, quantization = (options.get("formats"), options.get("language"), options.get("quantization"))
         fields = dict(fields or {})
         for attribute, own in (("title", title), ("abstract", abstract)):
             if own and fields.setdefault(attribute, own) != own:
@@ -628,28 +546,20 @@ class Library:
             schema = replace(found.schema, language=language) if language else found.schema
             attachment = engine.attach(wanted, schema)
             return replace(only_searched(engine, attachment, self._settings.data_dir), vectors=compared)
-        job = self._vectors_job(wanted.name, language=language)
+        job = self._vectors_job(wanted.name, settings={"language": language} if language else {})
         held = self._engine.schema(wanted.name)
         job = replace(job, formats=formats_to_store(job.card, _asked_formats(formats), held, new=held is None))
-        with encoded_elsewhere(self._settings, job, workers, shards) as job:
+        with encoded_elsewhere(self._settings, job, options) as job:
             engine.attach(wanted, schema_for(job, quantization or (held.quantization if held else "none")))
             return replace(follow(job, engine, progress), vectors=compared)
 
-    def follow(
-        self,
-        name: str,
-        *,
-        workers: int | str = 0,
-        shards: str | Path | None = None,
-        progress: Progress | None = None,
-    ) -> IndexReport:
+    def follow(self, name: str, *, progress: Progress | None = None, **options: Unpack[EncodingOptions]) -> IndexReport:
         """Bring the vectors of an attached index up to date with its documents.
 
         Args:
             name: Name of the index.
-            workers: What encodes, as of `index`; this process if 0.
-            shards: Where workers put vectors, and look for them; in the data folder if None.
             progress: Receives progress reports.
+            **options: See `indexer.options.EncodingOptions`.
 
         Returns:
             What was done.
@@ -662,7 +572,7 @@ class Library:
         from indexer.attaching import follow, only_searched
         from ses.elsewhere import check_own_papers, encoded_elsewhere
 
-        check_own_papers(workers, shards)
+        check_own_papers(options)
         engine = self._attaching()
         attachment = engine.attached(name)
         if not attachment.schema.vectors:
@@ -670,7 +580,7 @@ class Library:
             return only_searched(engine, attachment, self._settings.data_dir)
         formats = tuple(Format(field.format) for field in attachment.schema.vectors)
         job = self._vectors_job(name, formats=formats)
-        with encoded_elsewhere(self._settings, job, workers, shards) as job:
+        with encoded_elsewhere(self._settings, job, options) as job:
             return follow(job, engine, progress, changes_only=True)
 
     def detach(self, name: str, *, progress: Progress | None = None) -> Detached:
@@ -783,6 +693,13 @@ class Library:
             "state_dir": self._settings.data_dir,
             "cached": self._settings.embedding_cache,
         }
+
+    def _settings_of_version(self, options: VersionOptions) -> dict[str, Any]:
+        """Return the settings of a new version that the user chose; BM25's constants may be those of the tuned file."""
+        from indexer.options import SETTINGS
+
+        tuned = {"bm25": self._tuned.bm25} if self._tuned else {}
+        return tuned | {name: options[name] for name in SETTINGS if options.get(name) is not None}  # type: ignore[literal-required]  # its own keys
 
     def _schema_before(self, name: str, *, fresh: bool) -> IndexSchema | None:
         """Return the schema of the published version; None if there is none, or if a fresh build can't read it."""

@@ -273,6 +273,15 @@ class Bm25:
         return f"k1 {self.k1:g}, b {self.b:g}"
 
 
+def parse_bm25(text: str) -> Bm25:
+    """Read BM25's constants, `K1,B`; `InputError` if the form is wrong or a value is out of bounds."""
+    try:
+        k1, b = map(float, text.split(","))
+    except ValueError:
+        raise InputError(f"BM25's constants {text!r} can't be read; write them as K1,B, such as 0.9,0.4.") from None
+    return Bm25(k1, b)
+
+
 @dataclass(frozen=True, slots=True)
 class IndexSchema:
     """The content of an index, and how it is searched.

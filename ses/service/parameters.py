@@ -10,8 +10,9 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, create_model, model_validator
 
 from corpora.errors import InputError
+from corpora.options import Option
 from search_plugin.contract.plan import MAX_BOOST
-from search_plugin.request import MAX_FACET_SIZE, MAX_QUERY, MAX_WINDOW, Option, search_options
+from search_plugin.request import MAX_FACET_SIZE, MAX_QUERY, MAX_WINDOW, search_options
 from ses.checked import nearest
 
 if TYPE_CHECKING:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import rich_click as click
 
 from corpora.errors import InputError
+from corpora.options import Option, options_of
 from encoders.models.formats import Precision
 from encoders.runtimes.registry import RUNTIMES
 from encoders.tokens.batching import LongText
 from search_plugin.pages.page import FORMATS
-from search_plugin.request import READING, SAME_WORK, Option, PageOptions, search_options
-from ses.terminal.messages import as_flag
+from search_plugin.request import READING, SAME_WORK, PageOptions, search_options
+from ses.terminal.messages import as_flag, with_flags
 
 if TYPE_CHECKING:
-    from search_plugin.contract.schema import Bm25
     from ses.library import Library
     from ses.opened import OpenIndex
 
@@ -70,13 +71,6 @@ runtime_options = together(
 model_options = together(
     click.option("--model", metavar="NAME", help="Known name, folder or hub id of a BERT-family model."),
     runtime_options,
-)
-
-workers_option = click.option(
-    "--workers",
-    metavar="WORKERS",
-    help="What encodes: a number of processes on this machine, or ray or ray:HOST:PORT for a Ray cluster [default: "
-    "this process].",
 )
 
 index_option = click.option(
@@ -138,15 +132,44 @@ def reading_options(function: F) -> F:
     return together(*(_option(one) for one in search_options() if one.name in READING))(function)
 
 
+def described_options(described: type, *names: str) -> Callable[[F], F]:
+    """Return a decorator that adds the options that a `TypedDict` describes: those of the names, or all that are typed.
+
+    What the user gave is read by `given_of`.
+    """
+    return together(*(_option(one) for one in options_of(described) if one.typed and (not names or one.name in names)))
+
+
+def given_of(described: type, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the user gave of the options that a `TypedDict` describes, as Python takes it."""
+    given = {}
+    for one in options_of(described):
+        value = options.get(one.name)
+        if not one.typed or value is None or value is False or value == ():
+            continue
+        if one.read:
+            value = resolve_name(one.read)(value)
+        elif Mapping in (origins := _origins(one)) and Sequence not in origins:
+            value = parse_pairs(value, one.name, one.form)
+        given[one.name] = value
+    return given
+
+
+def _origins(option: Option) -> list[Any]:
+    """Return the kinds of values that an option takes, such as `Mapping` of `Mapping[str, str] | str`."""
+    kinds = get_args(option.type) if get_origin(option.type) is Union else (option.type,)
+    return [get_origin(kind) for kind in kinds]
+
+
 def _option(option: Option) -> Callable[[F], F]:
     """Return an option of the command line; its value is None, or empty, where the user gave none."""
-    flag, help_ = as_flag(option.name), option.help
+    flag, help_ = as_flag(option.name), with_flags(option.help)
     if option.choices:
         help_ += f": {option.choices_text}"
-    several = Sequence in [get_origin(kind) for kind in get_args(option.type)]
+    several = not {Sequence, Mapping}.isdisjoint(_origins(option))
     if several:
         help_ += "; repeatable"
-    help_ += f" [default: {option.default_text}]." if option.default_text else "."
+    help_ += f" [default: {with_flags(option.default_text)}]." if option.default_text else "."
     if option.type is bool:
         return click.option(flag, option.name, is_flag=True, help=help_)
     numbers = {int: "N", float: "NUMBER"}
@@ -163,14 +186,7 @@ def _option(option: Option) -> Callable[[F], F]:
 
 def given_options(options: Mapping[str, Any]) -> PageOptions:
     """Return the options of a page that the user gave to a command."""
-    given: Any = {
-        name: options[name]
-        for name in PageOptions.__annotations__
-        if options.get(name) is not None and options[name] is not False and options[name] not in ("", ())
-    }
-    # A file, which the settings hold.
-    given.pop("synonyms", None)
-    chosen: PageOptions = given
+    chosen: PageOptions = given_of(PageOptions, options)  # type: ignore[assignment]  # its own options
     return chosen
 
 
@@ -190,56 +206,29 @@ def settings_of(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: options[name] for name in _SETTINGS if name in options}
 
 
-def parse_bm25(text: str) -> Bm25:
-    """Read BM25's constants, `K1,B`; `InputError` if the form is wrong or a value is out of bounds."""
-    from search_plugin.contract.schema import Bm25
-
-    try:
-        k1, b = map(float, text.split(","))
-    except ValueError:
-        raise InputError(f"BM25's constants {text!r} can't be read; write them as K1,B, such as 0.9,0.4.") from None
-    return Bm25(k1, b)
-
-
-def parse_columns(texts: Sequence[str]) -> dict[str, str]:
-    """Read which column holds which attribute.
+def parse_pairs(texts: Sequence[str], option: str, form: str) -> dict[str, str]:
+    """Read values by name, as an option that can be repeated takes them.
 
     Args:
-        texts: Each as `ATTRIBUTE=COLUMN`.
+        texts: Each as `NAME=VALUE`.
+        option: Name of the option, for errors.
+        form: What the option takes, such as `ATTRIBUTE=COLUMN`, for errors.
 
     Returns:
-        Columns by attribute.
+        Values by name.
 
     Raises:
-        InputError: If one has another form, or an attribute is given twice.
+        InputError: If one has another form, or a name is given twice.
     """
-    pairs = [text.partition("=") for text in texts]
-    for text, (attribute, equals, column) in zip(texts, pairs, strict=True):
-        if not (attribute and equals and column):
-            raise InputError(f"The mapping {text!r} can't be read; write it as ATTRIBUTE=COLUMN, such as title=Titel.")
-    columns: dict[str, str] = {}
-    for attribute, _, column in pairs:
-        name = attribute.strip()
-        if name in columns:
-            raise InputError(
-                f"{name} is given twice, as {columns[name]} and as {column.strip()}; leave one of them out."
-            )
-        columns[name] = column.strip()
-    return columns
-
-
-def parse_models(texts: Sequence[str], what: str, option: str) -> dict[str, str]:
-    """Read models by field or format, each as `FIELD=MODEL`; raise `InputError` if one has another form.
-
-    `what` says what a model is given for, and `option` is the option's name, both for the error.
-    """
-    models: dict[str, str] = {}
+    pairs: dict[str, str] = {}
     for text in texts:
-        name, _, model = (part.strip() for part in text.partition("="))
-        if not (name and model) or name in models:
-            raise InputError(f"{text!r} can't be read", f"write each {what} once, as <{option}={what.upper()}=MODEL>")
-        models[name] = model
-    return models
+        name, _, value = (part.strip() for part in text.partition("="))
+        if not (name and value):
+            raise InputError(f"{text!r} can't be read", f"write it as <{option}={form}>")
+        if name in pairs:
+            raise InputError(f"{name} is given twice, as {pairs[name]} and as {value}", "leave one of them out")
+        pairs[name] = value
+    return pairs
 
 
 def open_library(options: Mapping[str, Any], index: str | None = None) -> Library:

@@ -1,17 +1,22 @@
 """The reference of the command line in Markdown: `python -m ses.terminal.reference > docs/cli.md`.
 
-`python -m ses.terminal.reference docs/python.md` writes the table of a search's options into that page.
+`python -m ses.terminal.reference docs/python.md` writes the tables of options into that page.
 """
 
 from __future__ import annotations
 
 import inspect
 import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import rich_click as click
 
+from corpora.errors import as_argument, written
+from corpora.options import Option, options_of
+from indexer.options import IndexOptions
 from search_plugin.request import search_options
 from ses.terminal.cli import ses
 from ses.terminal.lazy import LazyGroup
@@ -76,16 +81,28 @@ def _item(param: click.Parameter, context: click.Context) -> str:
     return f"- `{name}`" + (f": {help_}" if help_ else "") + (f" [{'; '.join(notes)}]" if notes else "")
 
 
+_TABLES: Mapping[str, Callable[[], Sequence[Option]]] = {
+    "Options of a page": search_options,
+    "Options of indexing": partial(options_of, IndexOptions),
+}
+"""The options of each table, by its heading."""
+
+
 def with_options(page: str) -> str:
-    """Return a page of Markdown with the table of a search's options below its heading."""
-    head, heading, rest = page.partition("### Options of a page\n\n")
-    rows = ""
-    for one in search_options():
-        values = f": {', '.join(f'`{value}`' for value in one.values)}" if one.values else ""
-        values += f", or {one.others}" if one.others else ""
-        rows += f"| `{one.name}` | {one.help}{values} | {one.default_text} |\n"
-    _, next_heading, after = rest.partition("\n### ")
-    return f"{head}{heading}| option | meaning | default |\n| --- | --- | --- |\n{rows}{next_heading}{after}"
+    """Return a page of Markdown with the table of options below each heading."""
+    for title, described in _TABLES.items():
+        head, heading, rest = page.partition(f"### {title}\n\n")
+        _, next_heading, after = rest.partition("\n### ")
+        rows = "".join(map(_row, described()))
+        page = f"{head}{heading}| option | meaning | default |\n| --- | --- | --- |\n{rows}{next_heading}{after}"
+    return page
+
+
+def _row(one: Option) -> str:
+    values = f": {', '.join(f'`{value}`' for value in one.values)}" if one.values else ""
+    values += f", or {one.others}" if one.others else ""
+    help_, default = (written(text, as_argument) for text in (one.help, one.default_text))
+    return f"| `{one.name}` | {help_}{values} | {default} |\n"
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from corpora.errors import InputError
 from corpora.paper import Accepted, is_empty
+from encoders.models.formats import Format
 from indexer.moving import rebuilding
 from indexer.pipeline import index_corpus
 from search_plugin.contract.plan import Plan
@@ -272,13 +273,14 @@ def test_a_fresh_index_takes_over_what_its_corpus_does_not_give(engine, home):
     assert set(index.schema.added) == {*CUSTOM, Field("labels", "keywords", origin="tag")}
     assert index.papers(IDS)[IDS[0]].extra == {"shelf": "C", "published": "2020", "labels": ("x",)}
     assert index.count() == 5
-    with pytest.raises(InputError, match="analyses words as german; leave language out, or index again with fresh"):
+    with pytest.raises(InputError, match="made with language german; leave language out, or index again with fresh"):
         index_into(engine, home, other, language="english")
 
 
 def rebuild(job, index):
     """The job that rebuilds an index by the model of another job."""
-    return rebuilding(index, card=job.card, encoder=job.encoder, state_dir=job.state_dir)
+    made_by = {"card": job.card, "encoder": job.encoder, "state_dir": job.state_dir}
+    return rebuilding(index, settings={}, formats=(Format.PRX,), **made_by)
 
 
 def test_an_index_is_moved_to_another_model_with_all_that_is_said_of_its_papers(engine, home, tmp_path):

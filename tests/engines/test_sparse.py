@@ -240,7 +240,7 @@ def test_other_models_and_settings_are_refused_in_a_sentence(tmp_path, models):
     library.index("papers", some, fresh=True, sparse=splade, sparse_tokens=9)
     with pytest.raises(InputError, match=r"are of the model .*splade .* not of .*documents .*; give sparse=.*splade"):
         library.index("papers", some, sparse=other)
-    with pytest.raises(InputError, match="keeps other tokens: 9 a paper"):
+    with pytest.raises(InputError, match="made with sparse tokens 9; leave sparse_tokens out"):
         library.index("papers", some, sparse_tokens=8)
     with pytest.raises(InputError, match="has sparse vectors; leave sparse out"):
         library.index("papers", some, sparse="none")

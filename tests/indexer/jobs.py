@@ -13,6 +13,7 @@ from corpora.registry import get_corpus
 from encoders.encoder import load_encoder
 from encoders.registry import find_model
 from indexer.job import IndexJob
+from indexer.options import SETTINGS
 from indexer.pipeline import index_corpus
 from search_plugin.engines.registry import connect
 from tests.tiny import make_model
@@ -21,8 +22,11 @@ from tests.tiny import make_model
 def make_job(folder: Path, corpus: Path, index: str = "papers", *, fresh: bool = False, **options) -> IndexJob:
     """A job in a folder that holds everything: model, cache, indexes. int8, whose vectors depend on their batch.
 
+    Options are settings of an index, or other attributes of the job.
+
     An index whose name begins with "sentences" has vectors of them, in a child's process too.
     """
+    settings = {"passages": "sentences"} if index.startswith("sentences") else {}
     model = folder / "model"
     if not model.exists():
         make_model(model)
@@ -34,7 +38,7 @@ def make_job(folder: Path, corpus: Path, index: str = "papers", *, fresh: bool =
         encoder=lambda: load_encoder(str(model), cache_dir=folder / "cache", precision="int8", threads=1),
         state_dir=folder / "state",
         origin="tiny",
-        passages="sentences" if index.startswith("sentences") else None,
+        settings=settings | {name: options.pop(name) for name in SETTINGS if name in options},
         fresh=fresh,
         block=32,
         bulk_bytes=20_000,

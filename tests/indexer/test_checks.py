@@ -10,6 +10,7 @@ import pytest
 from corpora.errors import InputError, UnavailableError
 from corpora.paper import Accepted, Deleted, Rejected
 from corpora.progress import Silent
+from encoders.models.formats import Format
 from indexer.moving import rebuilding
 from indexer.pipeline import index_corpus
 from indexer.survey import Survey, open_survey
@@ -100,7 +101,7 @@ def test_the_form_of_vectors_is_chosen_once(tmp_path):
     with pytest.raises(InputError, match="embedded engine keeps vectors whole; leave quantization out, or use a"):
         run_job(tmp_path, make_job(tmp_path, corpus, quantization="int8"))
     run_job(tmp_path, make_job(tmp_path, corpus, quantization="none"))
-    with pytest.raises(InputError, match="has the quantization none; leave quantization out, or"):
+    with pytest.raises(InputError, match="was made with quantization none; leave quantization out, or"):
         run_job(tmp_path, make_job(tmp_path, corpus, quantization="int8"))
     assert counts(run_job(tmp_path, make_job(tmp_path, corpus))) == expect(unchanged=5, papers=5)
 
@@ -133,15 +134,13 @@ def test_papers_that_a_corpus_withdraws_are_deleted_if_they_are_of_no_other_corp
 def test_a_rebuilt_index_has_what_the_one_before_had_unless_told(tmp_path):
     _, index = make(tmp_path)
     assert (index.schema.quantization, index.schema.bm25) == ("none", Bm25())
-    given = {"card": None, "encoder": None, "state_dir": tmp_path}
-    job = rebuilding(index, **given)
+    given = {"card": None, "encoder": None, "state_dir": tmp_path, "formats": (Format.PRX,)}
+    job = rebuilding(index, settings={}, **given)
     assert (job.index, job.fresh, job.origin, job.cached) == ("papers", True, None, True)
-    assert (job.quantization, job.bm25, job.fields) == ("none", Bm25(), index.schema.added)
-    assert [one.value for one in job.formats] == ["prx", "clf"]
-    changed = {"quantization": "int8", "bm25": Bm25(2, 0.5), "language": "german", "cached": False}
-    job = rebuilding(index, **given, **changed)
-    assert {name: getattr(job, name) for name in changed} == changed
-    assert job.source == rebuilding(index, **given).source
+    assert (job.settings, job.fields) == ({"quantization": "none", "bm25": Bm25()}, index.schema.added)
+    chosen = {"quantization": "int8", "bm25": Bm25(2, 0.5), "language": "german"}
+    changed = rebuilding(index, settings=chosen, cached=False, **given)
+    assert (changed.settings, changed.cached, changed.source) == (chosen, False, job.source)
 
 
 @pytest.mark.parametrize("lane", [pytest.param(lane, marks=getattr(pytest.mark, lane)) for lane in SERVERS])
@@ -152,7 +151,7 @@ def test_a_clusters_index_keeps_its_form_and_is_checked(tmp_path, lane):
         corpus = write_jsonl(tmp_path / "corpus.jsonl", papers(40))
         made = index_corpus(make_job(tmp_path, corpus, "pipeline", quantization="int8"), engine)
         assert counts(made) == expect(new=40, papers=40)
-        with pytest.raises(InputError, match=r"the quantization int8; leave quantization out, or .* quantization=int4"):
+        with pytest.raises(InputError, match=r"quantization int8; leave quantization out, or .* to have int4"):
             index_corpus(make_job(tmp_path, corpus, "pipeline", quantization="int4"), engine)
         write_jsonl(corpus, papers(30))
         pruned = index_corpus(make_job(tmp_path, corpus, "pipeline", prune=True), engine)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import ses
+from indexer.options import IndexOptions
 from products.forecasts.training import ForecastOptions
 from products.reviewers.matching import MatchingOptions
 from products.tags.training import TaggerOptions
@@ -97,8 +98,9 @@ def test_every_attribute_of_a_result_is_there(kind):
 def test_every_name_and_every_option_is_there():
     page = PAGE.read_text()
     assert [name for name in ses.__all__ if f"`ses.{name}" not in page and f"`{name}`" not in page] == []
-    options = page.partition("### Options of a page")[2].partition("\n### ")[0]
-    assert re.findall(r"^\| `(\w+)` \|", options, re.MULTILINE) == list(PageOptions.__annotations__)
+    for title, described in (("a page", PageOptions), ("indexing", IndexOptions)):
+        options = page.partition(f"### Options of {title}")[2].partition("\n### ")[0]
+        assert re.findall(r"^\| `(\w+)` \|", options, re.MULTILINE) == list(described.__annotations__)
     for kind in (TaggerOptions, ForecastOptions, MatchingOptions):
         listed = [f"`{one.name}`" for one in dataclasses.fields(kind)]
         assert f"are {', '.join(listed[:-1])} and {listed[-1]} (" in page

@@ -41,6 +41,8 @@ reveal_type(index.evaluate("scifact").mean("AP"))  # float
 reveal_type(ses.load_model().encode(["a"]).shape)  # tuple[Any, ...]
 index.search("virus", sise=3)  # type: ignore[call-arg]
 index.search(None)  # type: ignore[arg-type]
+library.index("mine", "a.csv", frech=True)  # type: ignore[call-arg]
+library.rebuild("mine", dimension="16")  # type: ignore[arg-type]
 ses.Paper("a")  # type: ignore[call-arg]
 """
 """Each line that reveals a type, with the type. The ignored errors must be there: `--strict` tells of unused ones."""
@@ -102,7 +104,6 @@ def test_types_under_strict_checks(installed, tmp_path):
         ("ses.", set(ses.__all__)),
         ("ses.Paper(ti", {"title="}),
         ("ses.open().", {"index", "feeds", "describe", "default", "rebuild"}),
-        ("ses.open().index('a', fre", {"fresh="}),
         ("ses.open()['a'].", {"search", "similar", "similar_text", "show", "find", "suggest", "evaluate"}),
         ("ses.open()['a'].search('x').", {"hits", "facets", "notes", "to_dataframe"}),
         ("ses.open()['a'].search('x')[0].", {"paper", "score", "doi", "link", "weak"}),
@@ -124,3 +125,12 @@ def test_every_public_name_has_a_type():
     stub = ast.parse((ROOT / "ses" / "__init__.pyi").read_text(encoding="utf-8"))
     names = [alias.asname for node in stub.body if isinstance(node, ast.ImportFrom) for alias in node.names]
     assert sorted(names) == sorted(ses.__all__)
+
+
+def test_what_a_notebook_offers_of_options(tmp_path):
+    import jedi
+
+    names = [{"library": ses.open(data_dir=tmp_path)}]
+    offered = {"index('a', fre": "fresh=", "rebuild('a', spa": "sparse=", "attach('a', lan": "language="}
+    for typed, option in offered.items():
+        assert option in {one.name for one in jedi.Interpreter(f"library.{typed}", names).complete()}

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
 from corpora.errors import InputError
-from search_plugin.contract.schema import Quantization
-from search_plugin.words.languages import LANGUAGES
+from indexer.options import AttachedOptions, EncodingOptions
 from ses.terminal.options import (
+    described_options,
     engine_options,
+    given_of,
     model_options,
-    parse_columns,
-    parse_models,
+    parse_pairs,
     settings_of,
-    workers_option,
 )
 from ses.terminal.results import say
 
@@ -49,23 +48,7 @@ if TYPE_CHECKING:
 @click.option("--unchecked", is_flag=True, help="Take the models of --vector as named, also if their vectors differ.")
 @click.option("--update", is_flag=True, help="Follow the changes of an attached index, with the fields it has.")
 @click.option("--beside", is_flag=True, help="Write nothing into its documents: keep vectors in an index beside it.")
-@click.option(
-    "--formats",
-    metavar="LIST",
-    help="Task formats to make vectors for, such as prx,clf; none makes no vectors, and needs --vector [default: prx].",
-)
-@click.option(
-    "--quantization",
-    type=click.Choice(get_args(Quantization)),
-    help="How the cluster keeps the vectors of ses in memory [default: none, or as before].",
-)
-@click.option("--language", type=click.Choice(list(LANGUAGES)), help="Of its texts, for highlights [default: english].")
-@workers_option
-@click.option(
-    "--shards",
-    metavar="FOLDER",
-    help="Where --workers put vectors, a folder or URL that their machines share [default: in the data folder].",
-)
+@described_options(AttachedOptions)
 @model_options
 @engine_options
 @click.pass_context
@@ -84,27 +67,23 @@ def attach(context: click.RichContext, /, *, target: str, as_json: bool, update:
 
     library, index = open_target(target, options)
     name = options["name"] or index
-    elsewhere = {"workers": options["workers"] or 0, "shards": options["shards"]}
     described = {option: options[option] for option in ("title", "abstract") if options[option]}
     with progress_on_stderr() as progress:
         if update:
             if described or options["facets"] or options["vectors"] or options["beside"] or options["quantization"]:
                 raise InputError("An update keeps the fields and the vectors", "leave them or <update> out")
-            report = library.follow(name, **elsewhere, progress=progress)
+            report = library.follow(name, progress=progress, **given_of(EncodingOptions, options))
         else:
             report = library.attach(
                 index,
                 **described,
-                fields=parse_columns(options["facets"]),
+                fields=parse_pairs(options["facets"], "facet", "NAME=FIELD"),
                 name=name,
-                formats=[options["formats"]] if options["formats"] is not None else None,
-                language=options["language"],
                 beside=options["beside"],
-                vectors=parse_models(options["vectors"], "field", "vector"),
+                vectors=parse_pairs(options["vectors"], "vector", "FIELD=MODEL"),
                 unchecked=options["unchecked"],
-                quantization=options["quantization"],
-                **elsewhere,
                 progress=progress,
+                **given_of(AttachedOptions, options),
             )
     # Not all facts of it: who may attach an index may not see its size.
     attached: str = getattr(library[name].index, "attached_to", "")

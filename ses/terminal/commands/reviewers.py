@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from ses.terminal.options import PATH, engine_options, model_options, open_library, parse_columns, together
+from ses.terminal.options import PATH, engine_options, model_options, open_library, parse_pairs, together
 from ses.terminal.results import say, tell, write_csv
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def index(context: click.RichContext, /, *, path: Path, corpus: str, name: str, 
             name,
             path,
             corpus=corpus,
-            columns=parse_columns(options["columns"]),
+            columns=parse_pairs(options["columns"], "columns", "ATTRIBUTE=COLUMN"),
             formats=[options["formats"]],
             progress=progress,
         )
@@ -200,7 +200,7 @@ def explain(*, submissions: Path, paper: str, reviewer: str, as_json: bool, **op
 def _given(options: Mapping[str, Any]) -> dict[str, Any]:
 
     given = {name: options[name] for name in ("index", "corpus", "conflicts")}
-    return given | {"columns": parse_columns(options["columns"])}
+    return given | {"columns": parse_pairs(options["columns"], "columns", "ATTRIBUTE=COLUMN")}
 
 
 def _shown(found: Matched, out: Path | None, *, ranked: bool) -> Iterator[str]:

@@ -81,7 +81,7 @@ OF_INDEXING = {
         "search_plugin.pages.formats",
         "encoders.runtimes.auto",
         "encoders.runtimes.openvino",
-        "indexer",
+        "indexer.job",
     ),
 }
 """What a search of a few papers needs nothing of; each takes from 5 to 200 ms."""

@@ -174,13 +174,15 @@ def called(call):
 def takes_hint(node, child, positions):
     """Whether what is in a child of a node serves as a hint."""
     if isinstance(node, ast.keyword):
-        return node.arg in ("hint", "trouble")
+        return node.arg in ("hint", "trouble", "default_help")
     if isinstance(node, ast.arguments):
         return child in node.defaults and node.args[child_argument(node, child)].arg == "hint"
     if not isinstance(node, ast.Call):
         return False
-    # ClusterError has status and kind before its hint.
-    at = {"ClusterError": 3, "BusyError": 3}.get(called(node), 1 if called(node).endswith("Error") else None)
+    # ClusterError has status and kind before its hint. The help of an option is written as hints are.
+    at = {"ClusterError": 3, "BusyError": 3, "Option": 0}.get(
+        called(node), 1 if called(node).endswith("Error") else None
+    )
     at = positions.get(called(node)) if at is None else at
     return at is not None and child in node.args[at : at + 1]
 
