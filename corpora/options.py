@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import or_
 from pkgutil import resolve_name
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -71,7 +73,6 @@ def options_of(described: type, defaults: Mapping[str, Any] | None = None) -> tu
     for name, annotated in get_type_hints(described, include_extras=True).items():
         kind, option = get_args(annotated)[:2]
         kinds = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
-        given = tuple(one for one in kinds if one is not NoneType)
-        whole = given[0] if len(given) == 1 else Union[given]  # noqa: UP007 - of types that are known at run time only
+        whole = reduce(or_, (one for one in kinds if one is not NoneType))
         found.append(replace(option, name=name, type=whole, default=(defaults or {}).get(name)))
     return tuple(found)

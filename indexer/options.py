@@ -28,7 +28,7 @@ class EncodingOptions(TypedDict, total=False):
     shards: Annotated[
         str | Path | None,
         Option(
-            "Folder or URL of the vectors that `ses encode --shards` made; with <workers>, where they put vectors, and "
+            "Folder or URL of shards, vectors that were encoded before; with <workers>, where they put vectors, and "
             "look for them",
             "FOLDER",
             default_help="for workers, in the data folder",
@@ -164,7 +164,7 @@ class IndexOptions(RebuildOptions, total=False):
             default_help="that of <corpus>; formats such as csv add the file's",
         ),
     ]
-    tags: Annotated[str, Option("Tag the papers by this tagger when they are written; see `ses tags`", "NAME")]
+    tags: Annotated[str, Option("Tag the papers by this tagger when they are written", "NAME")]
 
 
 SETTINGS = ("passages", "language", "dimension", "quantization", "bm25", "sparse_tokens", "sparse_ratio")

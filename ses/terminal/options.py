@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_origin
+from types import UnionType
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin
 
 import rich_click as click
 
@@ -157,7 +158,7 @@ def given_of(described: type, options: Mapping[str, Any]) -> dict[str, Any]:
 
 def _origins(option: Option) -> list[Any]:
     """Return the kinds of values that an option takes, such as `Mapping` of `Mapping[str, str] | str`."""
-    kinds = get_args(option.type) if get_origin(option.type) is Union else (option.type,)
+    kinds = get_args(option.type) if get_origin(option.type) is UnionType else (option.type,)
     return [get_origin(kind) for kind in kinds]
 
 

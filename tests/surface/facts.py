@@ -75,6 +75,8 @@ def _text(value: Any) -> str:
 def python(_: Path) -> Iterator[str]:
     """Yield the public names of ses, with a line for every argument and attribute."""
     import ses
+    from corpora.options import options_of
+    from indexer.options import AttachedOptions, EncodingOptions, IndexOptions, RebuildOptions
     from search_plugin.request import search_options
 
     for name in ses.__all__:
@@ -84,6 +86,9 @@ def python(_: Path) -> Iterator[str]:
         yield from _named(name, getattr(importlib.import_module(module), name))
     for option in search_options():
         yield f"PageOptions {option.name}: {_plain(option.type)} = {option.default!r}"
+    for described in (IndexOptions, RebuildOptions, AttachedOptions, EncodingOptions):
+        for option in options_of(described):
+            yield f"{described.__name__} {option.name}: {_plain(option.type)}"
 
 
 def _plain(kind: Any) -> str:
