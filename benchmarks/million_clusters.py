@@ -15,6 +15,7 @@ import json
 import subprocess
 import sys
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -28,7 +29,6 @@ import orjson
 
 from benchmarks.altered import QUERIES, SCHEMA, documents, encode, known_queries, page_times, times
 from benchmarks.common import Remembered, claims, percentile, seconds
-from benchmarks.sizing import finish_merging, heaps, vector_files
 from corpora.errors import SesError
 from corpora.writing import replacing
 from search_plugin.contract.connection import Connection
@@ -346,6 +346,35 @@ def _mebibytes(size: int) -> str:
 STEPS: dict[str, Callable[[Run], None]] = {
     step.__name__: step for step in (encoding, answering, loading, measuring, updating, swapping)
 }
+
+
+def finish_merging(index: Index) -> None:
+    """Finish an index, and wait until a cluster has merged it."""
+    index.finish()
+    if cluster := getattr(index, "cluster", None):
+        # The task of a merge is there before its first part begins, and between two of its parts.
+        while (
+            cluster.call("GET", "/_tasks", params={"actions": "*forcemerge*"})["nodes"]
+            or cluster.call("GET", f"/{index.physical}/_stats/merge")["_all"]["total"]["merges"]["current"]
+        ):
+            time.sleep(0.2)
+        index.finish()
+        cluster.call("POST", f"/{index.physical}/_flush")
+
+
+def vector_files(index: Any) -> dict[str, Any]:
+    """Return the bytes of a cluster's files of vectors, and of graphs and smaller vectors, and the segments."""
+    path = f"/{index.physical}/_stats/segments?include_segment_file_sizes=true"
+    segments = index.cluster.call("GET", path)["_all"]["total"]["segments"]
+    sizes = {name: file["size_in_bytes"] for name, file in segments["file_sizes"].items()}
+    small = sum(sizes.get(name, 0) for name in ("vex", "veq", "veb"))
+    return {"segments": segments["count"], "whole_vectors": sizes.get("vec", 0), "graphs": small}
+
+
+def heaps(engine: Any) -> list[int]:
+    """Return the bytes that a cluster's heaps hold."""
+    nodes = engine.cluster.call("GET", "/_nodes/stats/jvm")["nodes"].values() if hasattr(engine, "cluster") else ()
+    return [node["jvm"]["mem"]["heap_used_in_bytes"] for node in nodes]
 
 
 if __name__ == "__main__":

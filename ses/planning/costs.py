@@ -1,32 +1,40 @@
-"""What an index costs, by what it holds: a model with few terms, fitted on measured points.
+"""What an index costs, by what it holds: formulas of a few terms, and their factors for each product.
 
-The bytes of vectors are known from the engines' files. What is left, and time, is a sum of terms with fitted factors
-(least squares of relative errors).
+The bytes of vectors are known from the engines' files. The factors were fitted on measured points, by least squares of
+relative errors (docs/scale.md, Assumptions); a test compares the formulas with these points.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from statistics import NormalDist
+from typing import Literal
 
-from corpora.errors import UnavailableError
+from search_plugin.contract.schema import Quantization
 from search_plugin.engines.cluster.diagnosis.indexes import estimate, vector_bytes
 from search_plugin.engines.cluster.dialect import GRAPH
 from search_plugin.engines.embedded.vectors import INDEXED_FROM, LISTS, codes_of
 
-if TYPE_CHECKING:
-    import numpy as np
+EngineKind = Literal["embedded", "opensearch", "elasticsearch"]
+"""What keeps an index."""
 
-    from ses.planning.measured import EngineKind, IndexShape, MeasuredIndex, Quantity
+LETTERS = 1331
+"""Letters of title and abstract of the papers that were measured, PubMed's, the mean."""
+
+SENTENCES = 7.9
+"""Sentences of one of them, the mean."""
+
+LETTERS_A_TOKEN = 4.46
+"""Letters of titles and abstracts of PubMed in a token of BERT's uncased vocabulary. All are counted, though models
+cut long texts: the default model, at 256 tokens, reads three quarters of them."""
 
 _FLOAT, _ID = 4, 8
 _FILLED = 16
 """Empty places of a list of faiss's in the mean: each is filled up to a multiple of 32 vectors."""
 
 _LINKS = 59
-"""Bytes of a vector's links in Lucene's graph with 16 edges: `python -m benchmarks.sizing URL 10000` prints them."""
+"""Measured bytes of a vector's links in Lucene's graph with 16 edges."""
 
 _NUMBER = 1.6
 """Letters that take as long to load into a cluster as one number of a vector; it fits both products best."""
@@ -36,9 +44,116 @@ _GROWTH = 0.7
 of 33,000 papers, and 5.3 ms of a million (docs/benchmarks.md, A million papers in the embedded engine)."""
 
 _GROWN = (17.7 - 7.5) / (math.pow(1_000_000, _GROWTH) - math.pow(33_214, _GROWTH))
-"""Milliseconds of a page for each such unit: a hybrid page of the embedded engine takes 7.5 ms with 33,214 papers
-(`python -m benchmarks.peers` of 5ca73fab), and 17.7 ms with a million (`python -m benchmarks.million`), on the same
-machine."""
+"""Milliseconds of a page for each such unit: a hybrid page of the embedded engine takes 7.5 ms with 33,214 papers, and
+17.7 ms with a million, on the same machine."""
+
+_TIMED = 33_000
+"""Papers of the shard whose times are `ProductCosts.legs` (`python -m benchmarks.searching 33000`)."""
+
+_SEARCHING = (79.44e6, 1.0457)
+"""Bytes of memory of a process that searches an embedded index, and those for a byte of the index."""
+
+_TOKEN = {"int8": (4.995e-11, 6.339e-8), "fp32": (1.5001e-10, 4.6888e-8)}
+"""Seconds of a core for each multiplication of a token's linear layers, and for each number of a layer."""
+
+_GPU_OPERATIONS, _GPU_SHARE = 121e12, 0.25
+"""Operations of an NVIDIA L4 a second in 16 bits, by its data sheet, and the share that is used. SURGE
+(arXiv:2605.01060) encoded 26,413 texts a second on four L4: with 4.6e9 operations for 200 tokens, that is a share of
+0.25."""
+
+_LINEAR, _ATTENTION, _CONTEXT = 12 * 2, 2 * 2, 200
+"""Operations of a layer: of its weights, and of the attention over a text of so many tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexShape:
+    """What an index holds, as far as its costs depend on it.
+
+    Attributes:
+        papers: Number of papers.
+        letters: Letters of title and abstract of a paper, the mean.
+        formats: Vectors of a paper as a whole.
+        sentences: Vectors of sentences of a paper, the mean; 0 if there are none.
+        dimension: Numbers of a vector.
+        quantization: How the engine keeps vectors in memory.
+    """
+
+    papers: int
+    letters: float
+    formats: int = 1
+    sentences: float = 0.0
+    dimension: int = 384
+    quantization: Quantization = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class ProductCosts:
+    """The costs of an index in a product. CPU is that of the client and the engine together.
+
+    Attributes:
+        product: The product.
+        disk_factors: Bytes on disk beside the vectors: of an index, and of a letter.
+        load_factors: CPU seconds of loading: of a letter, and of a number of a vector. In a cluster, both are of a
+            graph's step, and equal in letters.
+        page: CPU milliseconds of a hybrid page, beside those that grow with the papers.
+        legs: Milliseconds in which one shard answers both legs, one client: median and 99th percentile.
+        rest: Milliseconds of a page beside its legs, the median.
+    """
+
+    product: EngineKind
+    disk_factors: tuple[float, float]
+    load_factors: tuple[float, float]
+    page: float
+    legs: tuple[float, float]
+    rest: float
+
+    def disk(self, shape: IndexShape) -> float:
+        """Return the bytes on disk of one copy, after all is merged."""
+        fixed, letter = self.disk_factors
+        return vectors_on_disk(self.product, shape) + fixed + letter * shape.papers * shape.letters
+
+    def memory(self, shape: IndexShape) -> float:
+        """Return the bytes of one copy in memory: of a cluster's graphs, else of a process that searches."""
+        if self.product != "embedded":
+            return graph_memory(shape)
+        process, read = _SEARCHING
+        return process + read * self.disk(shape)
+
+    def load(self, shape: IndexShape) -> float:
+        """Return the CPU seconds until all papers can be searched."""
+        letter, number = self.load_factors
+        # To insert a vector, a graph compares it with as many others as the logarithm of their number.
+        steps = 1.0 if self.product == "embedded" else math.log2(1 + shape.papers)
+        numbers = (shape.formats + shape.sentences) * shape.dimension
+        return steps * shape.papers * (letter * shape.letters + number * numbers)
+
+    def page_cpu(self, papers: int, shards: int) -> float:
+        """Return the CPU milliseconds of a page: each shard searches its part of the papers."""
+        return self.page + shards * growing(papers / shards)
+
+    def page_times(self, papers: int, shards: int) -> tuple[float, float]:
+        """Return the median milliseconds of a page, and the 99th percentile, over shards that are independent.
+
+        A page waits for the slowest of them, so it grows with their number (Dean and Barroso, "The tail at scale",
+        CACM 56(2), 2013). The times of one shard are log-normal, and those of a larger one have the same spread.
+        """
+        median, p99 = self.legs
+        spread = math.log(p99 / median) / NormalDist().inv_cdf(0.99)
+        median += max(growing(papers / shards) - growing(_TIMED), 0.0)
+        # All shards are at most as slow as the quantile with the root of the share.
+        slow = (NormalDist().inv_cdf(math.pow(share, 1 / shards)) for share in (0.5, 0.99))
+        p50, last = (self.rest + median * math.exp(spread * one) for one in slow)
+        return p50, last
+
+
+COSTS = {
+    one.product: one
+    for one in (
+        ProductCosts("embedded", (1.851e6, 1.0059), (2.3345e-7, 2.2733e-7), 9.067, (1.8, 2.3), 3.5),
+        ProductCosts("opensearch", (0, 1.5167), (4.6579e-8, _NUMBER * 4.6579e-8), 31.5, (5.9, 11.2), 7.7),
+        ProductCosts("elasticsearch", (0, 1.4992), (3.8079e-8, _NUMBER * 3.8079e-8), 27.69, (6.7, 15.6), 8.8),
+    )
+}
 
 
 def growing(papers: float) -> float:
@@ -77,95 +192,13 @@ def graph_memory(shape: IndexShape) -> float:
     return whole + estimate(shape.dimension, kept, round(shape.papers * shape.sentences), links)
 
 
-@dataclass(frozen=True, slots=True)
-class FittedCost:
-    """A cost of an index of one product, fitted on measured points.
-
-    Attributes:
-        product: The product.
-        quantity: What it is: bytes, CPU seconds, or CPU milliseconds.
-        factors: Factors of the terms.
-        disk: The cost in bytes on disk, if that is a term of this one.
-    """
-
-    product: EngineKind
-    quantity: Quantity
-    factors: tuple[float, ...]
-    disk: FittedCost | None = None
-
-    def of(self, shape: IndexShape) -> float:
-        """Return the cost of an index."""
-        known, terms = _terms(self.product, self.quantity, shape, self.disk)
-        return known + sum(factor * term for factor, term in zip(self.factors, terms, strict=True))
+def core_seconds(letters: float, layers: int, width: int, precision: str) -> float:
+    """Return the seconds in which one core with VNNI encodes some letters by a network of a size."""
+    multiplication, number = _TOKEN[precision]
+    return letters / LETTERS_A_TOKEN * layers * (multiplication * width**2 + number * width)
 
 
-def fitted(points: Sequence[MeasuredIndex], product: EngineKind, quantity: Quantity) -> FittedCost:
-    """Fit a cost on the points of a product at which it was measured.
-
-    Args:
-        points: Measured indexes, of any products.
-        product: The product.
-        quantity: The cost.
-
-    Returns:
-        The cost, with factors of at least 0.
-
-    Raises:
-        UnavailableError: If it was measured at fewer points than it has terms.
-    """
-    import numpy as np
-
-    disk = fitted(points, product, "disk") if quantity == "memory" else None
-    own = measured_at(points, product, quantity)
-    rows = [_terms(product, quantity, point.shape, disk) for point in own]
-    if len(own) < (least := len(rows[0][1]) if rows else 1):
-        sizes = f"{len(own)} size{'s' * (len(own) != 1)}"
-        raise UnavailableError(f"The {quantity} of {product} was measured at {sizes}; measure it at {least} or more.")
-    seen = np.array([point.values[quantity] for point in own])
-    terms = np.array([row for _, row in rows]) / seen[:, None]
-    left = (seen - np.array([known for known, _ in rows])) / seen
-    return FittedCost(product, quantity, tuple(_not_negative(terms, left)), disk)
-
-
-def _not_negative(terms: np.ndarray, left: np.ndarray) -> Iterator[float]:
-    """Yield the factors of least squares, those below 0 replaced by 0 and the others fitted again."""
-    import numpy as np
-
-    kept = list(range(terms.shape[1]))
-    factors = np.zeros(terms.shape[1])
-    while kept:
-        found = np.linalg.lstsq(terms[:, kept], left, rcond=None)[0]
-        if (found >= 0).all():
-            factors[kept] = found
-            break
-        kept = [one for one, factor in zip(kept, found, strict=True) if factor >= 0]
-    yield from map(float, factors)
-
-
-def measured_at(points: Sequence[MeasuredIndex], product: EngineKind, quantity: Quantity) -> list[MeasuredIndex]:
-    """Return the points of a product at which a cost was measured."""
-    return [point for point in points if point.product == product and quantity in point.values]
-
-
-def left_out(points: Sequence[MeasuredIndex], point: MeasuredIndex, quantity: Quantity) -> float:
-    """Return a point's cost as the other points predict it, over the measured one."""
-    others = [other for other in points if other is not point]
-    return fitted(others, point.product, quantity).of(point.shape) / point.values[quantity]
-
-
-def _terms(
-    product: EngineKind, quantity: Quantity, shape: IndexShape, disk: FittedCost | None
-) -> tuple[float, tuple[float, ...]]:
-    """Return the part of a cost that is known, and the terms whose factors are fitted."""
-    letters = shape.papers * shape.letters
-    numbers = shape.papers * (shape.formats + shape.sentences) * shape.dimension
-    embedded = product == "embedded"
-    if quantity == "disk":
-        return vectors_on_disk(product, shape), (1.0, letters) if embedded else (letters,)
-    if quantity == "memory":
-        return 0.0, (1.0, disk.of(shape) if disk else 0.0)
-    if quantity == "load":
-        # To insert a vector, a graph compares it with as many others as the logarithm of their number.
-        graphs = (letters + _NUMBER * numbers) * math.log2(1 + shape.papers)
-        return 0.0, (letters, numbers) if embedded else (graphs,)
-    return growing(shape.papers), (1.0,)
+def gpu_seconds(letters: float, layers: int, width: int) -> float:
+    """Return the seconds in which one GPU does, calculated from the network's operations."""
+    a_token = layers * (_LINEAR * width**2 + _ATTENTION * _CONTEXT * width)
+    return letters / LETTERS_A_TOKEN * a_token / (_GPU_SHARE * _GPU_OPERATIONS)

@@ -15,17 +15,15 @@ from encoders.models.formats import Format, parse_formats
 from search_plugin.contract.diagnosis import human_bytes
 from search_plugin.contract.schema import Passages, Quantization
 from ses.checked import checked
-from ses.planning.costs import FittedCost, fitted, graph_memory, growing
-from ses.planning.encoding import core_seconds, gpu_seconds
-from ses.planning.fan_out import LegTimes, page_times
-from ses.planning.measured import (
+from ses.planning.costs import (
+    COSTS,
     LETTERS,
     SENTENCES,
     EngineKind,
     IndexShape,
-    MeasuredIndex,
-    measured_encoders,
-    measured_indexes,
+    ProductCosts,
+    core_seconds,
+    gpu_seconds,
 )
 
 if TYPE_CHECKING:
@@ -43,7 +41,7 @@ _MOST = 10**10
 
 @dataclass(frozen=True, slots=True)
 class FanOut:
-    """The times of a page over a number of shards, simulated.
+    """The times of a page over a number of shards.
 
     Attributes:
         shards: Number of shards.
@@ -193,26 +191,24 @@ def plan(
     sentences = SENTENCES * letters / LETTERS if passages == "sentences" else 0.0
     of_paper = len(known.distinct([Format.PRX, *parse_formats(*formats)]))
     shape = IndexShape(int(papers), letters, of_paper, sentences, dimension or known.dimension, quantization)
-    points = measured_indexes()
+    costs = COSTS[product]
     copies = 1 + replicas
-    disk = fitted(points, product, "disk").of(shape)
-    memory = fitted(points, product, "memory").of(shape) if product == "embedded" else graph_memory(shape)
+    disk, memory = costs.disk(shape), costs.memory(shape)
     shards = 1 if product == "embedded" else math.ceil(disk / SHARD_BYTES)
-    cpu = fitted(points, product, "page")
     needed = {
         "its copies": copies,
         "its disk": copies * disk / (FULL * node_disk * _GB),
         "its memory": copies * memory / (_beside_heap(product, node_memory) * _GIB),
-        "its queries": queries * _page_cpu(cpu, shape, shards) / 1_000 / (BUSY * node_cores),
+        "its queries": queries * costs.page_cpu(shape.papers, shards) / 1_000 / (BUSY * node_cores),
     }
     decided_by = max(needed, key=lambda name: needed[name])
     nodes = math.ceil(needed[decided_by])
     vectors = shape.papers * (of_paper + sentences)
     # Known models make each vector of a paper in a pass of its own.
     read = letters * shape.papers * (of_paper + (passages == "sentences"))
-    core_hours = core_seconds(measured_encoders(), read, known.layers, known.width, precision) / _HOUR
+    core_hours = core_seconds(read, known.layers, known.width, precision) / _HOUR
     gpu_hours = gpu_seconds(read, known.layers, known.width) / _HOUR
-    load_hours = fitted(points, product, "load").of(shape) / _HOUR
+    load_hours = costs.load(shape) / _HOUR
     prices = {
         "encoding on CPUs": core_price * core_hours,
         "encoding on GPUs": gpu_price * gpu_hours,
@@ -233,7 +229,7 @@ def plan(
         core_hours,
         gpu_hours,
         load_hours,
-        tuple(_fan_outs(points, cpu, shape, shards)),
+        tuple(_fan_outs(costs, shape.papers, shards)),
         {name: 1e6 * price / shape.papers for name, price in prices.items() if price},
     )
 
@@ -267,16 +263,7 @@ def _beside_heap(product: EngineKind, memory: float) -> float:
     return memory * FULL if product == "embedded" else memory - min(HEAP * memory, LARGEST_HEAP)
 
 
-def _page_cpu(cpu: FittedCost, shape: IndexShape, shards: int) -> float:
-    """Return the CPU milliseconds of a page: each shard searches its part of the papers."""
-    return cpu.factors[0] + shards * growing(shape.papers / shards)
-
-
-def _fan_outs(points: Sequence[MeasuredIndex], cpu: FittedCost, shape: IndexShape, shards: int) -> Iterator[FanOut]:
-    timed = next(point for point in points if point.product == cpu.product and point.legs)
-    median, p99 = timed.legs
-    several = [shards] if cpu.product == "embedded" else dict.fromkeys([shards, math.ceil(shards / 4), 4 * shards])
+def _fan_outs(costs: ProductCosts, papers: int, shards: int) -> Iterator[FanOut]:
+    several = [shards] if costs.product == "embedded" else dict.fromkeys([shards, math.ceil(shards / 4), 4 * shards])
     for count in several:
-        more = growing(shape.papers / count) - growing(timed.shape.papers)
-        legs = LegTimes(median, p99).slower(max(more, 0.0))
-        yield FanOut(count, *page_times(legs, timed.rest, count, (0.5, 0.99)))
+        yield FanOut(count, *costs.page_times(papers, count))

@@ -7,7 +7,7 @@ from typing import Any, get_args
 import rich_click as click
 
 from search_plugin.contract.schema import Passages, Quantization
-from ses.planning.measured import LETTERS, EngineKind
+from ses.planning.costs import LETTERS, EngineKind
 from ses.terminal.options import json_option
 from ses.terminal.results import say
 

@@ -5,9 +5,7 @@ from dataclasses import replace
 import pytest
 
 import ses
-from ses.planning.costs import fitted, graph_memory, growing
-from ses.planning.fan_out import LegTimes, page_times
-from ses.planning.measured import SENTENCES, IndexShape, measured_indexes
+from ses.planning.costs import COSTS, SENTENCES, IndexShape, graph_memory
 from ses.planning.sizing import FanOut
 from tests.commands import ses as run
 
@@ -16,11 +14,10 @@ def test_a_small_index_is_one_node():
     small = ses.plan(10_000, product="embedded", replicas=0)
     assert (small.papers, small.vectors, small.shards, small.copies, small.nodes) == (10_000, 10_000, 1, 1, 1)
     assert small.decided_by == "its copies"
-    points = measured_indexes()
-    shape = IndexShape(10_000, 1331)
-    assert small.disk_bytes == round(fitted(points, "embedded", "disk").of(shape))
-    assert small.memory_bytes == round(fitted(points, "embedded", "memory").of(shape))
-    assert small.loading_core_hours * 3_600 == pytest.approx(fitted(points, "embedded", "load").of(shape))
+    costs, shape = COSTS["embedded"], IndexShape(10_000, 1331)
+    assert small.disk_bytes == round(costs.disk(shape))
+    assert small.memory_bytes == round(costs.memory(shape))
+    assert small.loading_core_hours * 3_600 == pytest.approx(costs.load(shape))
     assert len(small.page) == 1
     assert small.costs == {}
 
@@ -34,14 +31,8 @@ def test_a_large_index_needs_shards_and_nodes():
     # 31 GiB of 64 are the heap.
     assert large.nodes == math.ceil(large.memory_bytes / (33 << 30))
     assert [page.shards for page in large.page] == [large.shards, math.ceil(large.shards / 4), 4 * large.shards]
-    points = measured_indexes()
-    timed = next(point for point in points if point.product == "opensearch" and point.legs)
-    slower = growing(2e8 / large.shards) - growing(timed.shape.papers)
-    expected = page_times(LegTimes(*timed.legs).slower(slower), timed.rest, large.shards, (0.5, 0.99))
+    expected = COSTS["opensearch"].page_times(200_000_000, large.shards)
     assert (large.page[0].p50, large.page[0].p99) == pytest.approx(expected)
-    small = ses.plan(1_000, product="opensearch")
-    as_measured = page_times(LegTimes(*timed.legs), timed.rest, 1, (0.5,))[0]
-    assert small.page[0].p50 == pytest.approx(as_measured), "no faster than what was measured"
     fewer, more = large.page[1], large.page[2]
     assert fewer.p99 > large.page[0].p99 > more.p99, "shards of 200 million papers are slow"
 
@@ -89,7 +80,7 @@ def test_a_larger_model_takes_longer():
 def test_queries_need_nodes():
     few, many = (ses.plan(1e6, product="elasticsearch", queries=queries) for queries in (1, 10_000))
     assert (few.decided_by, many.decided_by) == ("its copies", "its queries")
-    cpu = fitted(measured_indexes(), "elasticsearch", "page").of(IndexShape(1_000_000, 1331))
+    cpu = COSTS["elasticsearch"].page_cpu(1_000_000, 1)
     assert many.shards == 1
     assert many.nodes == math.ceil(10_000 * cpu / 1_000 / (16 * 0.5))
     twice = ses.plan(1e6, product="elasticsearch", queries=20_000)
