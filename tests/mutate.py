@@ -187,7 +187,7 @@ def _by_name(graph: grimp.ImportGraph) -> Iterator[tuple[str, str]]:
         mirrored = module.removeprefix("tests.").replace(".test_", ".")
         if mirrored != module and mirrored in graph.modules:
             yield module, mirrored  # of a registry such as that of runtimes
-        if module.endswith(".registry"):
+        if module.endswith(".registry") or module == f"{_COMMANDS}eval":
             for other in graph.find_children(module.removesuffix(".registry")) - {module}:
                 yield module, other
     yield from _commands_run(graph)  # by the command line
@@ -195,10 +195,14 @@ def _by_name(graph: grimp.ImportGraph) -> Iterator[tuple[str, str]]:
 
 def _commands_run(graph: grimp.ImportGraph) -> Iterator[tuple[str, str]]:
     """Yield the test modules that run a command of ses, with the module of the command."""
-    commands = {module.rpartition(".")[2]: module for module in graph.modules if module.startswith(_COMMANDS)}
+    commands: dict[str, list[str]] = {}
+    for module in graph.modules:
+        if module.startswith(_COMMANDS):
+            commands.setdefault(module.rpartition(".")[2], []).append(module)
     for test in graph.find_modules_that_directly_import("tests.commands") if commands else ():
         text = (ROOT / test.replace(".", "/")).with_suffix(".py").read_text(encoding="utf-8")
-        yield from ((test, commands[name]) for name in re.findall(r', "([a-z]+)"', text) if name in commands)
+        names = re.findall(r', "([a-z]+)"', text)
+        yield from ((test, module) for name in names for module in commands.get(name, ()))
 
 
 class Bench:

@@ -59,6 +59,8 @@ def test_tests_are_found_by_imports_and_fixtures_nearest_first():
     assert found("encoders/runtimes/torch.py")[0] == "tests/encoders/runtimes/test_torch.py"  # imported by its name
     assert found("encoders/layouts/composed.py")[0] == "tests/encoders/test_composed.py"  # by the registry, by its name
     assert "tests/ses/test_eval_retrieval.py" in found("ses/evaluation/tuning.py")  # by a command
+    for command, test in (("reviewers", "ses"), ("eval/reviewers", "eval/reviewers")):  # of one name
+        assert f"tests/{test}/test_reviewers.py" in found(f"ses/terminal/commands/{command}.py")
     assert importers(limit=2)("corpora/paper.py") == found("corpora/paper.py")[:2]
 
 

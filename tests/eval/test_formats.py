@@ -196,3 +196,4 @@ def test_the_command(tmp_path):
     (tmp_path / "model" / "ses_card.json").write_text('{"prompts": {"clf": "brain: "}}')
     told = json.loads(ses(tmp_path, *given, "--json").stdout)
     assert [row["vectors"] for row in told["rows"]] == ["prx", "clf", "clf less prx"]
+    assert (told["data"], told["label"]) == (str(path), "label")

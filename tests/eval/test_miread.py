@@ -256,7 +256,9 @@ def test_the_command(tmp_path):
     given = ("eval", "miread", "--data", path, "--model", tmp_path / "model")
     done = ses(tmp_path, *given, "--clusters", "2", "--clusters", "10", "--json")
     assert done.returncode == 0, done.stderr
-    told = {row["part"]: row for row in json.loads(done.stdout)["rows"]}
+    facts = json.loads(done.stdout)
+    assert (facts["data"], facts["label"]) == (str(path), "label")
+    told = {row["part"]: row for row in facts["rows"]}
     assert list(told) == ["probe", "clusters", "pairs"]
     assert list(told["clusters"]["measures"]) == ["purity k=2", "NMI k=2", "purity k=10", "NMI k=10"]
     assert told["probe"]["counts"]["papers_tested"] == 16

@@ -149,6 +149,7 @@ def test_a_model_and_the_command(tmp_path):
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert [row["task"] for row in told["rows"]] == ["mag", "cite"]
+    assert (told["data"], told["split"]) == (str(folder.path), "test")
     for row, outcome in zip(told["rows"], wanted.values(), strict=True):
         for measure, cell in outcome.cells.items():
             assert row["measures"][measure]["mean"] == pytest.approx(cell.mean)

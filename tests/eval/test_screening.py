@@ -239,6 +239,7 @@ def test_the_command_prints_both_likenesses(files, tmp_path):
         eval_, ["screening", "--data", str(files), "--embeddings", str(file), "--draws", "2", "--json"]
     )
     assert run.exit_code == 0, run.output
+    assert json.loads(run.stdout)["data"] == str(files)
     told = json.loads(run.stdout)["rows"]
     assert [row["likeness"] for row in told] == ["mean", "max"]
     assert told[0]["measures"]["AP"]["mean"] == 1  # Z has no vector, so it is last

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from corpora.errors import InputError, UnavailableError
+from corpora.paper import Paper
 from corpora.progress import Silent
 from indexer.block_files import block_name, read_block
 from indexer.blocks import PaperBlock, VectorPlan
@@ -190,6 +191,24 @@ def test_each_worker_has_four_blocks_in_hand(workers, tmp_path):
     encoding = WorkerEncoding(lambda: nullcontext(Pool(lambda task, without: None, workers)), storage_at(tmp_path))
     written = [len(cut) for _ in encoding(blocks(), PLAN, work)]
     assert written == [min(12, 4 * workers + before) for before in range(12)]
+
+
+def test_progress_tells_blocks_and_papers_by_their_cost(tmp_path):
+    short, long = (
+        PaperBlock(number, [Paper(f"{number}{row}", title) for row in range(5)])
+        for number, title in enumerate(("x" * 10, "x" * 30))
+    )
+    told = []
+
+    class Telling(Silent):
+        def advance(self, papers, rejected=0, *, block=0.0, cost=1.0):
+            told.append((papers, block, cost))
+
+    work = Work(Telling(), total=10, size=200)
+    encoding = WorkerEncoding(lambda: nullcontext(Pool(lambda task, without: None)), storage_at(tmp_path))
+    assert len(list(encoding((block for block in (short, long)), PLAN, work))) == 2
+    assert told == [(0, 5, 0.5), (5, 0, 0.5), (0, 5, 1.5), (5, 0, 1.5)]
+    assert work.encoded == 10
 
 
 def test_a_stopped_run_does_not_wait_for_a_worker(tmp_path):

@@ -131,7 +131,9 @@ def test_s2ands_files_and_the_command(s2and, tmp_path):
     file.write_text("".join(json.dumps({"paper_id": name, "embedding": row}) + "\n" for name, row in turned.items()))
     run = CliRunner().invoke(eval_, ["authors", "--data", str(s2and), "--embeddings", str(file), "--json"])
     assert run.exit_code == 0, run.output
-    row = json.loads(run.stdout)["rows"][0]
+    told = json.loads(run.stdout)
+    assert (told["data"], told["method"]) == (str(s2and), "agglomerative")
+    row = told["rows"][0]
     assert (row["set"], row["measures"]["B3 F1"]["mean"], row["counts"]["signatures_without_author"]) == ("qian", 1, 1)
 
 

@@ -144,6 +144,7 @@ def test_formats_stand_for_the_factors_they_are_named_for(codes, data, tmp_path)
     got = told(run)
     assert {name: one["format"] for name, one in got["factors"].items()} == {"topic": "clf", "citation": "prx"}
     assert got["rows"][0]["protocol"] == "unipr, only topic and citation"
+    assert (got["data"], got["protocol"]) == (str(data), "unipr")
     assert "factor topic" in report.read_text()
     assert "format clf, model" in report.read_text()
     table = invoke(data, "--model", codes, "--factor", "topic=clf", "--factor", "citation=prx")

@@ -129,6 +129,7 @@ def test_the_command_takes_the_archive_too(small, tmp_path):
     for data in (tmp_path / "gold.tar.xz", small):
         run = CliRunner().invoke(eval_, ["gold-standard", "--data", str(data), "--embeddings", str(file), "--json"])
         assert run.exit_code == 0, run.output
+        assert json.loads(run.stdout)["data"] == str(data)
         told.append(json.loads(run.stdout)["rows"])
     assert told[0] == told[1]
     assert told[0][0]["measures"]["loss"]["mean"] == 0
@@ -208,7 +209,9 @@ def test_factors_are_measured_alone_together_and_against_words(small, tmp_path):
     given = ["gold-standard", "--data", str(small), "--embeddings", str(file), "--factors"]
     run = CliRunner().invoke(eval_, [*given, "--aggregate", "max", "--json"])
     assert run.exit_code == 0, run.output
-    rows = {row["factors"]: row["measures"]["loss"]["mean"] for row in json.loads(run.stdout)["rows"]}
+    told = json.loads(run.stdout)
+    assert (told["data"], told["aggregate"]) == (str(small), "max")
+    rows = {row["factors"]: row["measures"]["loss"]["mean"] for row in told["rows"]}
     assert rows["semantic"] == 1
     del vectors.rows["y"]
     with pytest.raises(InputError, match="Some papers of the gold standard have no vector"):

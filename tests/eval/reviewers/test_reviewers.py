@@ -177,6 +177,7 @@ def test_the_command_scores_scirepevals_files(scirepeval, tmp_path):
     )
     assert run.exit_code == 0, run.output
     told = json.loads(run.stdout)
+    assert (told["data"], told["protocol"]) == (str(scirepeval), "scirepeval")
     means = {name: cell["mean"] for name, cell in told["rows"][0]["measures"].items()}
     # The five ranked are r1, r2 and r3 (soft), r4, r5; r6 isn't there, and a shorter ranking is still divided by k.
     assert means == {"soft P@5": 0.6, "soft P@10": 0.3, "hard P@5": 0.2, "hard P@10": 0.1}

@@ -168,7 +168,7 @@ def test_the_command(tmp_path):
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert [row["set"] for row in told["rows"]] == ["Toy", "Toy with label matching"]
-    assert told["similarity"] == "l2"
+    assert (told["data"], told["task"], told["similarity"]) == (str(data), "classification", "l2")
     assert told["rows"][1]["measures"]["R@20"]["mean"] >= 0.5
     papers = write_vectors(tmp_path / "papers.jsonl", {"p0": (1.0, 0.0), "p1": (0.0, 1.0)})
     labels = write_vectors(tmp_path / "labels.jsonl", {"a": (1.0, 0.0), "b": (0.0, 1.0)})

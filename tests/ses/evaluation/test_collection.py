@@ -5,13 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from types import SimpleNamespace
 
+import pytest
+
 from corpora.paper import Accepted, Deleted, Paper, Rejected
+from encoders.registry import find_model
 from eval.retrieval import irds
 from eval.retrieval.beir import BeirFolder
+from search_plugin.contract.engine import EVALUATION
 from ses import papers as paper_module
-from ses.evaluation.collection import beir_collection, in_memory, topics_collection
+from ses.evaluation.collection import beir_collection, in_memory, index_collection, topics_collection
 from ses.settings import Settings
-from tests.tiny import write_jsonl
+from tests.tiny import make_model, write_jsonl
 
 TOPICS = """<topics><topic number="1"><query>masks</query><question>Do masks help?</question></topic>
 <topic number="2"><query>lungs</query><question>Are lungs hurt?</question></topic></topics>"""
@@ -49,6 +53,23 @@ def test_topics_are_read_by_the_fields_asked_for_and_papers_found_where_they_are
     assert collection.judged.texts == {"1": "Do masks help?"}
     assert collect(fields=["query"], paths=[Path(tmp_path / "other.jsonl")]).judged.texts == {"1": "masks"}
     assert len(found) == 1
+
+
+@pytest.mark.parametrize(
+    ("folder", "plain"),
+    [("Sci Fact_2", "sci-fact-2"), ("Ä--ä", "data"), ("-é9-", "9"), ("x" * 60, "x" * 40), ("NFCorpus", "nfcorpus")],
+)
+def test_the_index_of_a_collection_is_named_after_it_and_its_model(tmp_path, folder, plain):
+    (tmp_path / folder / "qrels").mkdir(parents=True)
+    (tmp_path / folder / "corpus.jsonl").write_text('{"_id": "a", "title": "virus", "text": "lung"}\n')
+    (tmp_path / folder / "queries.jsonl").write_text('{"_id": "q", "text": "x"}\n')
+    (tmp_path / folder / "qrels/test.tsv").write_text("query-id\tcorpus-id\tscore\nq\ta\t1\n")
+    model = make_model(tmp_path / "model")
+    settings = Settings(data_dir=tmp_path / "data", cache_dir=tmp_path / "cache", model=str(model))
+    made = index_collection(beir_collection(str(tmp_path / folder), "test", settings), settings)
+    fingerprint = find_model(str(model)).card.fingerprint[:8]
+    assert made.index.name == f"{EVALUATION}{plain}-{fingerprint}"
+    assert (list(made.index.ids()), made.counts) == (["a"], {"documents_rejected": 0, "documents_duplicated": 0})
 
 
 def test_papers_in_memory_are_the_last_of_their_ids_that_are_not_deleted():

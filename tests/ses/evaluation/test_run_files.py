@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 from corpora.errors import InputError
+from eval.statistics.compare import compare_runs
+from eval.trec.judgments import read_qrels
+from eval.trec.runs import read_run
 from ses.evaluation.run_files import compare_files, score_files
 
 QRELS = "q1 0 a 1\nq1 0 b 0\nq2 0 c 1\n"
@@ -58,6 +61,27 @@ def test_the_first_run_is_the_baseline(home):
     assert files == [home / "qrels"]
     with pytest.raises(InputError, match="Give two run files or more to compare"):
         compare_files([first], ["RR"], qrels=home / "qrels")
+
+
+def test_a_query_may_be_a_paper_that_its_run_finds_first(home):
+    (home / "qrels").write_text("a 0 b 1\nc 0 d 1\n")
+    runs = []
+    for name, run in (("x", "a Q0 a 1 2 x\na Q0 b 2 1 x\nc Q0 d 1 1 x\n"), ("y", "a Q0 b 1 2 x\nc Q0 d 1 1 x\n")):
+        runs.append(home / name)
+        runs[-1].write_text(run)
+    for drop, reached in ((False, 0.5), (True, 1.0)):
+        scores = score_files(runs, home / "qrels", ["RR"], drop_same_id=drop)["x"].per_query["RR"]
+        assert scores == {"a": reached, "c": 1.0}
+        (pair,) = compare_files(runs, ["RR"], qrels=home / "qrels", drop_same_id=drop)[0].pairs
+        assert pair.better == int(reached < 1)
+
+
+def test_a_comparison_takes_the_options_of_its_statistics(home):
+    runs = [home / "one/run.trec", home / "two/run.trec"]
+    read = {str(path): read_run(path) for path in runs}
+    for options in ({}, {"level": 0.5, "resamples": 100, "seed": 3}):
+        found, _ = compare_files(runs, ["RR"], qrels=home / "qrels", **options)
+        assert found.pairs == compare_runs(read, read_qrels(home / "qrels"), ["RR"], **options).pairs
 
 
 def test_judgments_come_from_one_place(home):
