@@ -36,7 +36,6 @@ __all__ = [
     "measure",
     "open",
     "plan",
-    "reduce_model",
     "train",
 ]
 
@@ -52,7 +51,7 @@ _HOMES = {
     "Harvest": "corpora.obtaining",
     "IndexReport": "indexer.job",
     **dict.fromkeys(("ModelComparison", "compare_models"), "ses.evaluation.models"),
-    **dict.fromkeys(("ModelFacts", "list_models", "reduce_model"), "ses.models"),
+    **dict.fromkeys(("ModelFacts", "list_models"), "ses.models"),
     "Library": "ses.library",
     "LoadedModel": "ses.loaded_model",
     "OpenIndex": "ses.opened",

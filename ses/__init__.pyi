@@ -22,7 +22,6 @@ from ses.loaded_model import LoadedModel as LoadedModel
 from ses.loaded_model import load_model as load_model
 from ses.models import ModelFacts as ModelFacts
 from ses.models import list_models as list_models
-from ses.models import reduce_model as reduce_model
 from ses.opened import OpenIndex as OpenIndex
 from ses.opening import open as open
 from ses.planning.sizing import Sizing as Sizing

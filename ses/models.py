@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from ses.checked import checked
 
 if TYPE_CHECKING:
-    from corpora.paper import Paper
     from encoders.models.known import KnownModel, Speed
     from encoders.models.model import Model
 
@@ -98,45 +97,6 @@ def list_models(folders: Sequence[str | Path] = ()) -> list[ModelFacts]:
             found.append(_facts(hub_id, hub_id, functools.partial(read_model, folder, hub_id, _not_fetched)))
     local = _model_folders(folders)
     return [*found, *(_facts(str(folder), "", functools.partial(find_model, str(folder))) for folder in local)]
-
-
-@checked
-def reduce_model(name: str, papers: Iterable[Paper], folder: str | Path, *, dimension: int, **settings: Any) -> Path:
-    """Write a model whose vectors are shorter: those of another one, turned so that the first numbers tell most.
-
-    The rotation is that of principal components, fitted on some papers, and becomes a linear layer of the model. So
-    every engine, program and service uses the model like any other.
-
-    Args:
-        name: A known name, a folder or a hub id of one network, whose vectors are compared by the cosine.
-        papers: Some thousand papers like those to be indexed.
-        folder: Folder of the new model, which does not exist yet.
-        dimension: Numbers of a vector.
-        **settings: Such as `runtime` or `precision`, for encoding the papers.
-
-    Returns:
-        The folder.
-
-    Raises:
-        InputError: If the vectors can't be shorter, there are fewer papers than numbers, or the folder exists.
-        UnavailableError: If the model can't be fetched, or the folder can't be written.
-
-    Example:
-        >>> small = ses.reduce_model("all-MiniLM-L6-v2", library["mine"], "small", dimension=2)
-        >>> ses.load_model(str(small)).card.dimension
-        2
-    """
-    from encoders.registry import find_model
-    from ses.loaded_model import LoadedModel, make_encoder
-    from ses.settings import load_settings
-    from training.reducing import check_reducible
-    from training.reducing import reduce_model as write
-
-    base, place = find_model(name), Path(folder)
-    check_reducible(base, dimension, place)
-    vectors = LoadedModel(make_encoder(load_settings(**settings), base)).encode_papers(papers)
-    write(base, vectors, dimension, place)
-    return place
 
 
 def _known(name: str, known: KnownModel) -> ModelFacts:

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import rich_click as click
 
-from corpora.registry import CORPORA
 from encoders.models.formats import Precision
 from encoders.runtimes.registry import RUNTIMES
-from ses.terminal.options import PATH, json_option, runtime_options, settings_of
+from ses.terminal.options import PATH, json_option
 from ses.terminal.results import say, say_json
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def models() -> None:
-    """List models, describe one, fetch one, export one for a runtime, make one's vectors shorter, or join several."""
+    """List models, describe one, fetch one, export one for a runtime, or join several."""
 
 
 @models.command(name="list")
@@ -154,47 +153,6 @@ def join(*, folder: Path, models: tuple[Path, ...], as_json: bool) -> None:
         [f"{folder} holds the joined model; use it with --model {folder}"],
         as_json=as_json,
     )
-
-
-@models.command()
-@click.argument("name")
-@click.argument("folder", type=PATH)
-@click.option("--dimension", type=int, required=True, metavar="N", help="Numbers of a vector.")
-@click.option("--corpus", required=True, metavar="NAME", help=f"The corpus of the papers: {', '.join(CORPORA)}.")
-@click.option("--path", type=PATH, help="File or folder of the corpus [default: found or downloaded].")
-@click.option(
-    "--limit", type=click.IntRange(min=1), default=4000, show_default=True, metavar="N", help="Papers to read."
-)
-@runtime_options
-@json_option
-def reduce(
-    *,
-    name: str,
-    folder: Path,
-    dimension: int,
-    corpus: str,
-    path: Path | None,
-    limit: int,
-    as_json: bool,
-    **options: Any,
-) -> None:
-    """Write a model whose vectors are shorter, into a folder that any --model option accepts.
-
-    The vectors of NAME are turned so that their first numbers tell papers apart best, and cut after these. The rotation
-    is fitted on papers like those to be indexed, and is a part of the new model.
-    """
-    import ses
-    from corpora.paper import Accepted
-    from ses.papers import of_corpus
-    from ses.settings import load_settings
-
-    settings = settings_of(options)
-    source = of_corpus(corpus, path, load_settings(**settings).data_dir, columns={}, limit=limit)
-    papers = [record.paper for record in source.records() if isinstance(record, Accepted)]
-    place = ses.reduce_model(name, papers, folder, dimension=dimension, **settings)
-    told = f"{folder} holds {name} with {dimension} numbers, fitted on {len(papers):,} papers"
-    facts = {"folder": str(place.resolve()), "dimension": dimension, "papers": len(papers)}
-    say(facts, [f"{told}; use it with --model {folder}"], as_json=as_json)
 
 
 def _facts(model: Model) -> dict[str, Any]:
