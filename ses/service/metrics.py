@@ -19,7 +19,7 @@ from corpora.errors import SesError
 from encoders.models.formats import Format
 from encoders.text_encoder import EncodingProgress, TextEncoder, ignore
 from ses.service.workers import FOLDER
-from ses.service.wrapped_encoder import WrappedEncoder
+from ses.service.wrapped_encoders import WrappedEncoder
 
 if TYPE_CHECKING:
     import numpy as np

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from corpora.errors import InputError, SesError, UnavailableError
 from search_plugin.ranking.stages import RERANKERS
 from ses.default_index import shown_url
-from ses.service.batching import Batched
 from ses.service.cache import Cache
 from ses.service.changes import Changes
 from ses.service.following import Followed, Held
 from ses.service.metrics import Metrics
-from ses.service.query_vectors import Remembering
+from ses.service.wrapped_encoders import Batched, Remembering
 
 if TYPE_CHECKING:
     from datetime import datetime

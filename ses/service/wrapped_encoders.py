@@ -1,7 +1,8 @@
-"""Encoding for concurrent requests: what several threads ask for at once is one batch."""
+"""Encoders of the service that wrap another one: one remembers vectors, one joins concurrent calls into batches."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -9,15 +10,70 @@ from threading import Event, Lock
 from typing import TYPE_CHECKING, cast
 
 from encoders.models.formats import Format
-from encoders.text_encoder import TextEncoder
-from ses.service.wrapped_encoder import WrappedEncoder
+from encoders.text_encoder import EncodingProgress, TextEncoder, ignore
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from encoders.models.card import ModelCard
+    from ses.service.cache import Cache
 
 MOST_TEXTS = 64
 """Texts of a joined batch. A call of as many texts is encoded by itself, so that short calls don't wait for it."""
+
+
+class WrappedEncoder:
+    """An encoder that does what another one does, unless a subclass says otherwise; see `TextEncoder`.
+
+    Args:
+        encoder: The other one.
+    """
+
+    def __init__(self, encoder: TextEncoder) -> None:
+        self._encoder = encoder
+
+    @property
+    def card(self) -> ModelCard:
+        """What the model declares."""
+        return self._encoder.card
+
+    def encode(self, texts: Sequence[str], task_format: Format = Format.PRX) -> np.ndarray:
+        """Encode texts for one task format."""
+        return self._encoder.encode(texts, task_format)
+
+    def count_tokens(self, texts: Sequence[str], task_format: Format = Format.PRX) -> int:
+        """Return how many tokens the model reads."""
+        return self._encoder.count_tokens(texts, task_format)
+
+    def encode_formats(
+        self, texts: Sequence[str], formats: Sequence[Format], done: EncodingProgress = ignore
+    ) -> dict[Format, np.ndarray]:
+        """Encode texts for several task formats."""
+        return self._encoder.encode_formats(texts, formats, done)
+
+
+class Remembering(WrappedEncoder):
+    """Encodes single texts once, because readers ask for the same words again and page by page.
+
+    Several at once, as programs send them, are encoded as they come.
+
+    Args:
+        encoder: The encoder.
+        vectors: Keeps vectors; several models may share it.
+    """
+
+    def __init__(self, encoder: TextEncoder, vectors: Cache[np.ndarray]) -> None:
+        super().__init__(encoder)
+        self._vectors = vectors
+
+    def encode(self, texts: Sequence[str], task_format: Format = Format.PRX) -> np.ndarray:
+        """Encode texts for one task format; see `TextEncoder`."""
+        if len(texts) != 1:
+            return self._encoder.encode(texts, task_format)
+        # A hash, so that a long text takes no more memory than a short one.
+        text = hashlib.blake2b(texts[0].encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        key = (self.card.fingerprint, task_format, text)
+        return self._vectors.get(key, lambda: self._encoder.encode(texts, task_format)).copy()
 
 
 @dataclass(eq=False, slots=True)
