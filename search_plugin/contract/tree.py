@@ -10,7 +10,6 @@ stands for its first day.
 from __future__ import annotations
 
 import operator
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -85,24 +84,29 @@ class Begun:
 
 
 @dataclass(frozen=True, slots=True)
+class TermLike:
+    """The title, or the title or the abstract (`text`), holds a term of the index like these.
+
+    Attributes:
+        field: Where the term stands.
+        terms: Terms.
+        expression: An expression for other terms as a whole; empty if there are no others.
+    """
+
+    field: Literal["title", "text"]
+    terms: tuple[str, ...]
+    expression: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Wild:
     """The title, or the title or the abstract (`text`), holds a word like a pattern (`search_plugin.words.wildcards`).
 
-    Attributes:
-        field: Where the word stands.
-        typed: The pattern as it was typed.
-        terms: The terms that it stands for.
-        expression: An expression for all other terms as a whole; empty if there are no others.
+    The word is compared as it is written; engines, which hold stems, get a `TermLike` without some papers (`resolve`).
     """
 
     field: Literal["title", "text"]
     typed: str
-    terms: tuple[str, ...]
-    expression: str = ""
-
-    def accepts(self, term: str) -> bool:
-        """Return whether a term of a text is one of those that the pattern stands for."""
-        return term in self.terms or bool(term and self.expression and re.fullmatch(self.expression, term))
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +178,7 @@ MAX_DEPTH = 30
 """Maximum nesting of brackets and nots; deeper filters are refused, as each level is a recursive call."""
 
 
-def unresolved(like: Alike | WildPhrase) -> TypeError:
+def unresolved(like: Alike | Wild | WildPhrase) -> TypeError:
     """Return the error for an engine that is given what only `resolve` can read."""
     return TypeError(f"{like} must be resolved before an engine compares")
 
@@ -182,10 +186,16 @@ def unresolved(like: Alike | WildPhrase) -> TypeError:
 Test = Compare | OneOf | Exists
 """The leaves of the tree that ask one thing of the values of one field."""
 
-Filter = Test | Says | Begun | Wild | WildPhrase | Nearness | Alike | And | Or | Not
+Filter = Test | Says | Begun | TermLike | Wild | WildPhrase | Nearness | Alike | And | Or | Not
 
 
 def all_of(*parts: Filter | None) -> Filter | None:
     """Return the filter of all parts that there are; None if there are none."""
     given = tuple(part for part in parts if part is not None)
     return And(given) if len(given) > 1 else next(iter(given), None)
+
+
+def any_of(*parts: Filter | None) -> Filter | None:
+    """Return the filter of at least one of the parts that there are; None if there are none."""
+    given = tuple(part for part in parts if part is not None)
+    return Or(given) if len(given) > 1 else next(iter(given), None)

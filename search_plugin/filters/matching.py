@@ -8,7 +8,7 @@ that could be syntax. They may find too much, never too little; `accepts` decide
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import product
 
@@ -29,14 +29,15 @@ from search_plugin.contract.tree import (
     OneOf,
     Or,
     Says,
+    TermLike,
     Value,
     Wild,
     WildPhrase,
-    unresolved,
 )
 from search_plugin.words.languages import DEFAULT_LANGUAGE
 from search_plugin.words.names import family_keys, same_author, stored_readings
-from search_plugin.words.terms import shorter_terms, stand_near, stand_together, term_of, terms_of
+from search_plugin.words.terms import TOKEN, shorter_terms, stand_near, stand_together, term_of, terms_of
+from search_plugin.words.wildcards import is_like
 
 ANYTHING = "([ -~]|[^ -~])*"
 
@@ -68,17 +69,18 @@ def matches(  # noqa: C901 - one case for each kind of node
             return bool(_held(paper, field, fields))
         case Says(field, words):
             asked = terms_of(words, language)
-            return any(stand_together(asked, terms_of(text, language)) for text in _texts(paper, field))
+            return any(stand_together(asked, terms_of(text, language)) for text in texts_of(paper, field))
         case Begun(start):
             known = {*shorter_terms(start), term_of(start, language)}
             return any(term.startswith(start) or term in known for term in terms_of(paper.title, language) if term)
-        case Wild(field):
-            return any(where.accepts(term) for text in _texts(paper, field) for term in terms_of(text, language))
-        case WildPhrase():
-            raise unresolved(where)
+        case TermLike(field, known, expression):
+            terms = {term for text in texts_of(paper, field) for term in terms_of(text, language)} - {""}
+            return any(term in known or bool(re.fullmatch(expression, term)) for term in terms)
+        case Wild() | WildPhrase():
+            return any(True for text in texts_of(paper, where.field) for _ in runs_like(where, text, language))
         case Nearness(field, one, other, within):
             near = (terms_of(one, language), terms_of(other, language), within)
-            return any(stand_near(*near, terms_of(text, language)) for text in _texts(paper, field))
+            return any(stand_near(*near, terms_of(text, language)) for text in texts_of(paper, field))
         case Not(part):
             return not matches(part, paper, fields, language)
         case And(parts):
@@ -87,7 +89,29 @@ def matches(  # noqa: C901 - one case for each kind of node
             return any(matches(part, paper, fields, language) for part in parts)
 
 
-def _texts(paper: Paper, field: str) -> tuple[str, ...]:
+def runs_like(where: Wild | WildPhrase, text: str, language: str = DEFAULT_LANGUAGE) -> Iterator[list[str]]:
+    """Yield the words of a text, side by side as they are written, that patterns and words stand for.
+
+    In the place of a stop word any word may stand.
+    """
+    asked = [where] if isinstance(where, Wild) else [_asked(one, language) for one in where.words]
+    words = [token[0] for token in TOKEN.finditer(text)]
+    for at in range(len(words) - len(asked) + 1):
+        run = words[at : at + len(asked)]
+        if all(_is(one, word, language) for one, word in zip(asked, run, strict=True)):
+            yield run
+
+
+def _asked(one: str | Wild, language: str) -> str | Wild:
+    return one if isinstance(one, Wild) else term_of(one, language)
+
+
+def _is(asked: str | Wild, word: str, language: str) -> bool:
+    return is_like(asked.typed, word) if isinstance(asked, Wild) else asked in ("", term_of(word, language))
+
+
+def texts_of(paper: Paper, field: str) -> tuple[str, ...]:
+    """Return the title, or title and abstract for `text`."""
     return (paper.title,) if field == "title" else (paper.title, paper.abstract)
 
 

@@ -12,6 +12,7 @@ from search_plugin.contract.tree import Alike, And, Compare, Filter, Not, OneOf,
 from search_plugin.filters.matching import accepts, beginnings, closeness, patterns
 from search_plugin.filters.parse import parse_filters
 from search_plugin.filters.wild_phrases import phrases_like, wilds_of, words_like
+from search_plugin.filters.written import AsWritten
 
 MOST_VALUES = 10_000
 """Values of one field that a condition may stand for."""
@@ -54,10 +55,10 @@ def resolve(where: Filter | None, index: Index, *, suggest: bool = True) -> Reso
     wilds = list(dict.fromkeys(wilds_of(where)))[:MOST_PATTERNS]
     words = {wild: words_like(index, wild) for wild in wilds}
     notes = [note for _, note in phrases.values() if note]
-    notes += [f"No paper says a word like {wild.typed}." for wild, found in words.items() if not found]
-    ranking = dict.fromkeys(word for found in words.values() for word in found)
-    replaced = _replaced(whole.filter, {one: found for one, (found, _) in phrases.items()}) if whole.filter else None
-    return Resolved(replaced, (*whole.notes, *notes), tuple(ranking))
+    notes += [f"No paper says a word like {wild.typed}." for wild, found in words.items() if found is None]
+    ranking = dict.fromkeys(word for found in words.values() for word in found or ())
+    written, note = AsWritten(index, {one: found for one, (found, _) in phrases.items()}).whole(whole.filter or where)
+    return Resolved(written, (*whole.notes, *notes, *filter(None, [note])), tuple(ranking))
 
 
 def _values(where: Filter, index: Index, *, suggest: bool) -> Resolved:
@@ -75,7 +76,7 @@ def _values(where: Filter, index: Index, *, suggest: bool) -> Resolved:
                 f"More than {MOST_VALUES:,} values of {like.field} are like {like.values[0]!r}; give more of it."
             )
     lacking = [like for like, values in found.items() if suggest and not values]
-    compared: dict[Alike | WildPhrase, Filter] = {
+    compared: dict[Alike, Filter] = {
         like: Compare(like.field, "=", values[0]) if len(values) == 1 else OneOf(like.field, tuple(values))
         for like, values in found.items()
     }
@@ -96,9 +97,9 @@ def _leaves(where: Filter, kind: type[L]) -> Iterator[L]:
             yield where
 
 
-def _replaced(where: Filter, found: Mapping[Alike | WildPhrase, Filter]) -> Filter:
+def _replaced(where: Filter, found: Mapping[Alike, Filter]) -> Filter:
     match where:
-        case Alike() | WildPhrase():
+        case Alike():
             return found.get(where, where)
         case Not(part):
             return Not(_replaced(part, found))

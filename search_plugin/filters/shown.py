@@ -14,6 +14,7 @@ from search_plugin.contract.tree import (
     OneOf,
     Or,
     Says,
+    TermLike,
     Value,
     Wild,
     WildPhrase,
@@ -35,6 +36,8 @@ def as_query(where: Filter) -> str:  # noqa: C901 - one case for each kind of no
             return _in_field(field, words if words.isalnum() else f'"{words}"')
         case Begun(start):
             return f"title:{start}*"
+        case TermLike(field, terms, expression):
+            return _in_field(field, "/".join([*terms, expression]))
         case Wild(field, typed):
             return _in_field(field, typed)
         case WildPhrase(field, typed):

@@ -7,7 +7,7 @@ from typing import Literal
 
 from search_plugin.contract.tree import Filter, Says, Wild, WildPhrase, all_of
 from search_plugin.words.terms import terms_of
-from search_plugin.words.wildcards import is_pattern, terms_like
+from search_plugin.words.wildcards import is_pattern
 
 _BLANK = re.compile(r"[\s\-\u2010-\u2015/]+")
 
@@ -22,17 +22,12 @@ def saying(field: TextField, words: str, language: str) -> Filter | None:
     read: list[str | Wild] = []
     for part in parts:
         if is_pattern(part):
-            read.append(wild(field, part, language))
+            read.append(Wild(field, part))
         else:
             read += re.findall(r"\w+", part)
     if len(read) == 1:
         return read[0] if isinstance(read[0], Wild) else None
     return WildPhrase(field, words, tuple(read))
-
-
-def wild(field: TextField, pattern: str, language: str) -> Wild:
-    """Return the condition that a paper says a word like a pattern."""
-    return Wild(field, pattern, *terms_like(pattern, language))
 
 
 def saying_each(field: TextField, words: str, language: str) -> Filter | None:

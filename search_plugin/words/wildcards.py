@@ -1,17 +1,20 @@
-"""Words with wildcards, such as `vaccin*` and `wom?n`, compared with the terms of an index.
+"""Words with wildcards, such as `vaccin*` and `wom?n`, compared with words as they are written.
 
-An index holds the stems of words, so that a paper says a word if it says another form of it. `vaccination*` therefore
-finds what `vaccination` finds: the terms of a pattern are those that begin like it, and the stems of the words that it
-makes with usual endings. Nothing is looked up, so every engine and every index reads a pattern alike.
+An index holds the stems of words, of which several words have the same: hospital and hospitalized. So the terms that a
+pattern stands for find all papers with a word like it, and others too. Of most terms the letters alone say that each of
+their words is like the pattern. Papers with other terms have to be read.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
 from string import ascii_lowercase, digits
 
+from search_plugin.words.languages import get_language
 from search_plugin.words.terms import LONGEST_WORD, UNSPACED, folded, term_of
 
 FEWEST_LETTERS = 3
@@ -21,16 +24,18 @@ MOST_OPTIONAL = 2
 """Signs for one letter in a pattern."""
 
 _PATTERN = re.compile(f"[^\\W_{UNSPACED}*?]*(?:[*?][^\\W_{UNSPACED}*?]*)+")
-_FEW = "aeiouysz"
-"""Letters that stand for a sign before a star: those in which spellings differ."""
+_FEW = "aeiouysztnl"
+"""Letters that stand for a sign before a star: those in which spellings differ, and those that stemmers double."""
 
 _ENDINGS = """
 izations isations izational isational izing ising ized ised izes ises izer isers ingly edly fulness ousness iveness
 nesses ments ational ational ability abilities ances ences ancies encies ancy ency ically ities ists isms ators ative
-ations ious ously ful less ally ways like ship hoods ated ates ating ies ied ier iest ying
+ations ious ously ful less ally ways like ship hoods ated ates ating ies ied ier iest ying ments ants ents ions ors
+icational ications ality ibles ables ives alisms aliti logy logies ogist ogists ication ation ement ance ence ant
+ent ic ics able ible ate ator ive ism ist
 """
 
-_FILLERS = ("", "a", "ba", "bana")
+_FILLERS = ("", "a", "ba", "bana", "banab", "banaban")
 
 
 def is_pattern(word: str) -> bool:
@@ -47,42 +52,112 @@ def is_pattern(word: str) -> bool:
     )
 
 
-def terms_like(pattern: str, language: str) -> tuple[tuple[str, ...], str]:
-    """Return the terms that a pattern stands for, and an expression for all others; empty if there are no others.
+@dataclass(frozen=True, slots=True)
+class PatternTerms:
+    """The terms that words like a pattern may have; an expression stands for all terms that it matches as a whole.
 
-    The expression holds letters, digits and dots alone, and is in the part of the language that Lucene, Rust and Python
-    read alike.
+    Attributes:
+        terms: Terms that the expression does not match.
+        expression: The expression for all others.
+        unsure: Those of them that words have too which are not like the pattern.
+        unsure_expression: An expression for further ones; empty if there are none.
     """
-    parts = re.split(r"\*+", folded(pattern))
+
+    terms: tuple[str, ...]
+    expression: str
+    unsure: tuple[str, ...]
+    unsure_expression: str = ""
+
+    def is_unsure(self, term: str) -> bool:
+        """Return whether words that are not like the pattern may have a term."""
+        return term in self.unsure or bool(re.fullmatch(self.unsure_expression, term))
+
+
+def is_like(pattern: str, word: str) -> bool:
+    """Return whether a word, as it is written, is like a pattern; case and accents do not count."""
+    return bool(_compiled(pattern).fullmatch(folded(word)))
+
+
+@lru_cache(maxsize=1 << 10)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(_expression(folded(pattern)))
+
+
+def _expression(text: str) -> str:
+    """Return the expression of a pattern, in the part of the language that Lucene, Rust and Python read alike."""
+    return re.sub(r"\*+", ".*", text.replace("?", ".?"))
+
+
+@lru_cache(maxsize=1 << 10)
+def patterned_terms(pattern: str, language: str) -> PatternTerms:
+    """Return the terms that words like a pattern may have.
+
+    The expressions hold letters, digits, dots and signs of repetition and choice alone.
+    """
+    text = re.sub(r"\*+", "*", folded(pattern))
+    parts, expression = text.split("*"), _expression(text)
+    if not get_language(language).stemmer:
+        return PatternTerms((), expression, ())
     if len(parts) == 1:
-        words = set(_variants(parts[0], ascii_lowercase + digits))
-        return _terms(words, language), ""
-    expression = ".*".join(part.replace("?", ".?") for part in parts)
-    if any(parts[1:]):
-        expression = _with_stemmed_tail(parts, expression, language)
-        return _beside(expression, set(_filled(parts)), language), expression
+        # A stemmer that is not ours may leave the words as they are.
+        terms = _beside(expression, stems_of(_variants(text, ascii_lowercase + digits), language))
+        return PatternTerms(terms, expression, terms, expression)
     endings = _endings() if language == "english" else [""]
-    words = {start + ending for start in _variants(parts[0], _FEW) for ending in endings}
-    return _beside(expression, words, language), expression
+    if any(parts[1:]):
+        return _around(parts, expression, endings, language)
+    start = parts[0]
+    unsure = _changed(start, language)
+    if "?" in start:
+        others = [one for one in _cut(start, endings, language) if one not in unsure]
+        return PatternTerms((), "|".join([expression, *others]), (), "|".join([*unsure, *others]))
+    beside = _beside(expression, stems_of((start + ending for ending in endings), language))
+    return PatternTerms(beside, expression, beside, "|".join(unsure))
 
 
-def _beside(expression: str, words: set[str], language: str) -> tuple[str, ...]:
-    """Return the terms of words that an expression does not match."""
+def _changed(start: str, language: str) -> list[str]:
+    """Return expressions for the terms with a beginning that words have too which begin otherwise.
+
+    A stemmer changes the last letters of what it leaves: the English ones make y an i, add an e, and make bili ble. The
+    German one changes none.
+    """
+    if language == "german":
+        return []
+    if language != "english":
+        return [f"{_expression(start)}.?"]
+    changed = [start] if start[-1] in "eily?" else []
+    return [*map(_expression, changed), *([f"{_expression(start)}e"] if start[-1] in "l?" else [])]
+
+
+def _cut(start: str, endings: Iterable[str], language: str) -> list[str]:
+    """Return expressions for the terms of words with a beginning of which the stemmer has cut or changed the end."""
+    whole, found = re.compile(_expression(start) + ".*"), set[str]()
+    for begun in _variants(start, ascii_lowercase if start.count("?") == 1 else _FEW):
+        for stem in stems_of((begun + ending for ending in endings), language):
+            if whole.fullmatch(stem):
+                continue
+            kept = begun[: next((at for at in range(len(begun)) if begun[at] != stem[at : at + 1]), len(begun))]
+            for end in range(len(kept), len(kept) + start.count("?") + 1):
+                if re.fullmatch(_expression(start[:end]), kept):
+                    found.add(_expression(start[:end]) + stem[len(kept) :])
+                    break
+    return sorted(found)
+
+
+def _beside(expression: str, terms: Iterable[str]) -> tuple[str, ...]:
+    """Return the terms that an expression does not match."""
     like = re.compile(expression)
-    return tuple(term for term in _terms(words, language) if not like.fullmatch(term))
+    return tuple(sorted(term for term in set(terms) if term and not like.fullmatch(term)))
 
 
-def _filled(parts: list[str]) -> Iterator[str]:
-    """Yield words with up to two letters in the place of the only star, of which the stemmer may cut the end off."""
-    if len(parts) > 2 or not all(parts) or "?" in "".join(parts):
-        return
-    for length in range(3):
-        yield from ("".join(letters).join(parts) for letters in product(ascii_lowercase, repeat=length))
+def stems_of(words: Iterable[str], language: str) -> Iterator[str]:
+    """Yield the terms of words; both English stemmers that engines have count."""
+    import Stemmer
 
-
-def _terms(words: set[str], language: str) -> tuple[str, ...]:
-    stems = {term_of(word, language) for word in words}
-    return tuple(sorted(stems - {""}))
+    older = Stemmer.Stemmer("porter", 0) if language == "english" else None
+    for word in set(words):
+        yield term_of(word, language)
+        if older:
+            yield older.stemWord(word)
 
 
 def _variants(text: str, letters: str) -> Iterator[str]:
@@ -97,14 +172,21 @@ def _endings() -> list[str]:
     return sorted({ending[at:] for ending in _ENDINGS.split() for at in range(len(ending) + 1)} | {"s", "e"})
 
 
-def _with_stemmed_tail(parts: list[str], expression: str, language: str) -> str:
-    """Return an expression also for terms of which the stemmer has changed the end."""
-    *before, tail = parts
-    if not tail or "?" in tail:
-        return expression
-    head = before[-1].replace("?", "")
-    starts = [head + filler for filler in _FILLERS]
-    stems = {start: term_of(start + tail, language) for start in starts}
-    tails = {tail, *(stem[len(start) :] for start, stem in stems.items() if stem.startswith(start))} - {""}
-    start = expression[: len(expression) - len(tail)]
-    return start + f"({'|'.join(sorted(tails))})" if len(tails) > 1 else expression
+def _around(parts: list[str], expression: str, endings: list[str], language: str) -> PatternTerms:
+    """Return the terms of a pattern with a star that is not at its end, of which the stemmer may change the end."""
+    last = next(part for part in reversed(parts) if part)
+    open_end = "" if parts[-1] else ".*"
+    tails = set[str]()
+    for filler in _FILLERS:
+        words = [f"{filler}{tail}{one}" for tail in _variants(last, _FEW) for one in (endings if open_end else [""])]
+        tails |= {stem[len(filler) :] for stem in stems_of(words, language) if stem.startswith(filler)}
+    inside = not open_end and any(ending.endswith(last) for ending in endings)
+    if parts[0] and ("" in tails or inside):  # it may cut off what stands for the star too
+        begun = patterned_terms(f"{parts[0]}*", language)
+        return PatternTerms(begun.terms, begun.expression, begun.terms, begun.expression)
+    own = _expression(last) + open_end
+    others = sorted(tail for tail in tails if tail and not re.fullmatch(own, tail))
+    if others:
+        at = expression.rindex(_expression(last))
+        expression = f"{expression[:at]}({'|'.join([own, *others])})"
+    return PatternTerms((), expression, (), expression)

@@ -201,7 +201,14 @@ PASTED = {
     "randomi?ed.tw.": "e",
     "wom?n.tw.": "de",
     "*itis AND patient*": "f",
-    "hospitali*.tw.": "ef",
+    "hospitali*.tw.": "f",
+    "hospital*.tw.": "ef",
+    '"hospitali* patients"': "f",
+    "NOT hospitali*": "abcde",
+    "therapy AND NOT (hospitali* OR randomiz*)": "ac",
+    "can*l AND NOT hospitali*": "",
+    "mortal* AND NOT mortali*": "",
+    "ra*omized OR va*ne OR im*ies": "ce",
     "an?emi*.tw. and behavio$r.tw.": "d",
     "masks AND zebra*": "",
     "NOT can*er[tiab]": "bd",
@@ -215,9 +222,9 @@ def medical(engine):
 
 @pytest.mark.parametrize("typed", PASTED)
 def test_a_pasted_search_finds_the_same_papers_on_every_engine(medical, typed):
-    where = resolve(make_request(typed).filter, medical).filter
-    assert "".join(sorted(medical.ids(where))) == PASTED[typed]
-    assert {paper.id for paper in MEDICAL if matches(where, paper)} == set(PASTED[typed])
+    asked = make_request(typed).filter
+    assert "".join(sorted(medical.ids(resolve(asked, medical).filter))) == PASTED[typed]
+    assert "".join(paper.id for paper in MEDICAL if matches(asked, paper)) == PASTED[typed]
     for mode in ("lexical", "hybrid"):
         page = search(medical, make_request(typed, mode=mode), Encoder())
         assert {hit.paper.id for hit in page.hits} <= set(PASTED[typed])
@@ -242,3 +249,19 @@ def test_a_phrase_with_a_pattern_is_looked_up_up_to_a_limit(medical, monkeypatch
     assert any(
         "stands for more phrases than are looked up: 1 were found in the first 1 papers" in one for one in page.notes
     )
+
+
+def test_words_with_patterns_are_compared_as_written_up_to_a_limit(engine, monkeypatch):
+    from search_plugin.filters import written
+
+    papers = [Paper(f"p{at}", f"The {'hospital' if at % 2 else 'hospitalized'} {at}", "") for at in range(8)]
+    index = filled(engine, "limited", papers)
+    request = make_request("hospitaliz*", mode="lexical")
+    assert "".join(sorted(index.ids(resolve(request.filter, index).filter))) == "p0p2p4p6"
+    monkeypatch.setattr(written, "MOST_READ", 4)
+    monkeypatch.setattr(written, "_BLOCK", 2)
+    resolved = resolve(request.filter, index)
+    assert "".join(sorted(index.ids(resolved.filter))) == "p0p2p4p5p6p7"
+    (note,) = resolved.notes
+    assert note.startswith("Wildcards were compared with the words of the first 4 papers")
+    assert note in search(index, request).notes

@@ -24,6 +24,7 @@ from search_plugin.contract.tree import (
     OneOf,
     Or,
     Says,
+    TermLike,
     Value,
     Wild,
     WildPhrase,
@@ -160,11 +161,11 @@ def _render(where: Filter, known: FieldsByName) -> _Clause:  # noqa: C901 - one 
             asked: list[QueryBody] = [whole, {"prefix": {"title": {"value": start}}}]
             asked += [{"terms": {"title": terms}}] if (terms := shorter_terms(start)) else []
             return _bool(should=[_Clause(one, 1, 1) for one in asked])
-        case Wild(field, _, terms, expression):
+        case TermLike(field, terms, expression):
             return _like(TEXT if field == "text" else field, terms, expression)
         case Nearness(field, one, other, within):
             return _Clause({"intervals": {TEXT if field == "text" else field: _near(one, other, within)}}, 1, 1)
-        case Alike() | WildPhrase():
+        case Alike() | Wild() | WildPhrase():
             raise unresolved(where)
         case Or(parts):
             any_of = _bool(should=[_render(part, known) for part in parts])
@@ -180,7 +181,7 @@ def _render(where: Filter, known: FieldsByName) -> _Clause:  # noqa: C901 - one 
 
 
 def _like(field: str, terms: Sequence[str], expression: str) -> _Clause:
-    """Return the query for a word like a pattern, of whose expression only letters and digits are the user's."""
+    """Return the query for a term like these, of whose expression only letters and digits are the user's."""
     asked: list[QueryBody] = [{"terms": {field: list(terms)}}] if terms or not expression else []
     if expression:
         asked.append({"regexp": {field: {"value": expression}}})

@@ -239,7 +239,7 @@ def passing(
     import numpy as np
 
     match where:
-        case tree.Says() | tree.Begun() | tree.Wild() | tree.Nearness():
+        case tree.Says() | tree.Begun() | tree.TermLike() | tree.Nearness():
             return saying(where)
         case tree.Not() | tree.And() | tree.Or() if of_words(where):
             return saying(where)
@@ -248,7 +248,7 @@ def passing(
         case tree.And(inner) | tree.Or(inner):
             joined = np.logical_and if isinstance(where, tree.And) else np.logical_or
             return reduce(joined, (passing(part, parts, count, saying) for part in _together(type(where), inner)))
-        case tree.Alike() | tree.WildPhrase():
+        case tree.Alike() | tree.Wild() | tree.WildPhrase():
             raise tree.unresolved(where)
     mask = np.zeros(count, bool)
     for columns in parts:
@@ -268,7 +268,7 @@ def _mark(mask: np.ndarray, rows: np.ndarray) -> None:
 def of_words(where: tree.Filter, join: Callable[[Iterable[bool]], bool] = all) -> bool:
     """Return whether all parts of a filter, or any, ask for words; `join` is `all` or `any`."""
     match where:
-        case tree.Says() | tree.Begun() | tree.Wild() | tree.Nearness():
+        case tree.Says() | tree.Begun() | tree.TermLike() | tree.Nearness():
             return True
         case tree.Not(part):
             return of_words(part, join)

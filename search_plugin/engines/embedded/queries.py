@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from search_plugin.contract.tree import (
     Alike,
@@ -19,6 +19,7 @@ from search_plugin.contract.tree import (
     OneOf,
     Or,
     Says,
+    TermLike,
     Value,
     Wild,
     WildPhrase,
@@ -51,8 +52,8 @@ def beginning(words: Words, start: str) -> Any:
     return either([Query.regex_query(words.schema, "title", f"{start}.*"), *terms])
 
 
-def like(words: Words, where: Wild) -> Any:
-    """Return the query for papers that hold a word like a pattern."""
+def like(words: Words, where: TermLike) -> Any:
+    """Return the query for papers that hold a term like these."""
     from tantivy import Query
 
     terms = [Query.term_query(words.schema, where.field, term, "basic") for term in where.terms]
@@ -153,16 +154,18 @@ def to_tantivy(where: Filter, words: Words) -> Any:  # noqa: C901 - one case for
             return saying(words, field, said)
         case Begun(start):
             return beginning(words, start)
-        case Wild():
+        case TermLike():
             return like(words, where)
         case Nearness():
             return near(words, where)
-        case Alike() | WildPhrase():
+        case Alike() | Wild() | WildPhrase():
             raise unresolved(where)
         case Exists("id"):
             return Query.all_query()
         case Exists(field):
             return Query.exists_query(f"fields.{field}")
+        case OneOf("id", ids):
+            return among(words, cast("Sequence[str]", ids))
         case OneOf(field, values):
             return _one_of(field, values, words)
         case Compare(field, "=", value) if words.kinds[field] not in COMPARED:
