@@ -57,8 +57,8 @@ def resolve(where: Filter | None, index: Index, *, suggest: bool = True) -> Reso
     notes = [note for _, note in phrases.values() if note]
     notes += [f"No paper says a word like {wild.typed}." for wild, found in words.items() if found is None]
     ranking = dict.fromkeys(word for found in words.values() for word in found or ())
-    written, note = AsWritten(index, {one: found for one, (found, _) in phrases.items()}).whole(whole.filter or where)
-    return Resolved(written, (*whole.notes, *notes, *filter(None, [note])), tuple(ranking))
+    written, said = AsWritten(index, {one: found for one, (found, _) in phrases.items()}).whole(whole.filter or where)
+    return Resolved(written, (*whole.notes, *notes, *said), tuple(ranking))
 
 
 def _values(where: Filter, index: Index, *, suggest: bool) -> Resolved:

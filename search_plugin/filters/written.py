@@ -37,26 +37,31 @@ class AsWritten:
     phrases: Mapping[WildPhrase, Sequence[str]]
     excluded: dict[Wild | WildPhrase, list[str]] = field(default_factory=dict)
 
-    def whole(self, where: Filter) -> tuple[Filter, str]:
-        """Return a filter without patterns, and a sentence if not all papers were read that had to be."""
+    def whole(self, where: Filter) -> tuple[Filter, list[str]]:
+        """Return a filter without patterns, and sentences on papers that it may find or leave out wrongly."""
         patterns = list(dict.fromkeys(patterns_of(where)))
         doubts = list(self._doubts(patterns))
-        if not doubts:
-            return self._rendered(where), ""
-        candidates = all_of(self._loosest(where), any_of(*doubts)) or where
+        notes = [
+            f"{one.typed} may leave out papers: of a word after a star, the index may hold other letters."
+            for one in patterns
+            if isinstance(one, Wild) and self._terms(one).partial
+        ]
+        if doubts and self._exclude(all_of(self._loosest(where), any_of(*doubts)) or where, patterns) == MOST_READ:
+            notes.append(
+                f"Wildcards were compared with the words of the first {MOST_READ:,} papers by id that may say another "
+                "word of the same stem, and with stems in further ones: those may say hospital for hospitaliz*."
+            )
+        return self._rendered(where), notes
+
+    def _exclude(self, candidates: Filter, patterns: Sequence[Wild | WildPhrase]) -> int:
+        """Read papers, exclude those that do not say the words, and return how many were read."""
         ids = list(islice(self.index.ids(candidates), MOST_READ + 1))
         if len(ids) > MOST_READ:
             ids = list(_first(self.index, candidates))
         for start in range(0, len(ids), _BLOCK):
             for paper in self.index.papers(ids[start : start + _BLOCK]).values():
                 self._read(paper, patterns)
-        note = ""
-        if len(ids) == MOST_READ:
-            note = (
-                f"Wildcards were compared with the words of the first {MOST_READ:,} papers by id that may say another "
-                "word of the same stem, and with stems in further ones: those may say hospital for hospitaliz*."
-            )
-        return self._rendered(where), note
+        return len(ids)
 
     def _rendered(self, where: Filter) -> Filter:
         match where:

@@ -61,12 +61,15 @@ class PatternTerms:
         expression: The expression for all others.
         unsure: Those of them that words have too which are not like the pattern.
         unsure_expression: An expression for further ones; empty if there are none.
+        partial: Whether words like the pattern may have still other terms: it begins with a star, and the stemmer may
+            cut off all of its letters.
     """
 
     terms: tuple[str, ...]
     expression: str
     unsure: tuple[str, ...]
     unsure_expression: str = ""
+    partial: bool = False
 
     def is_unsure(self, term: str) -> bool:
         """Return whether words that are not like the pattern may have a term."""
@@ -180,8 +183,9 @@ def _around(parts: list[str], expression: str, endings: list[str], language: str
     for filler in _FILLERS:
         words = [f"{filler}{tail}{one}" for tail in _variants(last, _FEW) for one in (endings if open_end else [""])]
         tails |= {stem[len(filler) :] for stem in stems_of(words, language) if stem.startswith(filler)}
-    inside = not open_end and any(ending.endswith(last) for ending in endings)
-    if parts[0] and ("" in tails or inside):  # it may cut off what stands for the star too
+    inside = any(last in ending if open_end else ending.endswith(last) for ending in endings)
+    cut = "" in tails or inside
+    if cut and parts[0]:  # what stands for the star too
         begun = patterned_terms(f"{parts[0]}*", language)
         return PatternTerms(begun.terms, begun.expression, begun.terms, begun.expression)
     own = _expression(last) + open_end
@@ -189,4 +193,4 @@ def _around(parts: list[str], expression: str, endings: list[str], language: str
     if others:
         at = expression.rindex(_expression(last))
         expression = f"{expression[:at]}({'|'.join([own, *others])})"
-    return PatternTerms((), expression, (), expression)
+    return PatternTerms((), expression, (), expression, partial=cut)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
@@ -55,8 +54,6 @@ def _opensearch(hosts: tuple[str, ...], common: Mapping[str, Any], limits: Timeo
     with needing("OpenSearch needs its client, which is not installed", extra("opensearch")):
         from opensearchpy import OpenSearch, exceptions
 
-    # `ordered` of intervals, whose successor Elasticsearch does not know.
-    warnings.filterwarnings("ignore", r".*Deprecated field \[ordered\]", exceptions.OpenSearchWarning)
     client = OpenSearch(list(hosts), timeout=limits, pool_maxsize=_CONNECTIONS, serializer=_OrJson(), **common)
 
     def send(method: str, path: str, params: Mapping[str, Any], body: bytes | None) -> Any:

@@ -86,6 +86,9 @@ class Dialect(ABC):
     vector_type: ClassVar[str]
     """The type of a vector field in a mapping."""
 
+    in_order: ClassVar[QueryBody] = {"ordered": True}
+    """What says in a query of intervals that words stand in their order."""
+
     def __init__(self, product: Product) -> None:
         self.product = product
 

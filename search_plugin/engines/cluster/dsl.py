@@ -30,7 +30,7 @@ from search_plugin.contract.tree import (
     WildPhrase,
     unresolved,
 )
-from search_plugin.engines.cluster.dialect import TEXT, QueryBody, enclosed
+from search_plugin.engines.cluster.dialect import TEXT, Dialect, QueryBody, enclosed
 from search_plugin.words.terms import shorter_terms
 
 if TYPE_CHECKING:
@@ -66,13 +66,15 @@ class _Clause(NamedTuple):
     cost: int
 
 
-def to_query(where: Filter, fields: Sequence[Field] = PAPER_FIELDS) -> QueryBody:
-    """Return a filter as a query for non-scoring contexts, such as `bool.filter`.
+def to_query(
+    where: Filter, fields: Sequence[Field] = PAPER_FIELDS, in_order: QueryBody = Dialect.in_order
+) -> QueryBody:
+    """Return a filter as a query for non-scoring contexts, such as `bool.filter`; `in_order` is that of the dialect.
 
     The documents of the index leave out what is missing. Raises `InputError` if the filter exceeds the servers' limits.
     """
     known = {field.name: field for field in fields}
-    clause = _render(_gathered(where, known), known)
+    clause = _render(_gathered(where, known), known, in_order)
     if clause.cost > MAX_CLAUSES:
         raise InputError(
             f"The filter comes to {clause.cost:,} clauses, and search servers take {MAX_CLAUSES} beside the words; ask "
@@ -146,7 +148,7 @@ def _spliced(kind: type[And | Or], parts: Iterable[Filter]) -> list[Filter]:
     return [inner for part in parts for inner in (part.parts if isinstance(part, kind) else (part,))]
 
 
-def _render(where: Filter, known: FieldsByName) -> _Clause:  # noqa: C901 - one case for each kind of node
+def _render(where: Filter, known: FieldsByName, in_order: QueryBody) -> _Clause:  # noqa: C901 - one case for each kind of node
     match where:
         case OneOf(field, values):
             return _terms(field, values, _cost(known[field]))
@@ -164,20 +166,21 @@ def _render(where: Filter, known: FieldsByName) -> _Clause:  # noqa: C901 - one 
         case TermLike(field, terms, expression):
             return _like(TEXT if field == "text" else field, terms, expression)
         case Nearness(field, one, other, within):
-            return _Clause({"intervals": {TEXT if field == "text" else field: _near(one, other, within)}}, 1, 1)
+            near = _near(one, other, within, in_order)
+            return _Clause({"intervals": {TEXT if field == "text" else field: near}}, 1, 1)
         case Alike() | Wild() | WildPhrase():
             raise unresolved(where)
         case Or(parts):
-            any_of = _bool(should=[_render(part, known) for part in parts])
+            any_of = _bool(should=[_render(part, known, in_order) for part in parts])
             any_of.query["bool"]["minimum_should_match"] = 1
             return any_of
         case And(parts):
             return _bool(
-                filter=[_render(part, known) for part in parts if not isinstance(part, Not)],
-                must_not=[_render(part.part, known) for part in parts if isinstance(part, Not)],
+                filter=[_render(part, known, in_order) for part in parts if not isinstance(part, Not)],
+                must_not=[_render(part.part, known, in_order) for part in parts if isinstance(part, Not)],
             )
         case Not(part):
-            return _bool(must_not=[_render(part, known)])
+            return _bool(must_not=[_render(part, known, in_order)])
 
 
 def _like(field: str, terms: Sequence[str], expression: str) -> _Clause:
@@ -188,12 +191,8 @@ def _like(field: str, terms: Sequence[str], expression: str) -> _Clause:
     return _bool(should=[_Clause(one, 1, 1) for one in asked])
 
 
-def _near(one: str, other: str, within: int) -> QueryBody:
-    # OpenSearch deprecates `ordered`, and Elasticsearch does not know its successor; one word needs neither.
-    phrases = [
-        {"match": {"query": text, "max_gaps": 0, **({} if text.isalnum() else {"ordered": True})}}
-        for text in (one, other)
-    ]
+def _near(one: str, other: str, within: int, in_order: QueryBody) -> QueryBody:
+    phrases = [{"match": {"query": text, "max_gaps": 0, **in_order}} for text in (one, other)]
     return {"all_of": {"intervals": phrases, "max_gaps": within}}
 
 

@@ -9,28 +9,28 @@ from search_plugin.contract.engine import MOST_VALUES, too_many
 from search_plugin.contract.legs import Facets
 from search_plugin.contract.plan import LISTED, Counting, Plan
 from search_plugin.contract.schema import Field, IndexSchema
-from search_plugin.engines.cluster.dialect import TEXT, QueryBody
+from search_plugin.engines.cluster.dialect import TEXT, Dialect, QueryBody
 from search_plugin.engines.cluster.queries import condition, holding
 
 _SPARE = 100
 """Extra values requested from each shard, so that a value that is second on every shard is not lost."""
 
 
-def facets_body(counting: Counting, schema: IndexSchema) -> dict[str, Any]:
+def facets_body(counting: Counting, schema: IndexSchema, dialect: Dialect) -> dict[str, Any]:
     """Return the search that counts by fields the papers of `Counting`."""
     plan = counting.plan
     found: QueryBody = {"terms": {"id": list(counting.found)}}
-    listed = condition(plan.filter, schema) or {"match_all": {}}
-    matching = listed if plan.order else matching_query(plan, schema, [found])
+    listed = condition(plan.filter, schema, dialect) or {"match_all": {}}
+    matching = listed if plan.order else matching_query(plan, schema, dialect, [found])
     counts = {name: counted(schema.field(name), counting.size, counting.include) for name in counting.fields}
     return {"query": {"bool": {"filter": [matching]}}, "size": 0, "track_total_hits": True, "aggs": counts}
 
 
-def matching_query(plan: Plan, schema: IndexSchema, found: Sequence[QueryBody]) -> QueryBody:
+def matching_query(plan: Plan, schema: IndexSchema, dialect: Dialect, found: Sequence[QueryBody]) -> QueryBody:
     """Return the query for the papers that a page counts: those that queries find, or that hold a word of the plan."""
     matching = [*found]
     if plan.words:
-        holds, where = holding(plan, TEXT), condition(plan.filter, schema)
+        holds, where = holding(plan, TEXT), condition(plan.filter, schema, dialect)
         matching.append({"bool": {"must": [holds], "filter": [where]}} if where else holds)
     return {"bool": {"should": matching, "minimum_should_match": 1}}
 

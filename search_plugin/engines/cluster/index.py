@@ -172,7 +172,7 @@ class ClusterIndex:
 
     def ids(self, where: Filter | None = None) -> Iterator[str]:
         """Yield the ids of all papers, or of the papers that match a filter, in any order."""
-        query = {"bool": {"filter": [queries.condition(where, self.schema) or {"match_all": {}}]}}
+        query = {"bool": {"filter": [queries.condition(where, self.schema, self.dialect) or {"match_all": {}}]}}
         body: dict[str, Any] = {"query": query, "size": PAGE, "sort": [{"id": "asc"}], **queries.ID_COLUMN}
         after: list[Any] = []
         while True:
@@ -199,7 +199,7 @@ class ClusterIndex:
 
     def listed(self, where: Filter | None, order: Sort, size: int, after: Position | None = None) -> Listing:
         """Return the first papers of those that match a filter, in an order, or the next ones after a position."""
-        body = queries.listing_body(where, order, size, self.schema, after)
+        body = queries.listing_body(where, order, size, self.schema, self.dialect, after)
         found = self.ask_search(body, why="a listing")["hits"]
         hits = found["hits"]
         positions = [Position(*hit["sort"]) for hit in hits]
@@ -209,7 +209,7 @@ class ClusterIndex:
         """Return the papers that exist, and the requested facet counts, all in one request."""
         page, rest = ids[:PAGE], ids[PAGE:]
         bodies = {"papers": {**among(page), **papers_of(self.schema)}} if page else {}
-        bodies |= {"facets": facets.facets_body(counting, self.schema)} if counting else {}
+        bodies |= {"facets": facets.facets_body(counting, self.schema, self.dialect)} if counting else {}
         if not bodies:
             return {}, None
         replies = self._ask_all(bodies, " and ".join(bodies))

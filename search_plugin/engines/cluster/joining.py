@@ -38,7 +38,7 @@ class Searched(Protocol):
 
 def leg_queries(index: Searched, plan: Plan) -> list[QueryBody]:
     """Return each leg as one query, in the order of the legs; raises `InputError` as `Index.search` does."""
-    lexical = [words_query(plan, condition(plan.filter, index.schema))] if plan.words else []
+    lexical = [words_query(plan, condition(plan.filter, index.schema, index.dialect))] if plan.words else []
     return [*lexical, *(_vector_query(index, plan, clause) for clause in plan.vectors)]
 
 
@@ -48,7 +48,7 @@ def _vector_query(index: Searched, plan: Plan, clause: VectorClause) -> QueryBod
     A request that joins legs has one `rescore` for all of them, which would also rank the lexical leg again. So for
     quantized vectors the graph search is the filter of a query that scores the candidates by their float vectors.
     """
-    where = condition(plan.filter, index.schema)
+    where = condition(plan.filter, index.schema, index.dialect)
     if isinstance(index.schema.leg(clause.field), SparseField):
         return dot_products(index.dialect, check_sparse(clause, index.schema), clause.vector, where)
     field = check_vector(clause, index.schema)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import orjson
 
@@ -56,6 +56,7 @@ class OpenSearchDialect(Dialect):
     """OpenSearch's vectors."""
 
     vector_type = "knn_vector"
+    in_order: ClassVar[QueryBody] = {"mode": "ordered"}
 
     @property
     def filters_passages(self) -> bool:

@@ -73,9 +73,9 @@ def _phrase(field: str, words: Spelling, boost: float) -> QueryBody:
     return {"match_phrase": {field: {"query": words.text, "boost": boost * words.weight}}}
 
 
-def condition(where: Filter | None, schema: IndexSchema) -> QueryBody | None:
+def condition(where: Filter | None, schema: IndexSchema, dialect: Dialect) -> QueryBody | None:
     """Return a plan's filter as a query, if it has one."""
-    return to_query(where, schema.fields) if where else None
+    return to_query(where, schema.fields, dialect.in_order) if where else None
 
 
 def columns(plan: Plan) -> dict[str, Any]:
@@ -93,7 +93,7 @@ def leg_bodies(plan: Plan, schema: IndexSchema, dialect: Dialect) -> dict[str, d
 
     Raises `InputError` if a vector has another length than the index's.
     """
-    where = condition(plan.filter, schema)
+    where = condition(plan.filter, schema, dialect)
     bodies = {}
     if plan.words:
         query = words_query(plan, where)
@@ -135,7 +135,7 @@ def counted_query(clause: VectorClause, plan: Plan, schema: IndexSchema, dialect
     A quantized graph is searched without the spare papers that float vectors would rank again. Without a graph, the
     papers are all that have a vector.
     """
-    where, field = condition(plan.filter, schema), schema.leg(clause.field)
+    where, field = condition(plan.filter, schema, dialect), schema.leg(clause.field)
     if isinstance(field, SparseField):
         return dot_products(dialect, check_sparse(clause, schema), clause.vector, where)
     check_vector(clause, schema)
@@ -159,12 +159,12 @@ def check_vector(clause: VectorClause, schema: IndexSchema) -> VectorField:
 
 
 def listing_body(
-    where: Filter | None, order: Sort, size: int, schema: IndexSchema, after: Position | None = None
+    where: Filter | None, order: Sort, size: int, schema: IndexSchema, dialect: Dialect, after: Position | None = None
 ) -> dict[str, Any]:
     """Return the search for the first papers that match a filter, or the next ones, in an order; it counts all."""
     field = {"order": "desc" if order.descending else "asc", "missing": "_last"}
     return {
-        "query": {"bool": {"filter": [condition(where, schema) or {"match_all": {}}]}},
+        "query": {"bool": {"filter": [condition(where, schema, dialect) or {"match_all": {}}]}},
         "size": size,
         "sort": [{sort_field(order): field}, {"id": "asc"}],
         **({"search_after": list(after)} if after else {}),

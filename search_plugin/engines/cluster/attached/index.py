@@ -199,7 +199,8 @@ class AttachedIndex(ClusterIndex):
 
     def ids(self, where: Filter | None = None) -> Iterator[str]:
         """Yield the ids of the documents that match a filter."""
-        body = self._translation.body({"query": condition(where, self.schema) or {"match_all": {}}, "_source": False})
+        query = condition(where, self.schema, self.dialect) or {"match_all": {}}
+        body = self._translation.body({"query": query, "_source": False})
         for hit in scan_hits(self.cluster, self.target, body):
             yield str(hit["_id"])
 

@@ -90,7 +90,7 @@ def _counts(index: ClusterIndex, plan: Plan, request: SearchRequest) -> dict[str
     if not is_counted_apart(plan):
         return {"track_total_hits": True, **({"aggs": facets} if facets else {})}
     near = [counted_query(clause, plan, index.schema, index.dialect) for clause in plan.vectors]
-    matches = {"filter": matching_query(plan, index.schema, near), "aggs": facets}
+    matches = {"filter": matching_query(plan, index.schema, index.dialect, near), "aggs": facets}
     return {"track_total_hits": False, "aggs": {EVERY: {"global": {}, "aggs": {MATCHES: matches}}}}
 
 
@@ -104,7 +104,7 @@ def highlights(index: ClusterIndex, plan: Plan) -> dict[str, Any]:
 
 def _listed(index: ClusterIndex, where: Filter | None, order: Sort) -> dict[str, Any]:
     """Return the part of the body that lists the papers of a filter in an order."""
-    body = listing_body(where, order, 0, index.schema)
+    body = listing_body(where, order, 0, index.schema, index.dialect)
     return {"query": body["query"], "sort": body["sort"]}
 
 

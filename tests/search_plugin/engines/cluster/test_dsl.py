@@ -11,10 +11,12 @@ from hypothesis import HealthCheck, given, settings
 
 from corpora.errors import InputError
 from corpora.paper import is_empty
-from search_plugin.contract.tree import And, Compare, Exists, Not, OneOf, Or
+from search_plugin.contract.tree import And, Compare, Exists, Nearness, Not, OneOf, Or
 from search_plugin.engines.cluster.dialect import as_json
+from search_plugin.engines.cluster.dialects import dialect_of
 from search_plugin.engines.cluster.dsl import MAX_CLAUSES, MAX_VALUES, to_query
 from search_plugin.engines.cluster.mapping import property_of
+from search_plugin.engines.cluster.product import Product
 from tests.search_plugin.filters.filtered import EXTREME, PAPERS, WITHOUT_VALUE, exact_filter, expected, nested, rows_of
 from tests.search_plugin.filters.test_filters import FIELDS, filters
 
@@ -225,3 +227,17 @@ def test_servers_take_a_full_filter_and_half_of_their_clauses_beside_it(server, 
 def test_servers_take_as_many_values_as_one_field_may_be_asked_for(server):
     where = OneOf("id", tuple(map(str, range(MAX_VALUES))))
     assert server.found(to_query(where, FIELDS)) == expected(where)
+
+
+@pytest.mark.parametrize(
+    ("product", "in_order"),
+    [
+        (Product("opensearch", "2.19.0", (2, 19)), {"mode": "ordered"}),
+        (Product("elasticsearch", "9.4.3", (9, 4)), {"ordered": True}),
+    ],
+)
+def test_each_product_says_in_its_own_way_that_words_stand_in_their_order(product, in_order):
+    query = to_query(Nearness("title", "heart failure", "death", 2), FIELDS, dialect_of(product).in_order)
+    one, other = query["intervals"]["title"]["all_of"]["intervals"]
+    assert one == {"match": {"query": "heart failure", "max_gaps": 0, **in_order}}
+    assert other == {"match": {"query": "death", "max_gaps": 0, **in_order}}

@@ -66,7 +66,7 @@ def test_words_are_nothing_but_values(dialect, words):
         **IDS_ONLY,
     }
     assert strings(leg(plan, dialect)) == strings(leg(replace(plan, words="other"), dialect))
-    counted = facets_body(Counting(plan, ["p1"], ["venue"], 3), SCHEMA)["query"]
+    counted = facets_body(Counting(plan, ["p1"], ["venue"], 3), SCHEMA, OPENSEARCH)["query"]
     assert counted["bool"]["filter"][0]["bool"]["should"] == [{"terms": {"id": ["p1"]}}, match]
 
 
@@ -255,23 +255,22 @@ def test_hits_are_ranked_anew_ties_by_id_and_cut():
 
 @pytest.mark.parametrize("where", [None, WHERE])
 def test_a_listing_counts_all_and_brings_ids_in_order(where):
-    body = listing_body(where, Sort("year", descending=True), 30, SCHEMA)
+    body = listing_body(where, Sort("year", descending=True), 30, SCHEMA, OPENSEARCH)
     assert body["query"]["bool"]["filter"] == [RANGE if where else {"match_all": {}}]
     assert body["sort"] == [{"year": {"order": "desc", "missing": "_last"}}, {"id": "asc"}]
     assert (body["size"], body["track_total_hits"], body["_source"]) == (30, True, False)
     assert body["docvalue_fields"] == ["id"]
-    title = listing_body(where, Sort("title"), 0, SCHEMA)["sort"][0]
+    title = listing_body(where, Sort("title"), 0, SCHEMA, OPENSEARCH)["sort"][0]
     assert title == {"title_order": {"order": "asc", "missing": "_last"}}
-    counted = facets_body(Counting(Plan("", (), where, 5, order=Sort("year")), ["p1"], ["venue"], 3), SCHEMA)["query"][
-        "bool"
-    ]["filter"]
+    counting = Counting(Plan("", (), where, 5, order=Sort("year")), ["p1"], ["venue"], 3)
+    counted = facets_body(counting, SCHEMA, OPENSEARCH)["query"]["bool"]["filter"]
     assert counted == [RANGE if where else {"match_all": {}}]
 
 
 def test_facets_ask_for_spare_values_and_show_no_empty_ones():
     plan = Plan("virus", (PRX,), WHERE, 50)
     counting = Counting(plan, ["p1", "p2"], ["venue", "year"], 2)
-    body = facets_body(counting, SCHEMA)
+    body = facets_body(counting, SCHEMA, OPENSEARCH)
     match = {"bool": {"must": [{"match": {"title_abstract": {"query": "virus"}}}], "filter": [RANGE]}}
     anyhow = {"bool": {"should": [{"terms": {"id": ["p1", "p2"]}}, match], "minimum_should_match": 1}}
     assert body["query"] == {"bool": {"filter": [anyhow]}}
