@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import reduce
 from operator import or_
 from pkgutil import resolve_name
@@ -13,7 +13,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """The description of an option, beside its type in a `TypedDict` of options.
+    """The description of an option, beside its type in a `TypedDict` or a dataclass of options.
 
     Attributes:
         help: What it means; other options in angle brackets, as in the hints of errors.
@@ -23,6 +23,7 @@ class Option:
         others: What can be given beside these names.
         read: What reads a value that is written as text, as `module:attribute`, where the type does not say it: a
             function of the text, or of the list of texts if the option takes several values.
+        least: The smallest number that is allowed, if there is one.
         typed: Whether its value can be written as text.
         search_only: Whether only a search takes it, and not the search for similar papers.
         name: Name of the option.
@@ -36,6 +37,7 @@ class Option:
     choices: str = ""
     others: str = ""
     read: str = ""
+    least: int | None = None
     typed: bool = True
     search_only: bool = False
     name: str = ""
@@ -64,12 +66,14 @@ class Option:
 
 
 def options_of(described: type, defaults: Mapping[str, Any] | None = None) -> tuple[Option, ...]:
-    """Return the descriptions of all options of a `TypedDict`, whole: with name, type, default and help.
+    """Return the descriptions of all options of a `TypedDict` or a dataclass, whole: with name, type, default and help.
 
     Each is annotated as `Annotated[type, Option(...)]`. A type `X | None` is that of X: None means that nothing is
-    given.
+    given. The defaults of a dataclass are its own.
     """
     found = []
+    if is_dataclass(described):
+        defaults = {one.name: one.default for one in fields(described)}
     for name, annotated in get_type_hints(described, include_extras=True).items():
         kind, option = get_args(annotated)[:2]
         kinds = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)

@@ -85,6 +85,7 @@ class VersionOptions(VectorOptions, total=False):
             "Numbers of a vector in a new index, fewer than the model's; vectors are turned by principal components of "
             "the corpus, and cut",
             default_help="as before, else the model's",
+            least=1,
         ),
     ]
     bm25: Annotated[
@@ -153,7 +154,7 @@ class IndexOptions(RebuildOptions, total=False):
             read="corpora.custom:parse_fields",
         ),
     ]
-    limit: Annotated[int | None, Option("Index the first papers only")]
+    limit: Annotated[int | None, Option("Take the first papers only", least=1)]
     fresh: Annotated[bool, Option("Build a new version beside the existing one, and swap at the end")]
     prune: Annotated[bool, Option("Delete papers that the corpus no longer holds; those of other corpora stay")]
     origin: Annotated[

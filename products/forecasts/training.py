@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from corpora.errors import InputError, require
+from corpora.options import Option
 from encoders.heads import Head
 from products.forecasts.forecaster import Forecaster, ForecastMeasures, intervals
 from products.indexed import read_values
@@ -123,22 +124,14 @@ _MOST_CATEGORIES = 10
 
 @dataclass(frozen=True, slots=True)
 class ForecastOptions:
-    """How a forecaster is trained.
+    """How a forecaster is trained; raises `InputError` if a number is out of bounds."""
 
-    Attributes:
-        level: Probability of the intervals.
-        fewest: Papers that a field and year needs.
-        held_out: Share of the papers for the report; the same share calibrates the intervals.
-        seed: Seed of the split.
-
-    Raises:
-        InputError: If a number is out of bounds.
-    """
-
-    level: float = 0.9
-    fewest: int = 20
-    held_out: float = 0.25
-    seed: int = 0
+    level: Annotated[float, Option("Probability of the intervals", "P")] = 0.9
+    fewest: Annotated[int, Option("Papers that a field and year needs", least=2)] = 20
+    held_out: Annotated[
+        float, Option("Share of the papers for the report; the same share calibrates the intervals", "SHARE")
+    ] = 0.25
+    seed: Annotated[int, Option("Seed of the split into papers to fit, calibrate and test on")] = 0
 
     def __post_init__(self) -> None:
         require(0 <= self.seed < 2**32, f"The seed can't be {self.seed}", "give <seed> from 0 to 4294967295")

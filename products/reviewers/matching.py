@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from itertools import chain, repeat
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from corpora.errors import ConflictError, InputError
+from corpora.options import Option
 from corpora.paper import Paper
 from encoders.text_encoder import Done, ignore
 from products.indexed import read_documents
@@ -42,23 +43,21 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class MatchingOptions:
-    """How to match.
+    """How to match; raises `InputError` if a number is out of bounds."""
 
-    Attributes:
-        per_paper: Reviewers of each submission.
-        capacity: Submissions of each reviewer for whom nothing else is said.
-        fair: Serve the worst submission as well as possible.
-        ranked: Return the best reviewers of each submission and assign nobody; all may have any number of them.
-        aggregate: How a reviewer's papers make one score.
-        combine: How the factors make one score.
-    """
-
-    per_paper: int = 3
-    capacity: int = 6
-    fair: bool = False
-    ranked: bool = False
-    aggregate: Aggregating = "top3"
-    combine: Combining = "scores"
+    per_paper: Annotated[int, Option("Reviewers of each submission")] = 3
+    capacity: Annotated[int, Option("Submissions of a reviewer for whom <people> says nothing")] = 6
+    fair: Annotated[bool, Option("Serve the worst submission as well as possible")] = False
+    ranked: Annotated[
+        bool,
+        Option("Assign nobody: list the best reviewers of each submission, each for any number of them"),
+    ] = False
+    aggregate: Annotated[
+        Aggregating, Option("Of a reviewer's papers: the mean of the three nearest, or the nearest")
+    ] = "top3"
+    combine: Annotated[
+        Combining, Option("Several factors: the mean of their standardised scores, or the sum of 1 / rank")
+    ] = "scores"
 
     def __post_init__(self) -> None:
         if self.per_paper < 1 or self.capacity < 0:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from corpora.errors import InputError, require
+from corpora.options import Option
 from encoders.heads import Head
 from products.optional import optional
 from products.tags.hierarchy import Hierarchy
@@ -37,25 +38,22 @@ _FOLDS = 5
 
 @dataclass(frozen=True, slots=True)
 class TaggerOptions:
-    """How a tagger is trained.
+    """How a tagger is trained; raises `InputError` if a number is out of bounds."""
 
-    Attributes:
-        fewest: Papers that a label needs.
-        held_out: Share of the papers for the report.
-        precision: Choose thresholds for this precision instead of the best F1; labels that can't reach it are never
-            given.
-        calibration: `platt`, `isotonic`, or `auto`: isotonic for labels of many papers.
-        seed: Seed of the splits.
-
-    Raises:
-        InputError: If a number is out of bounds.
-    """
-
-    fewest: int = 10
-    held_out: float = 0.2
-    precision: float | None = None
-    calibration: Calibration = "auto"
-    seed: int = 0
+    fewest: Annotated[int, Option("Papers that a label needs", least=2)] = 10
+    held_out: Annotated[float, Option("Share of the papers for the report", "SHARE")] = 0.2
+    precision: Annotated[
+        float | None,
+        Option(
+            "Choose thresholds for this precision; labels that can't reach it are never given",
+            "P",
+            default_help="for the best F1",
+        ),
+    ] = None
+    calibration: Annotated[
+        Calibration, Option("Calibration of probabilities; auto is isotonic for labels of many papers")
+    ] = "auto"
+    seed: Annotated[int, Option("Seed of the split into training and test papers")] = 0
 
     def __post_init__(self) -> None:
         require(0 <= self.seed < 2**32, f"The seed can't be {self.seed}", "give <seed> from 0 to 4294967295")

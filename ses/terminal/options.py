@@ -174,12 +174,16 @@ def _option(option: Option) -> Callable[[F], F]:
     if option.type is bool:
         return click.option(flag, option.name, is_flag=True, help=help_)
     numbers = {int: "N", float: "NUMBER"}
-    kind = click.Choice(option.values) if get_origin(option.type) is Literal else str
+    kind: Any = option.type if option.type in numbers else str
+    if get_origin(option.type) is Literal:
+        kind = click.Choice(option.values)
+    elif option.least is not None:
+        kind = click.IntRange(min=option.least)
     return click.option(
         flag,
         option.name,
         multiple=several,
-        type=option.type if option.type in numbers else kind,
+        type=kind,
         metavar=option.form or numbers.get(option.type),
         help=help_,
     )

@@ -10,6 +10,7 @@ import inspect
 import re
 from itertools import chain
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from tests.corpora.test_errors import LOWER, sources
@@ -23,6 +24,7 @@ MANY = 120
 """Papers of the library whose files are listed: enough to train a tagger and a forecaster."""
 
 OPTIONS = (
+    *(f"indexer.options:{name}Options" for name in ("Index", "Rebuild", "Attached", "Encoding")),
     "products.forecasts.training:ForecastOptions",
     "products.reviewers.matching:MatchingOptions",
     "products.tags.training:TaggerOptions",
@@ -76,19 +78,19 @@ def python(_: Path) -> Iterator[str]:
     """Yield the public names of ses, with a line for every argument and attribute."""
     import ses
     from corpora.options import options_of
-    from indexer.options import AttachedOptions, EncodingOptions, IndexOptions, RebuildOptions
     from search_plugin.request import search_options
 
     for name in ses.__all__:
         yield from _named(f"ses.{name}", getattr(ses, name))
-    for place in (*PRODUCTS, *OPTIONS):
+    for place in PRODUCTS:
         module, _, name = place.partition(":")
         yield from _named(name, getattr(importlib.import_module(module), name))
-    for option in search_options():
-        yield f"PageOptions {option.name}: {_plain(option.type)} = {option.default!r}"
-    for described in (IndexOptions, RebuildOptions, AttachedOptions, EncodingOptions):
-        for option in options_of(described):
-            yield f"{described.__name__} {option.name}: {_plain(option.type)}"
+    described = {"PageOptions": search_options()}
+    for place in OPTIONS:
+        described[place.partition(":")[2]] = options_of(resolve_name(place))
+    for name, options in described.items():
+        for one in options:
+            yield f"{name} {one.name}: {_plain(one.type)} = {one.default!r}"
 
 
 def _plain(kind: Any) -> str:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import rich_click as click
 
 from corpora.errors import InputError, require
-from corpora.registry import CORPORA
 from encoders.files.embeddings import LAYOUTS
 from encoders.models.formats import Format, parse_formats
-from ses.terminal.options import PATH, model_options, parse_pairs, settings_of
+from indexer.options import IndexOptions
+from ses.terminal.options import PATH, described_options, model_options, parse_pairs, settings_of
 from ses.terminal.results import say, say_json, tell
 
 if TYPE_CHECKING:
@@ -43,12 +43,9 @@ _STANDARD_INPUT = Path("/dev/stdin")
     help="Task formats: prx, qry, clf or rgn; several separated by commas, each written to its own file.",
 )
 @click.option("--text", "plain", is_flag=True, help="The input has one text per line, not JSON; .txt files always do.")
-@click.option("--corpus", metavar="NAME", help=f"Encode a corpus instead: {', '.join(CORPORA)}.")
+@described_options(IndexOptions, "corpus")
 @click.option("--path", type=PATH, help="File or folder of the corpus [default: found or downloaded].")
-@click.option(
-    "--column", "columns", multiple=True, metavar="ATTRIBUTE=COLUMN", help="Column or key of an attribute; repeatable."
-)
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Encode the first N records only.")
+@described_options(IndexOptions, "columns", "limit")
 @click.option(
     "--output",
     type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from ses.terminal.options import engine_options, open_library
+from products.forecasts.training import ForecastOptions
+from ses.terminal.options import described_options, engine_options, given_of, open_library
 from ses.terminal.results import say, tell
 
 if TYPE_CHECKING:
@@ -35,16 +36,12 @@ def forecasts() -> None:
     metavar="FIELD",
     help="Compare papers of a year that share this field.",
 )
-@click.option("--level", type=float, metavar="P", help="Probability of the intervals [default: 0.9].")
-@click.option("--fewest", type=click.IntRange(min=2), metavar="N", help="Papers that a group needs [default: 20].")
-@click.option(
-    "--seed", type=int, metavar="N", help="Of the split into papers to fit, calibrate and test on [default: 0]."
-)
+@described_options(ForecastOptions)
 @engine_options
 def train(*, name: str, index: str | None, citations: str, within: str, as_json: bool, **options: Any) -> None:
     """Train a forecaster on the vectors of an index; nothing is encoded."""
     library = open_library(options)
-    given = {key: options[key] for key in ("level", "fewest", "seed") if options[key] is not None}
+    given = given_of(ForecastOptions, options)
     forecaster, notes = library.forecasts.train(
         name, index or library.default().name, citations, within=within, **given
     )

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from ses.terminal.options import PATH, engine_options, model_options, open_library, parse_pairs, together
+from products.reviewers.matching import MatchingOptions
+from ses.terminal.options import (
+    PATH,
+    described_options,
+    engine_options,
+    given_of,
+    model_options,
+    open_library,
+    parse_pairs,
+    together,
+)
 from ses.terminal.results import say, tell, write_csv
 
 if TYPE_CHECKING:
@@ -36,13 +46,7 @@ _venue_options = together(
         help="What to compare by: PRX vectors, CLF vectors, words (TF-IDF), or references; repeatable "
         "[default: semantic].",
     ),
-    click.option(
-        "--aggregate",
-        default="top3",
-        show_default=True,
-        type=click.Choice(("top3", "max")),
-        help="Of a reviewer's papers: the mean of the three nearest, or the nearest.",
-    ),
+    described_options(MatchingOptions, "aggregate"),
     click.option(
         "--people",
         type=PATH,
@@ -122,23 +126,7 @@ def index(context: click.RichContext, /, *, path: Path, corpus: str, name: str, 
 
 @reviewers.command()
 @_venue_options
-@click.option("--per-paper", default=3, show_default=True, metavar="N", help="Reviewers of each submission.")
-@click.option(
-    "--capacity",
-    default=6,
-    show_default=True,
-    metavar="N",
-    help="Submissions of a reviewer for whom --people says nothing.",
-)
-@click.option("--fair", is_flag=True, help="Serve the worst submission as well as possible.")
-@click.option("--ranked", is_flag=True, help="Assign nobody: list the best reviewers of each submission.")
-@click.option(
-    "--combine",
-    default="scores",
-    show_default=True,
-    type=click.Choice(("scores", "ranks")),
-    help="Several factors: the mean of their standardised scores, or the sum of 1 / rank.",
-)
+@described_options(MatchingOptions, "per_paper", "capacity", "fair", "ranked", "combine")
 @click.option("--out", type=PATH, metavar="FILE", help="Write the result as CSV.")
 @model_options
 @engine_options
@@ -159,7 +147,7 @@ def match(*, submissions: Path, people: Path | None, out: Path | None, as_json: 
             venue,
             options["factors"] or ("semantic",),
             progress=progress,
-            **{name: options[name] for name in ("per_paper", "capacity", "fair", "ranked", "aggregate", "combine")},
+            **given_of(MatchingOptions, options),
         )
     notes, rows = notes_on(venue.pool, venue.people), [_row(one) for one in found.matches]
     for note in notes:
@@ -190,7 +178,7 @@ def explain(*, submissions: Path, paper: str, reviewer: str, as_json: bool, **op
         paper,
         reviewer,
         factors=options["factors"] or ("semantic",),
-        aggregate=options["aggregate"],
+        aggregate=options["aggregate"] or "top3",
         people=options["people"],
         **_given(options),
     )

@@ -12,7 +12,8 @@ import rich_click as click
 
 from corpora.errors import InputError, require
 from corpora.outgoing import cell
-from ses.terminal.options import engine_options, open_library, together
+from products.tags.training import TaggerOptions
+from ses.terminal.options import described_options, engine_options, given_of, open_library, together
 from ses.terminal.results import say, tell
 
 if TYPE_CHECKING:
@@ -44,14 +45,7 @@ def tags() -> None:
 @click.option(
     "--hierarchy", type=_FILE, metavar="FILE", help="Labels and which are broader: SKOS, MeSH trees, CSV or JSON."
 )
-@click.option("--fewest", type=click.IntRange(min=2), metavar="N", help="Papers that a label needs [default: 10].")
-@click.option(
-    "--precision", type=float, metavar="P", help="Choose thresholds for this precision [default: for the best F1]."
-)
-@click.option(
-    "--calibration", type=click.Choice(("auto", "platt", "isotonic")), help="Of probabilities [default: auto]."
-)
-@click.option("--seed", type=int, metavar="N", help="Of the split into training and test papers [default: 0].")
+@described_options(TaggerOptions)
 @engine_options
 def train(*, name: str, index: str | None, as_json: bool, **options: Any) -> None:
     """Train a tagger on the vectors of an index; nothing is encoded.
@@ -68,13 +62,9 @@ def train(*, name: str, index: str | None, as_json: bool, **options: Any) -> Non
             raise InputError("To compare papers with the names of labels, give --names and --hierarchy alone.")
         tagger, notes = library.tags.from_names(name, opened, options["hierarchy"]), tuple[str, ...]()
     else:
-        given = {
-            key: options[key] for key in ("fewest", "precision", "calibration", "seed") if options[key] is not None
-        }
+        given = {"hierarchy": options["hierarchy"], **given_of(TaggerOptions, options)}
         with progress_on_stderr() as progress:
-            tagger, notes = library.tags.train(
-                name, opened, _labels(options), hierarchy=options["hierarchy"], progress=progress, **given
-            )
+            tagger, notes = library.tags.train(name, opened, _labels(options), progress=progress, **given)
     for note in notes:
         tell(note, err=True)
     _show(tagger, as_json=as_json)
