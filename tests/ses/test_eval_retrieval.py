@@ -8,6 +8,7 @@ from collections import Counter
 
 import pytest
 
+from encoders.registry import find_model
 from tests.commands import fails, ses
 from tests.tiny import make_model, papers
 
@@ -50,7 +51,12 @@ def test_modes_fusions_and_measures_are_compared_and_runs_scored_again(home):
     assert list(rows) == ["lexical", "hybrid-minmax", "hybrid-rrf@20", "vector", "exact"]
     assert list(rows["lexical"]) == ["MRR@10", "P@1"]
     assert rows["exact"]["MRR@10"]["mean"] == pytest.approx(rows["vector"]["MRR@10"]["mean"], abs=0.05)
-    assert answer["left_out"]["documents_duplicated"] == 1
+    left = ("documents_duplicated", "documents_rejected", "judged_documents_absent", "queries_shortened")
+    left += ("queries_without_text", "topics_without_judgments")
+    assert answer["left_out"] == dict.fromkeys(left, 0) | {"documents_duplicated": 1}
+    asked_of = {name: answer[name] for name in ("data", "split", "model")}
+    assert asked_of == {"data": str(home / "beir"), "split": "test", "model": str(home / "model")}
+    assert answer["index"].startswith("eval-beir-")
     runs = [home / "runs" / f"{mode}.trec" for mode in rows]
     again = told(
         ses(home, "eval", "score", *runs, "--qrels", home / "beir/qrels/test.tsv", "--measure", "RR@10", "--json")
@@ -63,7 +69,7 @@ def test_topics_and_rounds(home):
     options += ["--rounds", "2", "--mode", "exact", "--run", home / "rounds", "--model", home / "model", "--json"]
     answer = told(ses(home, "eval", "retrieval", *options))
     assert answer["index"] is None
-    assert answer["rounds"] == "2"
+    assert (answer["topics"], answer["rounds"]) == (str(home / "topics.xml"), "2")
     assert answer["left_out"]["judged_documents_absent"] == 1
     lines = [line.split() for line in (home / "rounds/exact.trec").read_text().splitlines()]
     assert {line[0] for line in lines} == {"q0", "q1", "q2"}
@@ -83,9 +89,23 @@ def test_tuned_settings_go_from_train_to_test_and_into_search(home):
     answer = told(ses(home, "eval", "tune", *options, "--model", home / "model", "--json"))
     assert [row["settings"] for row in answer["results"]][2:] == ["default on test", "tuned on test"]
     assert len(answer["by_fold"]) == 2
-    assert (answer["model"], answer["folds"], answer["seed"]) == (str(home / "model"), 2, 0)
     written = json.loads(tuned.read_text())
-    assert written["fitted"]["fingerprint"] == answer["fingerprint"]
+    card = find_model(str(home / "model")).card
+    facts = {"data": str(home / "beir"), "split": "train", "model": card.name, "fingerprint": card.fingerprint}
+    facts |= {"measure": "nDCG@10", "queries": 16, "folds": 2, "seed": 0, "results": answer["results"]}
+    assert written["fitted"] == {**facts, "tried": answer["tried"]}
+    chosen = {name: value for name, value in written.items() if name != "fitted"}
+    assert answer == {
+        **written["fitted"],
+        **chosen,
+        "fitted": {},
+        "left_out": {"documents_duplicated": 1, "documents_rejected": 0},
+        "by_fold": answer["by_fold"],
+        "output": str(tuned),
+    }
+    assert answer["tried"] > 10
+    for row in answer["results"]:
+        assert row["counts"] == {"queries": 8 if row["settings"].endswith("test") else 16}
     written |= {"fusion": "zscore", "weights": {"lexical": 0.25, "prx": 0.75}, "rank_constant": None}
     tuned.write_text(json.dumps({**written, "title_boost": 2}))
     same = ["--fusion", "zscore", "--weight", "lexical=.25", "--weight", "prx=.75", "--title-boost", "2"]
@@ -105,11 +125,14 @@ def test_tuned_settings_go_from_train_to_test_and_into_search(home):
     assert told(ses(home, *search, "virus", "--mode", "lexical", SES_TUNED=str(tuned)))["hits"]
     assert told(ses(home, *search, "virus lung cell", SES_TUNED=str(tuned)))["hits"] == by_hand["hits"]
     assert told(ses(home, "similar", *search[1:], by_hand["hits"][0]["paper"]["id"], SES_TUNED=str(tuned)))["hits"]
-    scored = told(
-        ses(home, "eval", "retrieval", "--data", home / "beir", "--model", home / "model", "--tuned", tuned,
-            "--mode", "hybrid", "--json")
-    )  # fmt: skip
-    assert [row["mode"] for row in scored["rows"]] == ["hybrid"]
+    # What the environment names is for searches: an evaluation has only what it is asked for.
+    plain = ["eval", "retrieval", "--data", home / "beir", "--model", home / "model", "--mode", "hybrid", "--json"]
+    runs = []
+    for name, given, settings in (("0", [], {}), ("1", [], {"SES_TUNED": str(tuned)}), ("2", ["--tuned", tuned], {})):
+        scored = told(ses(home, *plain, *given, "--run", home / name, **settings))
+        assert [row["mode"] for row in scored["rows"]] == ["hybrid"]
+        runs.append((home / name / "hybrid.trec").read_text())
+    assert runs[0] == runs[1] != runs[2]
     tuned.write_text(json.dumps({**written, "bm25": {"k1": 0.9, "b": 0.4}}))
     warned = ses(home, *search, "virus lung cell", "--tuned", tuned)
     assert "fitted with BM25's k1 0.9, b 0.4, and the index" in warned.stderr

@@ -59,7 +59,7 @@ def _width(width: int, options: TrainableOptions) -> int:
 
 
 def _write(base: Model, formats: Sequence[Format], weights: Weights, folder: Path) -> None:
-    write_pals(folder, base, weights, sorted(formats, key=lambda task_format: task_format.code))
+    write_pals(folder, base, weights, sorted(formats))
 
 
 def _trained(card: ModelCard, options: TrainableOptions, weights: Weights) -> dict[str, int]:
