@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from corpora.checksums import sha256_of
 from tests.commands import fails, ses
 from tests.tiny import make_model
 
@@ -62,7 +63,12 @@ def test_json_and_a_report_at_once(home, tmp_path):
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert page.count("<svg ") == 2
     assert "base.trec" in page
-    assert "seed" in page
+    options = ("--seed", "7", "--resamples", "300", "--report", tmp_path / "r.json")
+    compare(home, "--qrels", home / "data-set/qrels/test.tsv", *options)
+    made = json.loads((tmp_path / "r.json").read_text())["provenance"]
+    assert made["settings"] == {"resamples": "300", "seed": "7", "drop_same_id": "False"}
+    files = [home / name for name in ("base.trec", "new.trec", "data-set/qrels/test.tsv")]
+    assert made["data"] == {str(path): sha256_of(path) for path in files}
 
 
 def test_runs_of_the_same_name_go_by_their_paths(home, tmp_path):

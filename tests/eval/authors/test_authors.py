@@ -66,6 +66,24 @@ def test_the_threshold_is_not_fitted_on_the_block_it_cuts():
     assert outcome.cells["B3 recall"].mean == pytest.approx((4 * 0.5 + 3) / 7)
 
 
+def test_blocks_are_halved_by_size_and_each_half_is_cut_by_the_threshold_of_the_other():
+    # Signatures of one author are 10 degrees apart in the first and the third largest block, and 40 in the others.
+    apart = {"d": (4, 10), "c": (3, 40), "b": (2, 10), "a": (1, 40)}
+    at = {
+        f"{block}{author}{second}": 90 * author + degrees * second
+        for block, (authors, degrees) in apart.items()
+        for author in range(authors)
+        for second in range(2)
+    }
+    data = make(
+        {b: {f"{b}{author}": [f"{b}{author}0", f"{b}{author}1"] for author in range(n)} for b, (n, _) in apart.items()}
+    )
+    outcome = evaluate_authors(data, angles(**at))
+    assert outcome.per_unit["B3 recall"] == {"d": 1.0, "c": 0.5, "b": 1.0, "a": 0.5}
+    assert outcome.per_unit["B3 precision"] == dict.fromkeys("dcba", 1.0)
+    assert (outcome.counts["blocks"], outcome.counts["signatures"]) == (4, 20)
+
+
 def test_seeds_are_told_and_not_measured():
     outcome = evaluate_authors(DATA, angles(**APART | {"b2": 20}), "seeds")
     # Left are a2, b2 (nearer to a1 than to b1) and c2.

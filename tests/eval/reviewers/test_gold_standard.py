@@ -191,6 +191,25 @@ def test_damaged_files_are_told(small, file, change, message):
         read_gold_standard(small)
 
 
+def test_words_count_only_where_they_are_named(small):
+    """Words order all pairs rightly, and equal vectors none."""
+    draw = small / "evaluation_datasets" / "d_20_1"
+    titles = {"x": "virus of a star", "y": "heart", "z": "lung", "p": "virus", "q": "lung"}
+    (draw / "submissions.json").write_text(json.dumps({name: note(name, titles[name]) for name in "xyz"}))
+    for reviewer, own in enumerate(("p", "pq"), start=1):
+        archive = "".join(json.dumps(note(name, titles[name])) + "\n" for name in own)
+        (draw / "archives" / f"~{reviewer}.jsonl").write_text(archive)
+    equal = Vectors({name: n for n, name in enumerate("pqxyz")}, np.ones((5, 2), np.float32))
+    found = compare_factors(read_gold_standard(small), {"semantic": equal, "topic": equal}, "max")
+    assert {name: outcome.cells["loss"].mean for name, outcome in found.items() if "ranks" not in name} == {
+        "words": 0,
+        "semantic": 0.5,
+        "topic": 0.5,
+        "semantic + topic, by scores": 0.5,
+        "semantic + topic + words, by scores": 0,
+    }
+
+
 def test_factors_are_measured_alone_together_and_against_words(small, tmp_path):
     data = read_gold_standard(small)
     embedded = {"p": [1, 0], "q": [0, 1], "x": [0, 2], "y": [0.5, -0.5], "z": [1, 1]}

@@ -155,6 +155,22 @@ def test_a_task_that_fails_leaves_no_file_and_an_older_one_as_it_was(world):
     assert sorted(path.name for path in world.iterdir()) == ["one", "one_task.jsonl", "x.jsonl"]
 
 
+def test_the_command_runs_the_tasks_that_it_can_and_says_why_not_the_others(tmp_path):
+    write_papers(tmp_path / "one", ["q", "p"])
+    write_jsonl(tmp_path / "one" / "test_qrel.jsonl", [{"query_id": "q", "cand_id": "p", "score": 1}])
+    data = {"One": SIMPLE, "Two": {**SIMPLE, "meta": {"name": "x/a", "config": "lost"}}}
+    line = {"type": "proximity", "metrics": ["map"]}
+    file = write_jsonl(tmp_path / "t.jsonl", ({"name": name, "data": where, **line} for name, where in data.items()))
+    command = ("eval", "task", file, "--data", tmp_path, "--model", make_model(tmp_path / "model"))
+    done = ses(tmp_path, *command, "--json")
+    told = json.loads(done.stdout)
+    assert done.returncode == 1
+    assert [row["task"] for row in told["rows"]] == ["One, map"]
+    assert list(told["not_run"]) == ["Two"]
+    assert (told["file"], told["data"]) == (str(file), str(tmp_path))
+    assert ses(tmp_path, *command, "One").returncode == 0
+
+
 def test_the_command_says_which_files_it_used(tmp_path):
     write_papers(tmp_path / "one", ["q", "p", "r"])
     write_jsonl(tmp_path / "one" / "test_qrel.jsonl", [{"query_id": "q", "cand_id": "p", "score": 1}])

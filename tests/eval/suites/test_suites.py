@@ -7,14 +7,17 @@ import json
 import math
 import random
 from dataclasses import replace
+from importlib.metadata import version
 from operator import attrgetter
 
 import numpy as np
 import pytest
 
+from corpora.checksums import sha256_of
 from corpora.errors import InputError
 from encoders.encoder import load_encoder
 from encoders.models.formats import Format
+from encoders.registry import find_model
 from eval.embedder import Text, Vectors, by_encoder
 from eval.files.labelled import read_labelled
 from eval.outcome import Outcome
@@ -222,13 +225,22 @@ def test_papers_that_share_an_id_are_left_out_after_the_draw(tmp_path):
 
 def test_the_command_shows_a_table_and_writes_a_report(tmp_path):
     model = make_model(tmp_path / "model")
-    done = ses(tmp_path, "eval", "suite", "smoke", "--model", model, "--report", tmp_path / "out.md", "--json")
+    done = ses(tmp_path, "eval", "suite", "smoke", "--model", model, "--report", tmp_path / "out.json", "--json")
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)["rows"]
     assert [row["entry"] for row in rows] == [f"{entry.name}: {entry.measure}" for entry in get_suite("smoke")]
     assert rows[0]["measures"].keys() == {"BM25", str(model)}
+    report = json.loads((tmp_path / "out.json").read_text())
+    assert report["title"] == "The suite smoke"
+    assert report["rows"] == rows
+    made = report["provenance"]
+    card = find_model(str(model)).card
+    assert made["models"] == {card.name: card.fingerprint}
+    assert (made["data"], made["runtime"]) == ({}, "onnx-int8")
+    assert made["engine"] == f"tantivy {version('tantivy')}, embedded"
+    assert made["settings"].keys() == {"seconds of BM25", f"seconds of {card.name}"}
+    again = ses(tmp_path, "eval", "suite", "smoke", "--model", model, "--report", tmp_path / "out.md")
     assert "Made-up queries, retrieval: nDCG@10" in (tmp_path / "out.md").read_text()
-    again = ses(tmp_path, "eval", "suite", "smoke", "--model", model)
     assert again.stderr.count("from the cache") == 6
     fails(
         ses(tmp_path, "eval", "suite", "offline"), 2, "Say where the data of the suite offline is, with --data FOLDER"
@@ -268,8 +280,13 @@ def test_a_manifest_of_ones_own_says_what_the_suite_runs(tmp_path):
         "--entry",
         "probe",
     )
-    done = ses(tmp_path, *words, "--manifest", tmp_path / "mine.toml", "--json")
+    words += ("--precision", "fp32")
+    report = ("--report", tmp_path / "out.json")
+    done = ses(tmp_path, *words, "--manifest", tmp_path / "mine.toml", "--json", *report)
     assert done.returncode == 0, done.stderr
+    made = json.loads(report[1].read_text())["provenance"]
+    assert made["data"] == {str(tmp_path / "mine.jsonl"): sha256_of(tmp_path / "mine.jsonl")}
+    assert made["runtime"] == "onnx-fp32"
     assert [row["entry"] for row in json.loads(done.stdout)["rows"]] == ["Mine, probe: accuracy"]
     (tmp_path / "mine.toml").write_text(MANIFEST + "most = 40\n")
     other = ses(tmp_path, *words, "--manifest", tmp_path / "mine.toml", "--json")

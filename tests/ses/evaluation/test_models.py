@@ -9,6 +9,8 @@ from dataclasses import replace
 import pytest
 
 import ses as library
+from corpora.checksums import sha256_of
+from encoders.registry import find_model
 from eval.outcome import outcome_of
 from eval.reports.results import Results
 from eval.retrieval.beir import BeirFolder
@@ -60,7 +62,7 @@ def settings(tmp_path):
 
 def test_models_are_compared_on_judged_queries(home, tmp_path):
     asked = ("--data", home / "mine", "--model", home / "first", "--models", f"{home / 'second'}")
-    done = ses(tmp_path, "eval", "models", *asked, "--report", tmp_path / "report.md", "--json")
+    done = ses(tmp_path, "eval", "models", *asked, "--report", tmp_path / "report.json", "--json")
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     first, second = str(home / "first"), str(home / "second")
@@ -71,7 +73,13 @@ def test_models_are_compared_on_judged_queries(home, tmp_path):
     assert told["costs"][first]["milliseconds"] > 0
     assert {(pair["baseline"], pair["run"]) for pair in told["pairs"]} == {(first, second)}
     assert told["best"] in (first, second)
-    assert first in (tmp_path / "report.md").read_text()
+    assert told["baseline"] == first
+    assert (told["data"], told["split"]) == (str(home / "mine"), "test")
+    made = json.loads((tmp_path / "report.json").read_text())["provenance"]
+    assert made["models"] == {name: find_model(name).card.fingerprint for name in (first, second)}
+    files = ("corpus.jsonl", "queries.jsonl", "qrels/test.tsv")
+    assert made["data"] == {str(home / "mine" / name): sha256_of(home / "mine" / name) for name in files}
+    assert made["settings"] == {"data": str(home / "mine"), "split": "test"}
     # The same figures as the evaluation of one model.
     alone = ses(tmp_path, "eval", "retrieval", "--data", home / "mine", "--model", home / "second", "--json")
     by_mode = {row["mode"]: row["measures"]["nDCG@10"] for row in json.loads(alone.stdout)["rows"]}
