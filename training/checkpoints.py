@@ -44,7 +44,7 @@ def save(folder: Path, learner: Learner, progress: TrainingProgress) -> None:
     from safetensors import SafetensorError
     from safetensors.torch import save_file
 
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(exist_ok=True)
     try:
         with replacing(folder / f"state-{progress.step:08d}", locked=True) as part:
             part.mkdir()

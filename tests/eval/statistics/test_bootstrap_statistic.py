@@ -1,3 +1,4 @@
+from contextlib import nullcontext
 from itertools import product
 
 import numpy as np
@@ -74,6 +75,15 @@ def test_resamples_without_a_value_say_nothing():
 def test_what_has_no_interval(arrays, statistic, options, reason):
     with pytest.raises(InputError, match=reason):
         bootstrap_statistic(statistic, *arrays, **options)
+
+
+@pytest.mark.parametrize(("undefined", "told"), [(1, False), (2, False), (3, True)])
+def test_half_of_the_resamples_must_have_a_value(undefined, told):
+    values = iter([7.0, *[float("nan")] * undefined, *[7.0] * (4 - undefined)])  # of the data, and of four resamples
+    found = []
+    with pytest.raises(InputError, match="too few") if told else nullcontext():
+        found.append(bootstrap_statistic(lambda _: next(values), range(9), resamples=4).mean)
+    assert found == [7.0][told:]
 
 
 def test_coverage_is_that_of_honest_intervals_on_many_queries():

@@ -11,9 +11,12 @@ from corpora.paper import Accepted, Deleted, Paper, Rejected
 from encoders.registry import find_model
 from eval.retrieval import irds
 from eval.retrieval.beir import BeirFolder
+from eval.retrieval.protocol import make_protocol
 from search_plugin.contract.engine import EVALUATION
+from ses import loaded_model
 from ses import papers as paper_module
 from ses.evaluation.collection import beir_collection, in_memory, index_collection, topics_collection
+from ses.evaluation.retrieval import evaluate_collection
 from ses.settings import Settings
 from tests.tiny import make_model, write_jsonl
 
@@ -55,18 +58,34 @@ def test_topics_are_read_by_the_fields_asked_for_and_papers_found_where_they_are
     assert len(found) == 1
 
 
+def write_beir(folder):
+    (folder / "qrels").mkdir(parents=True)
+    (folder / "corpus.jsonl").write_text('{"_id": "a", "title": "virus", "text": "lung"}\n')
+    (folder / "queries.jsonl").write_text('{"_id": "q", "text": "x"}\n{"_id": "r", "text": "lung"}\n')
+    (folder / "qrels/test.tsv").write_text("query-id\tcorpus-id\tscore\nq\ta\t1\nr\ta\t1\n")
+    return str(folder)
+
+
+def test_the_model_is_loaded_once_for_indexing_queries_and_exact_search(tmp_path, monkeypatch):
+    loaded = []
+    make = loaded_model.make_encoder
+    monkeypatch.setattr(loaded_model, "make_encoder", lambda *given: loaded.append(1) or make(*given))
+    model = str(make_model(tmp_path / "model"))
+    settings = Settings(data_dir=tmp_path / "data", cache_dir=tmp_path / "cache", model=model)
+    collection = beir_collection(write_beir(tmp_path / "beir"), "test", settings)
+    indexed = index_collection(collection, settings)
+    found = evaluate_collection(collection, make_protocol(modes=("vector",)), settings, indexed, exact=True)
+    assert (found.systems, len(loaded)) == (("vector", "exact"), 1)
+
+
 @pytest.mark.parametrize(
     ("folder", "plain"),
     [("Sci Fact_2", "sci-fact-2"), ("Ä--ä", "data"), ("-é9-", "9"), ("x" * 60, "x" * 40), ("NFCorpus", "nfcorpus")],
 )
 def test_the_index_of_a_collection_is_named_after_it_and_its_model(tmp_path, folder, plain):
-    (tmp_path / folder / "qrels").mkdir(parents=True)
-    (tmp_path / folder / "corpus.jsonl").write_text('{"_id": "a", "title": "virus", "text": "lung"}\n')
-    (tmp_path / folder / "queries.jsonl").write_text('{"_id": "q", "text": "x"}\n')
-    (tmp_path / folder / "qrels/test.tsv").write_text("query-id\tcorpus-id\tscore\nq\ta\t1\n")
     model = make_model(tmp_path / "model")
     settings = Settings(data_dir=tmp_path / "data", cache_dir=tmp_path / "cache", model=str(model))
-    made = index_collection(beir_collection(str(tmp_path / folder), "test", settings), settings)
+    made = index_collection(beir_collection(write_beir(tmp_path / folder), "test", settings), settings)
     fingerprint = find_model(str(model)).card.fingerprint[:8]
     assert made.index.name == f"{EVALUATION}{plain}-{fingerprint}"
     assert (list(made.index.ids()), made.counts) == (["a"], {"documents_rejected": 0, "documents_duplicated": 0})
