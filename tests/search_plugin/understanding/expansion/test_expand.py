@@ -51,6 +51,8 @@ def test_greek_letters_have_their_names():
         ("miR-155", {"mir155"}),
         ("\u03b2-catenin", {"beta catenin", "betacatenin"}),
         ("\u00b5-opioid", {"mu opioid", "\u03bc opioid"}),
+        ("\u03d5-catenin", {"phi catenin", "\u03c6 catenin"}),
+        ("\u03c2-catenin", {"sigma catenin", "\u03c3 catenin"}),
         ("non-smokers", {"nonsmokers"}),
         ("COVID 19", {"covid19"}),
         ("N-acetyl-L-cysteine-amide-x", {"nacetyllcysteineamidex"}),
