@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import numpy as np
     from starlette.types import Scope
 
-    from ses.service.following import Held
+    from ses.service.index_watcher import WatchedIndex
 
 _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS")
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
@@ -92,7 +92,7 @@ class Metrics:
         """Count a request that took longer than it may."""
         self._late.inc()
 
-    def show_index(self, held: Held) -> None:
+    def show_index(self, held: WatchedIndex) -> None:
         """Show the version and the papers of an index that was opened."""
         index = held.opened.index
         with suppress(SesError):  # the next request meets it too

@@ -15,7 +15,7 @@ from search_plugin.ranking.stages import RERANKERS
 from ses.default_index import shown_url
 from ses.service.cache import Cache
 from ses.service.changes import Changes
-from ses.service.following import Followed, Held
+from ses.service.index_watcher import IndexWatcher, WatchedIndex
 from ses.service.metrics import Metrics
 from ses.service.wrapped_encoders import Batched, Remembering
 
@@ -70,7 +70,7 @@ class Service:
     ) -> None:
         self.library, self.settings, self._warmed = library, settings, warmed
         self.metrics = Metrics()
-        self._followed: dict[str, Followed] = {}
+        self._watchers: dict[str, IndexWatcher] = {}
         self._encoders: dict[str, TextEncoder] = {}
         self._lock, self._loading = Lock(), Lock()
         self._answers: Cache[Any] = Cache(
@@ -92,11 +92,11 @@ class Service:
         It is the version that is published, at most `fresh_seconds` late. Raises `NotFoundError` if there is none, and
         `UnavailableError` if the engine does not answer.
         """
-        return self._follow(name).current().opened
+        return self._watcher(name).current().opened
 
     def revision(self, name: str = "") -> str:
         """Return a text that changes whenever what searches of an index find may have changed."""
-        held = self._follow(name).current()
+        held = self._watcher(name).current()
         return f"{held.opened.name}-{held.revision}-{self._fitted}"
 
     def default_encoder(self) -> TextEncoder:
@@ -156,7 +156,7 @@ class Service:
 
     def changed(self, name: str = "") -> datetime:
         """Return when what searches of an index find has changed: seen here, or published before that."""
-        held = self._follow(name).current()
+        held = self._watcher(name).current()
         place = f"{shown_url(self.library._settings)} {held.opened.name}"
         return self._changes.moment(place, self.revision(name), self.library._engine.moment(held.opened.name))
 
@@ -190,7 +190,7 @@ class Service:
     def close(self) -> None:
         """Release the library."""
         self._closed.set()
-        self._followed.clear()
+        self._watchers.clear()
         self._encoders.clear()
         self.library.close()
 
@@ -216,11 +216,11 @@ class Service:
         """Return a page of hits, as of `_kept`."""
         return self._kept(index, asked, lambda held: self._timed(find(held.opened)))
 
-    def _kept(self, index: str, asked: tuple[str, str, dict[str, Any]], find: Callable[[Held], R]) -> R:
+    def _kept(self, index: str, asked: tuple[str, str, dict[str, Any]], find: Callable[[WatchedIndex], R]) -> R:
         """Return what was found before for the same question in the same revision, or find it."""
         key = json.dumps(asked, sort_keys=True).encode()  # orjson refuses numbers of more than 64 bits
 
-        def found(held: Held) -> R:
+        def found(held: WatchedIndex) -> R:
             answer: R = self._answers.get((held.opened.name, held.revision, key), lambda: find(held))
             return answer
 
@@ -230,27 +230,27 @@ class Service:
         self.metrics.observe_stages(page.milliseconds)
         return page
 
-    def _ask(self, name: str, question: Callable[[Held], R]) -> R:
-        followed = self._follow(name)
-        held = followed.current()
+    def _ask(self, name: str, question: Callable[[WatchedIndex], R]) -> R:
+        watcher = self._watcher(name)
+        held = watcher.current()
         try:
             return question(held)
         except UnavailableError:
             # Files of a version that was replaced twice are gone; so is one that was dropped and made again.
-            published = followed.current(now=True)
+            published = watcher.current(now=True)
             if published is held:
                 raise
             return question(published)
 
-    def _follow(self, name: str) -> Followed:
+    def _watcher(self, name: str) -> IndexWatcher:
         with self._lock:
-            if name not in self._followed:
-                if len(self._followed) >= _MOST_NAMES:
-                    self._followed.clear()  # names that nobody has, since an engine holds fewer
-                self._followed[name] = Followed(
+            if name not in self._watchers:
+                if len(self._watchers) >= _MOST_NAMES:
+                    self._watchers.clear()  # names that nobody has, since an engine holds fewer
+                self._watchers[name] = IndexWatcher(
                     lambda: self._open(name), self.settings.fresh_seconds, self.metrics.show_index
                 )
-            return self._followed[name]
+            return self._watchers[name]
 
     def _open(self, name: str) -> OpenIndex:
         found = self.library[name] if name else self.library.default()

@@ -10,7 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 
 import ses
-from ses.service import following
+from ses.service import index_watcher
 from ses.service.app import make_app
 from ses.service.service import Service
 from ses.service.settings import load_service_settings
@@ -26,7 +26,7 @@ ASKED = {"query": "virus lung", "size": 20, "facets": ["venue", "year"]}
 @pytest.fixture(autouse=True)
 def soon(monkeypatch):
     """An engine that was away is looked for again at once."""
-    monkeypatch.setattr(following, "AWAY_SECONDS", 0.0)
+    monkeypatch.setattr(index_watcher, "AWAY_SECONDS", 0.0)
 
 
 @contextmanager
@@ -150,7 +150,7 @@ def test_requests_are_refused_at_once_while_a_cluster_is_known_to_be_away(cluste
     library, proxy, through = cluster
     expected = right(library)
     with served(through, page_cache=0) as client:
-        monkeypatch.setattr(following, "AWAY_SECONDS", 3600.0)
+        monkeypatch.setattr(index_watcher, "AWAY_SECONDS", 3600.0)
         # A service that is ready still reads the values for suggestions.
         for thread in threading.enumerate():
             if thread.name == "ses-warm":

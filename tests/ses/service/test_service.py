@@ -164,7 +164,7 @@ def test_an_engine_that_is_away_is_found_again(other, service, tmp_path, monkeyp
         service.search("a", "lung", {"mode": "lexical"})
     (tmp_path / "indexes").unlink()
     (tmp_path / "away").rename(tmp_path / "indexes")
-    monkeypatch.setattr("ses.service.following.AWAY_SECONDS", 0)
+    monkeypatch.setattr("ses.service.index_watcher.AWAY_SECONDS", 0)
     while True:
         try:
             assert len(service.search("a", "lung", {"mode": "lexical"})) > 0

@@ -17,14 +17,14 @@ AWAY_SECONDS = 2.0
 """How long a failure of the engine is remembered: requests in this time are answered at once."""
 
 
-class Held(NamedTuple):
+class WatchedIndex(NamedTuple):
     """An open index, and the revision that it had when it was last looked at."""
 
     opened: OpenIndex
     revision: str
 
 
-class Followed:
+class IndexWatcher:
     """Holds an index open, and opens it again when another version is published; threads may share it.
 
     One thread at a time looks. The others wait for it, except while the engine is known to be away: then they get the
@@ -41,16 +41,16 @@ class Followed:
         self,
         open_index: Callable[[], OpenIndex],
         fresh_seconds: float,
-        changed: Callable[[Held], object] = lambda _: None,
+        changed: Callable[[WatchedIndex], object] = lambda _: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._open, self._fresh, self._changed, self._clock = open_index, fresh_seconds, changed, clock
-        self._last: Held | UnavailableError | None = None
+        self._last: WatchedIndex | UnavailableError | None = None
         self._until = 0.0  # when it is looked at again
-        self._looking: Future[Held] | None = None
+        self._looking: Future[WatchedIndex] | None = None
         self._lock = Lock()
 
-    def current(self, *, now: bool = False) -> Held:
+    def current(self, *, now: bool = False) -> WatchedIndex:
         """Return the index.
 
         Args:
@@ -68,7 +68,7 @@ class Followed:
         with self._lock:
             last, looking = self._last, self._looking
             recent = self._clock() < self._until
-            if recent and isinstance(last, Held) and not now:
+            if recent and isinstance(last, WatchedIndex) and not now:
                 return last
             if isinstance(last, UnavailableError) and (recent or looking):
                 raise last
@@ -77,7 +77,7 @@ class Followed:
                 looking = self._looking = Future()
         return self._look(looking) if first else looking.result()
 
-    def _look(self, looking: Future[Held]) -> Held:
+    def _look(self, looking: Future[WatchedIndex]) -> WatchedIndex:
         try:
             found = self._published()
         except BaseException as error:
@@ -98,16 +98,16 @@ class Followed:
             self._changed(found)
         return found
 
-    def _published(self) -> Held:
+    def _published(self) -> WatchedIndex:
         opened = self._open()
         try:
-            found = Held(opened, opened.index.revision())
+            found = WatchedIndex(opened, opened.index.revision())
         except UnavailableError:  # it was dropped or replaced in between, or the engine is away
             opened = self._open()
-            found = Held(opened, opened.index.revision())
+            found = WatchedIndex(opened, opened.index.revision())
         held = self._last
-        return held if isinstance(held, Held) and _facts(held) == _facts(found) else found
+        return held if isinstance(held, WatchedIndex) and _facts(held) == _facts(found) else found
 
 
-def _facts(held: Held) -> object:
+def _facts(held: WatchedIndex) -> object:
     return held.opened.name, held.revision, held.opened.index.schema

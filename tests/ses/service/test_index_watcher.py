@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from corpora.errors import NotFoundError, UnavailableError
-from ses.service.following import AWAY_SECONDS, Followed
+from ses.service.index_watcher import AWAY_SECONDS, IndexWatcher
 
 pytestmark = pytest.mark.serve
 
@@ -17,7 +17,7 @@ class World:
     def __init__(self):
         self.now, self.looks, self.revision, self.error = 0.0, 0, "1", None
         self.changed = []
-        self.followed = Followed(self.open, 1.0, self.changed.append, lambda: self.now)
+        self.watcher = IndexWatcher(self.open, 1.0, self.changed.append, lambda: self.now)
 
     def open(self):
         self.looks += 1
@@ -29,50 +29,50 @@ class World:
 
 def test_it_looks_once_in_a_while_and_keeps_what_has_not_changed():
     world = World()
-    first = world.followed.current()
+    first = world.watcher.current()
     world.now = 0.9
-    assert world.followed.current() is first
+    assert world.watcher.current() is first
     assert world.looks == 1
     world.now = 1.0
-    assert world.followed.current() is first
+    assert world.watcher.current() is first
     assert world.looks == 2
     world.revision = "2"
-    assert world.followed.current() is first
-    assert world.followed.current(now=True).revision == "2"
+    assert world.watcher.current() is first
+    assert world.watcher.current(now=True).revision == "2"
     assert [held.revision for held in world.changed] == ["1", "2"]
 
 
 def test_an_engine_that_is_away_is_left_alone_for_a_moment():
     world = World()
-    world.followed.current()
+    world.watcher.current()
     world.error, world.now = UnavailableError("away"), 5.0
     for _ in range(3):
         with pytest.raises(UnavailableError):
-            world.followed.current(now=True)
+            world.watcher.current(now=True)
     assert world.looks == 2
     world.error, world.now = None, 5.0 + AWAY_SECONDS
-    assert world.followed.current().revision == "1"
+    assert world.watcher.current().revision == "1"
 
 
 def test_what_is_missing_is_found_as_soon_as_it_is_made():
     world = World()
     world.error = NotFoundError("none")
     with pytest.raises(NotFoundError):
-        world.followed.current()
+        world.watcher.current()
     world.error = None
-    assert world.followed.current().revision == "1"
+    assert world.watcher.current().revision == "1"
     world.error, world.now = NotFoundError("none"), 5.0
     with pytest.raises(NotFoundError):
-        world.followed.current()
+        world.watcher.current()
     world.error = None
-    assert world.followed.current().revision == "1"
+    assert world.watcher.current().revision == "1"
 
 
 def test_nobody_waits_while_one_looks_for_an_engine_that_is_away():
     world, begun, go = World(), threading.Event(), threading.Event()
     world.error = UnavailableError("away")
     with pytest.raises(UnavailableError):
-        world.followed.current()
+        world.watcher.current()
     world.now, world.error = 10.0, None
     look = world.open
 
@@ -81,36 +81,36 @@ def test_nobody_waits_while_one_looks_for_an_engine_that_is_away():
         assert go.wait(60)
         return look()
 
-    world.followed._open = slowly
+    world.watcher._open = slowly
     found = []
-    thread = threading.Thread(target=lambda: found.append(world.followed.current()))
+    thread = threading.Thread(target=lambda: found.append(world.watcher.current()))
     thread.start()
     assert begun.wait(60)
     with pytest.raises(UnavailableError):
-        world.followed.current()
+        world.watcher.current()
     go.set()
     thread.join()
-    assert world.followed.current() is found[0]
+    assert world.watcher.current() is found[0]
 
 
 def test_an_index_that_is_dropped_between_two_steps_of_a_look_is_not_there():
     world = World()
-    world.followed.current()
+    world.watcher.current()
     world.now, look = 5.0, world.open
 
     def revision():
         world.error = NotFoundError("none")  # it was dropped when it was open already
         raise UnavailableError("away")
 
-    world.followed._open = lambda: look() and SimpleNamespace(index=SimpleNamespace(revision=revision, schema=()))
+    world.watcher._open = lambda: look() and SimpleNamespace(index=SimpleNamespace(revision=revision, schema=()))
     with pytest.raises(NotFoundError):
-        world.followed.current()
+        world.watcher.current()
     assert world.looks == 3
 
 
 def test_who_must_see_what_is_now_does_not_take_a_look_that_began_before():
     world, begun, go = World(), threading.Event(), threading.Event()
-    first = world.followed.current()
+    first = world.watcher.current()
     world.now, look = 5.0, world.open
 
     def slowly():
@@ -121,13 +121,13 @@ def test_who_must_see_what_is_now_does_not_take_a_look_that_began_before():
         assert go.wait(60)
         return seen
 
-    world.followed._open = slowly
+    world.watcher._open = slowly
     found = []
-    earlier = threading.Thread(target=lambda: found.append(world.followed.current()))
+    earlier = threading.Thread(target=lambda: found.append(world.watcher.current()))
     earlier.start()
     assert begun.wait(60)
-    world.revision, world.followed._open = "2", look
-    later = threading.Thread(target=lambda: found.append(world.followed.current(now=True)))
+    world.revision, world.watcher._open = "2", look
+    later = threading.Thread(target=lambda: found.append(world.watcher.current(now=True)))
     later.start()
     later.join(0.05)
     go.set()
