@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from corpora.errors import NotFoundError, require
 from ses.checked import checked_methods
-from ses.kept import KeptOverIndexes
+from ses.named_states import NamedStates
 
 if TYPE_CHECKING:
     from products.feeds.feed import Feed, FeedEntry
@@ -23,7 +23,7 @@ SIZE, DATE_FIELD = 20, "year"
 
 @checked_methods
 @dataclass(frozen=True, slots=True)
-class Feeds(KeptOverIndexes["Feed"]):
+class Feeds(NamedStates["Feed"]):
     """Feeds by name; made by `library.feeds`.
 
     Example:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from encoders.models.formats import Format
     from encoders.models.model import Model
     from indexer.job import IndexJob, IndexReport
-    from products.kept import Kept
+    from products.state_store import StateStore
     from products.topics import Projection, Topics
     from search_plugin.contract.engine import Engine, Index
     from search_plugin.contract.schema import IndexSchema
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ses.forecasts import Forecasts
     from ses.formats import Formats
     from ses.index_facts import IndexFacts
-    from ses.kept import State
+    from ses.named_states import State
     from ses.opened import OpenIndex
     from ses.papers import Papers
     from ses.reviewers import Reviewers
@@ -750,12 +750,12 @@ class Library:
         model = self._models.to_write(self._engine.schema(name))
         return IndexJob(records=lambda: iter(()), source="", index=name, **self._encoding(model), **options)
 
-    def _kept(self, folder: str, kind: type[State], noun: str) -> tuple[Kept[State], str]:
+    def _kept(self, folder: str, kind: type[State], noun: str) -> tuple[StateStore[State], str]:
         """Return the states of a kind in the data folder, and the URL of the engine that new ones are over."""
-        from products.kept import Kept
+        from products.state_store import StateStore
         from ses.default_index import shown_url
 
-        return Kept(self._settings.data_dir / folder, kind, noun), shown_url(self._settings)
+        return StateStore(self._settings.data_dir / folder, kind, noun), shown_url(self._settings)
 
 
 def _asked_formats(formats: Sequence[str] | None) -> tuple[Format, ...] | None:

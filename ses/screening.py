@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, require
 from ses.checked import checked_methods
-from ses.kept import KeptOverIndexes
+from ses.named_states import NamedStates
 
 if TYPE_CHECKING:
     from products.screening.screening import NextPaper, ReviewState, Status
@@ -38,7 +38,7 @@ class LabelReport:
 
 @checked_methods
 @dataclass(frozen=True, slots=True)
-class Screening(KeptOverIndexes["ReviewState"]):
+class Screening(NamedStates["ReviewState"]):
     """Reviews by name; made by `library.screening`.
 
     Example:

@@ -23,7 +23,7 @@ _WAIT = 10.0  # seconds for another process to finish its change
 
 
 @dataclass(frozen=True, slots=True)
-class Kept(Generic[T]):
+class StateStore(Generic[T]):
     """States of one kind in a folder.
 
     Attributes:

@@ -11,7 +11,7 @@ from corpora.errors import InputError
 from ses.checked import checked_methods
 
 if TYPE_CHECKING:
-    from products.kept import Kept
+    from products.state_store import StateStore
     from ses.opened import OpenIndex
 
 
@@ -32,7 +32,7 @@ State = TypeVar("State", bound=OverIndex)
 
 @checked_methods
 @dataclass(frozen=True, slots=True)
-class KeptOverIndexes(Generic[State]):
+class NamedStates(Generic[State]):
     """States by name.
 
     Attributes:
@@ -41,7 +41,7 @@ class KeptOverIndexes(Generic[State]):
         opened: Function that opens an index by name, the default one for an empty name.
     """
 
-    kept: Kept[State]
+    kept: StateStore[State]
     engine: str
     opened: Callable[[str], OpenIndex]
 

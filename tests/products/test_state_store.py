@@ -10,14 +10,14 @@ from filelock import FileLock
 
 from corpora.errors import ConflictError, InputError, NotFoundError, UnavailableError
 from products.feeds.feed import Feed, remove_seeds
-from products.kept import Kept
+from products.state_store import StateStore
 
 FEED = Feed("papers", "embedded:/x", ("a", "b"), ("c",), filter="year>=2000")
 
 
 @pytest.fixture
 def kept(tmp_path):
-    return Kept(tmp_path / "feeds", Feed, "feed")
+    return StateStore(tmp_path / "feeds", Feed, "feed")
 
 
 def test_what_was_kept_is_read_again(kept):
@@ -81,7 +81,7 @@ def test_a_damaged_file_is_said_to_be(kept, content):
 
 
 def test_two_changes_at_once_wait_for_each_other(kept, monkeypatch):
-    monkeypatch.setattr("products.kept._WAIT", 0.05)
+    monkeypatch.setattr("products.state_store._WAIT", 0.05)
     kept.create("one", FEED)
     with FileLock(kept.folder / "one.lock"), pytest.raises(ConflictError, match="Another run is changing the feed one"):
         kept.delete("one")
