@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 from corpora.errors import InputError, NotFoundError, SesError, StoppedError, UnavailableError, require
 from indexer.options import AttachedOptions, EncodingOptions, IndexOptions, RebuildOptions, VersionOptions
 from search_plugin.contract.engine import EVALUATION
-from ses.beside_jobs import own_jobs, sparse_job
 from ses.checked import checked_methods
+from ses.extra_vectors import own_jobs, sparse_job
 from ses.library_models import LibraryModels
 from ses.stored_formats import formats_to_store
 
@@ -349,8 +349,8 @@ class Library:
         from indexer.projecting import kept_projection
         from search_plugin.contract.engine import check_index_name
         from search_plugin.contract.schema import custom_fields
-        from ses.elsewhere import encoded_elsewhere
         from ses.papers import of_corpus, of_program
+        from ses.remote_encoding import remotely_encoded
 
         corpus, encoding, tags = (options.get("corpus", ""), options.get("encoding", ""), options.get("tags", ""))
         fresh, prune = options.get("fresh", False), options.get("prune", False)
@@ -417,7 +417,7 @@ class Library:
             settings=self._settings_of_version(options),
             **self._encoding(model),
         )
-        with encoded_elsewhere(self._settings, job, options) as job:
+        with remotely_encoded(self._settings, job, options) as job:
             report = index_corpus(job, self._engine, progress)
         if source.obtained:
             report = replace(report, harvest=source.obtained.to_dict())
@@ -445,7 +445,7 @@ class Library:
         from encoders.registry import find_model
         from indexer.moving import readable, rebuilding
         from indexer.pipeline import index_corpus
-        from ses.elsewhere import check_own_papers, encoded_elsewhere
+        from ses.remote_encoding import check_own_papers, remotely_encoded
 
         check_own_papers(options)
         self._note_first()
@@ -463,7 +463,7 @@ class Library:
             settings=self._settings_of_version(options),
             **self._encoding(model),
         )
-        with encoded_elsewhere(self._settings, job, options) as job:
+        with remotely_encoded(self._settings, job, options) as job:
             return index_corpus(job, self._engine, progress)
 
     def attach(
@@ -514,7 +514,7 @@ class Library:
         from search_plugin.engines.cluster.attached.engine import Wanted
         from search_plugin.engines.cluster.attached.vectors import NamedVectors
         from search_plugin.engines.cluster.scan import check_plain_name
-        from ses.elsewhere import check_own_papers, encoded_elsewhere
+        from ses.remote_encoding import check_own_papers, remotely_encoded
 
         check_own_papers(options)
         self._note_first()
@@ -549,7 +549,7 @@ class Library:
         job = self._vectors_job(wanted.name, settings={"language": language} if language else {})
         held = self._engine.schema(wanted.name)
         job = replace(job, formats=formats_to_store(job.card, _asked_formats(formats), held, new=held is None))
-        with encoded_elsewhere(self._settings, job, options) as job:
+        with remotely_encoded(self._settings, job, options) as job:
             engine.attach(wanted, schema_for(job, quantization or (held.quantization if held else "none")))
             return replace(follow(job, engine, progress), vectors=compared)
 
@@ -570,7 +570,7 @@ class Library:
         """
         from encoders.models.formats import Format
         from indexer.attaching import follow, only_searched
-        from ses.elsewhere import check_own_papers, encoded_elsewhere
+        from ses.remote_encoding import check_own_papers, remotely_encoded
 
         check_own_papers(options)
         engine = self._attaching()
@@ -580,7 +580,7 @@ class Library:
             return only_searched(engine, attachment, self._settings.data_dir)
         formats = tuple(Format(field.format) for field in attachment.schema.vectors)
         job = self._vectors_job(name, formats=formats)
-        with encoded_elsewhere(self._settings, job, options) as job:
+        with remotely_encoded(self._settings, job, options) as job:
             return follow(job, engine, progress, changes_only=True)
 
     def detach(self, name: str, *, progress: Progress | None = None) -> Detached:

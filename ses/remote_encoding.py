@@ -1,4 +1,4 @@
-"""What encodes the papers of a library's jobs elsewhere: workers, or shards that were encoded before."""
+"""Encoding of the papers of a library outside of this process: by workers, or as shards that were encoded before."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RAY = "ray"
 
 
 @contextmanager
-def encoded_elsewhere(settings: Settings, job: IndexJob, options: EncodingOptions) -> Iterator[IndexJob]:
+def remotely_encoded(settings: Settings, job: IndexJob, options: EncodingOptions) -> Iterator[IndexJob]:
     """Provide a job whose blocks are encoded by workers, or taken from a folder of shards; as it is without both.
 
     Args:

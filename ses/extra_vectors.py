@@ -1,4 +1,4 @@
-"""What an index holds beside the vectors of its model: what the user names, or else as before."""
+"""Vectors of an index beside those of its model: of words, and of formats with a model of their own."""
 
 from __future__ import annotations
 
