@@ -54,11 +54,11 @@ _HOMES = {
     **dict.fromkeys(("ModelFacts", "list_models"), "ses.models"),
     "Library": "ses.library",
     "LoadedModel": "ses.loaded_model",
-    "OpenIndex": "ses.opened",
+    "OpenIndex": "ses.open_index",
     "Paper": "corpora.paper",
     **dict.fromkeys(("Sizing", "plan"), "ses.planning.sizing"),
     "load_model": "ses.loaded_model",
-    "open": "ses.opening",
+    "open": "ses.open_library",
     "train": "ses.training",
 }
 

@@ -22,8 +22,8 @@ from ses.loaded_model import LoadedModel as LoadedModel
 from ses.loaded_model import load_model as load_model
 from ses.models import ModelFacts as ModelFacts
 from ses.models import list_models as list_models
-from ses.opened import OpenIndex as OpenIndex
-from ses.opening import open as open
+from ses.open_index import OpenIndex as OpenIndex
+from ses.open_library import open as open
 from ses.planning.sizing import Sizing as Sizing
 from ses.planning.sizing import plan as plan
 from ses.training import train as train

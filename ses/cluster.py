@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from search_plugin.contract.engine import Engine
     from search_plugin.engines.cluster.frontends.installation import Installation, Installed
     from ses.cluster_requests import Requests
-    from ses.opened import OpenIndex
+    from ses.open_index import OpenIndex
 
 
 @checked_methods

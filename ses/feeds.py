@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from products.feeds.feed import Feed, FeedEntry
     from search_plugin.contract.tree import Filter
     from search_plugin.request import PageOptions
-    from ses.opened import OpenIndex
+    from ses.open_index import OpenIndex
 
 SIZE, DATE_FIELD = 20, "year"
 

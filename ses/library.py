@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ses.formats import Formats
     from ses.index_facts import IndexFacts
     from ses.named_states import State
-    from ses.opened import OpenIndex
+    from ses.open_index import OpenIndex
     from ses.papers import Papers
     from ses.reviewers import Reviewers
     from ses.screening import Screening
@@ -130,7 +130,7 @@ class Library:
 
     def __getitem__(self, name: str) -> OpenIndex:
         """Open an index, or raise `NotFoundError` with the available names."""
-        from ses.opened import OpenIndex
+        from ses.open_index import OpenIndex
 
         found = OpenIndex(
             functools.partial(self._open, name),

@@ -12,7 +12,7 @@ from ses.checked import checked_methods
 
 if TYPE_CHECKING:
     from products.state_store import StateStore
-    from ses.opened import OpenIndex
+    from ses.open_index import OpenIndex
 
 
 class OverIndex(Protocol):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from corpora.paper import Paper
     from search_plugin.pages.page import Page
     from ses.library import Library
-    from ses.opened import OpenIndex
+    from ses.open_index import OpenIndex
 
 R = TypeVar("R")
 

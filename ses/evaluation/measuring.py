@@ -18,7 +18,7 @@ from ses.checked import checked
 from ses.evaluation.inputs import names_of, ranking_of, to_qrels, to_run, to_topics
 from ses.evaluation.result import Evaluation
 from ses.evaluation.retrieval import protocol_of
-from ses.opened import OpenIndex
+from ses.open_index import OpenIndex
 
 
 @checked

@@ -14,7 +14,7 @@ from eval.trec.runs import in_order
 from search_plugin.pages.hit import Hit
 from search_plugin.pages.page import Page
 from search_plugin.request import DEFAULTS
-from ses.opened import OpenIndex
+from ses.open_index import OpenIndex
 
 PLAIN: Mapping[str, Any] = {"literal": True, "verbatim": True}
 """Options for the queries of experiments: no operators, no corrections, no other spellings."""
@@ -53,7 +53,7 @@ class SearchedIndex:
         """The index; errors as of `ses.open` and `library[name]`."""
         if isinstance(self.index, OpenIndex):
             return self.index
-        from ses.opening import open as open_library
+        from ses.open_library import open as open_library
 
         library = open_library(self.engine)
         return library[self.index] if self.index else library.default()

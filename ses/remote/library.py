@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from search_plugin.contract.engine import Engine
     from ses.index_facts import IndexFacts
     from ses.named_states import State
-    from ses.opened import OpenIndex
+    from ses.open_index import OpenIndex
     from ses.settings import Settings
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from search_plugin.contract.engine import Index
     from search_plugin.pages.page import Page
     from ses.library import Library
-    from ses.opened import OpenIndex
+    from ses.open_index import OpenIndex
     from ses.service.settings import ServiceSettings
 
 PAGE_SECONDS = 60.0

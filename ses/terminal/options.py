@@ -21,7 +21,7 @@ from ses.terminal.messages import as_flag, with_flags
 
 if TYPE_CHECKING:
     from ses.library import Library
-    from ses.opened import OpenIndex
+    from ses.open_index import OpenIndex
 
 F = TypeVar("F", bound=Callable[..., Any])
 
