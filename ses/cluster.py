@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, Unpack
 
 from corpora.errors import InputError
 from search_plugin.request import PageOptions
-from ses.checked import checked_methods
+from ses.argument_validation import checked_methods
 
 if TYPE_CHECKING:
     from search_plugin.contract.engine import Engine

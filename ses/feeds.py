@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from corpora.errors import NotFoundError, require
-from ses.checked import checked_methods
+from ses.argument_validation import checked_methods
 from ses.named_states import NamedStates
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.custom import check_field_name
-from ses.checked import checked, checked_methods
+from ses.argument_validation import checked, checked_methods
 from ses.stored_formats import note_of_format
 
 if TYPE_CHECKING:

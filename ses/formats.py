@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ses.checked import checked_methods
+from ses.argument_validation import checked_methods
 
 if TYPE_CHECKING:
     from encoders.models.model import Model

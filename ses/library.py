@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 from corpora.errors import InputError, NotFoundError, SesError, StoppedError, UnavailableError, require
 from indexer.options import AttachedOptions, EncodingOptions, IndexOptions, RebuildOptions, VersionOptions
 from search_plugin.contract.engine import EVALUATION
-from ses.checked import checked_methods
+from ses.argument_validation import checked_methods
 from ses.extra_vectors import own_jobs, sparse_job
 from ses.library_models import LibraryModels
 from ses.stored_formats import formats_to_store

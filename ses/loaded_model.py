@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
-from ses.checked import checked, checked_methods
+from ses.argument_validation import checked, checked_methods
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ses.checked import checked
+from ses.argument_validation import checked
 
 if TYPE_CHECKING:
     from encoders.models.known import KnownModel, Speed

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from corpora.errors import InputError
-from ses.checked import checked_methods
+from ses.argument_validation import checked_methods
 
 if TYPE_CHECKING:
     from products.state_store import StateStore

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, cast
 
 from corpora.errors import NotFoundError, SesError, require
 from search_plugin.request import DEFAULTS, PageOptions
-from ses.checked import checked_methods
+from ses.argument_validation import checked_methods
 
 if TYPE_CHECKING:
     from corpora.paper import Paper

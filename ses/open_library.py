@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from corpora.errors import UnavailableError
 from search_plugin.engines.cluster.product import NoClusterError
-from ses.checked import checked
+from ses.argument_validation import checked
 from ses.library import Library
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, NotFoundError, require
-from ses.checked import checked, checked_methods
+from ses.argument_validation import checked, checked_methods
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, require
-from ses.checked import checked_methods
+from ses.argument_validation import checked_methods
 from ses.named_states import NamedStates
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
-from ses.checked import checked
+from ses.argument_validation import checked
 
 if TYPE_CHECKING:
     from training.train import Trained

@@ -10,7 +10,7 @@ from mcp.types import CallToolResult, TextContent
 from pydantic import ValidationError
 
 from corpora.errors import InputError
-from ses.checked import nearest
+from ses.argument_validation import nearest
 from ses.wrong_values import sentences_of
 
 

@@ -14,7 +14,7 @@ from eval.reports.results import Results
 from eval.retrieval.beir import JudgedQueries, join
 from eval.retrieval.protocol import make_protocol, run_queries
 from eval.trec.runs import Run
-from ses.checked import checked
+from ses.argument_validation import checked
 from ses.evaluation.inputs import names_of, ranking_of, to_qrels, to_run, to_topics
 from ses.evaluation.result import Evaluation
 from ses.evaluation.retrieval import protocol_of

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from corpora.errors import InputError
-from ses.checked import checked, checked_methods
+from ses.argument_validation import checked, checked_methods
 from ses.evaluation.result import Evaluation
 
 if TYPE_CHECKING:

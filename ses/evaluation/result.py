@@ -16,7 +16,7 @@ from eval.reports.results import Results
 from eval.statistics.interval import Interval, Values
 from eval.statistics.pairs import Pair, compare_values
 from eval.trec.runs import Run
-from ses.checked import checked_methods
+from ses.argument_validation import checked_methods
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,7 +14,7 @@ from corpora.errors import InputError, require
 from encoders.models.formats import Format, parse_formats
 from search_plugin.contract.diagnosis import human_bytes
 from search_plugin.contract.schema import Passages, Quantization
-from ses.checked import checked
+from ses.argument_validation import checked
 from ses.planning.costs import (
     COSTS,
     LETTERS,

@@ -24,7 +24,7 @@ from search_plugin.pages.hit import Hit
 from search_plugin.pages.page import Page
 from search_plugin.request import PageOptions, search_options
 from search_plugin.words.languages import DEFAULT_LANGUAGE
-from ses.checked import checked_methods
+from ses.argument_validation import checked_methods
 from ses.index_facts import IndexFacts
 from ses.open_index import OpenIndex, title_and_abstract
 from ses.remote.parsing import read_as

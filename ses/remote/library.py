@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, SesError, require
-from ses.checked import checked_methods
+from ses.argument_validation import checked_methods
 from ses.library import Library
 from ses.library_models import LibraryModels
 from ses.remote.client import ServiceClient

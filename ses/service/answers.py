@@ -21,7 +21,7 @@ from corpora.paper import Paper
 from search_plugin.pages.hit import Hit
 from search_plugin.pages.page import FORMATS
 from search_plugin.request import MAX_WINDOW
-from ses.checked import nearest
+from ses.argument_validation import nearest
 from ses.service.conditional import etag_of, unless_kept
 from ses.service.negotiation import JSON, AnswerFormat, chosen_format
 

@@ -13,7 +13,7 @@ from corpora.errors import InputError
 from corpora.options import Option
 from search_plugin.contract.plan import MAX_BOOST
 from search_plugin.request import MAX_FACET_SIZE, MAX_QUERY, MAX_WINDOW, search_options
-from ses.checked import nearest
+from ses.argument_validation import nearest
 
 if TYPE_CHECKING:
     from ses.service.service import Service

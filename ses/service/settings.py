@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from corpora.cores import cores
 from corpora.errors import InputError
-from ses.checked import nearest
+from ses.argument_validation import nearest
 from ses.service.keys import Keys
 from ses.service.web.colours import colour
 from ses.service.web.languages import languages

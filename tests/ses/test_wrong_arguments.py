@@ -14,7 +14,7 @@ from products.forecasts.training import ForecastOptions
 from products.reviewers.matching import MatchingOptions
 from products.tags.training import TaggerOptions
 from search_plugin.request import PageOptions
-from ses.checked import _ELSEWHERE, _arguments, _resolved
+from ses.argument_validation import _ELSEWHERE, _arguments, _resolved
 from ses.feeds import Feeds
 from ses.forecasts import Forecasts
 from ses.formats import Formats
