@@ -30,7 +30,7 @@ from search_plugin.engines.registry import connect
 from search_plugin.ranking.planning import make_plan
 from search_plugin.ranking.stages import fuse, render, retrieve
 from search_plugin.ranking.state import SearchState
-from search_plugin.ranking.weakness import Floor, signals
+from search_plugin.ranking.weakness import MatchThreshold, signals
 from search_plugin.request import SearchRequest
 from ses.loaded_model import make_encoder
 from ses.settings import load_settings
@@ -65,26 +65,28 @@ def main() -> None:
                 for name, index in indexes.items()
                 for kind, queries in invented().items()
             }
-        floor = fit(
+        threshold = fit(
             [judged[pair] for pair in FITTED],
             # Every other made-up query, on the data sets fitted on; the rest is for the trial.
             [case for (name, _), cases in made_up.items() if name in dict(FITTED) for case in cases[::2]],
         )
-        print(f"\n{model} ({encoder.card.fingerprint}): Floor(least={floor.least:.3f}, words={floor.words:.2f})\n")
+        print(
+            f"\n{model} ({encoder.card.fingerprint}): MatchThreshold(least={threshold.least:.3f}, words={threshold.words:.2f})\n"
+        )
         print("| queries | fitted on | relevant paper on the page | of these called weak | all hits weak |")
         print("| --- | --- | --- | --- | --- |")
         for pair, cases in judged.items():
             found = [case for case in cases if case.relevant >= 0]
-            lost = share(weak(case, floor)[case.relevant] for case in found)
-            nothing = share(weak(case, floor).all() for case in cases)
+            lost = share(weak(case, threshold)[case.relevant] for case in found)
+            nothing = share(weak(case, threshold).all() for case in cases)
             fitted = "yes" if pair in FITTED else "no"
             print(f"| {' '.join(pair)} ({len(cases):,}) | {fitted} | {len(found):,} | {lost:.1%} | {nothing:.1%} |")
         print("\n| made-up queries, those not fitted on | data set | all hits weak | hits that are weak |")
         print("| --- | --- | --- | --- |")
         for (name, kind), cases in made_up.items():
             rest = cases[1::2] if name in dict(FITTED) else cases
-            nothing = share(weak(case, floor).all() for case in rest)
-            hits = share(flag for case in rest for flag in weak(case, floor))
+            nothing = share(weak(case, threshold).all() for case in rest)
+            hits = share(flag for case in rest for flag in weak(case, threshold))
             print(f"| {kind} ({len(rest)}) | {name} | {nothing:.1%} | {hits:.1%} |")
 
 
@@ -145,27 +147,29 @@ def seen(index: Index, encoder: TextEncoder, query: str, relevant: Iterable[str]
     return Seen(np.array([signals(hit, state, SEARCHED) for hit in state.hits]).reshape(-1, 2), first)
 
 
-def weak(case: Seen, floor: Floor) -> np.ndarray:
+def weak(case: Seen, threshold: MatchThreshold) -> np.ndarray:
     """Which hits are weak, bool (hits,)."""
-    return np.array([floor.strength(*pair) < floor.least for pair in case.signals.tolist()], bool)
+    return np.array([threshold.strength(*pair) < threshold.least for pair in case.signals.tolist()], bool)
 
 
-def fit(judged: Sequence[Sequence[Seen]], made_up: Sequence[Seen]) -> Floor:
-    """Return the floor that calls as many hits of made-up queries weak as it can, and few relevant ones."""
+def fit(judged: Sequence[Sequence[Seen]], made_up: Sequence[Seen]) -> MatchThreshold:
+    """Return the threshold that calls as many hits of made-up queries weak as it can, and few relevant ones."""
     relevant = [np.array([case.signals[case.relevant] for case in cases if case.relevant >= 0]) for cases in judged]
 
-    def passed(floor: Floor) -> float:
-        return share(not weak(case, floor).all() for case in made_up)
+    def passed(threshold: MatchThreshold) -> float:
+        return share(not weak(case, threshold).all() for case in made_up)
 
-    floors = [
-        Floor(float(min(np.quantile(pairs @ (1, words), LOST) for pairs in relevant).round(3)), float(words.round(2)))
+    thresholds = [
+        MatchThreshold(
+            float(min(np.quantile(pairs @ (1, words), LOST) for pairs in relevant).round(3)), float(words.round(2))
+        )
         for words in WEIGHTS
     ]
-    for floor in floors:
+    for threshold in thresholds:
         print(
-            f"words {floor.words:.2f}: least {floor.least:.3f}, made-up queries with a hit not weak {passed(floor):.1%}"
+            f"words {threshold.words:.2f}: least {threshold.least:.3f}, made-up queries with a hit not weak {passed(threshold):.1%}"
         )
-    return min(floors, key=passed)
+    return min(thresholds, key=passed)
 
 
 def share(flags: Iterable[bool]) -> float:

@@ -46,7 +46,7 @@ _BEYOND_WORDS = re.compile(f"[{UNSPACED}{MARKS}]")
 _BETWEEN_WORDS = re.compile(r"[\W_]")
 
 
-class Occurrence(NamedTuple):
+class TermMatch(NamedTuple):
     """A term in a text, from `start` to `end`."""
 
     term: str
@@ -54,11 +54,11 @@ class Occurrence(NamedTuple):
     end: int
 
 
-class HeldTerms(NamedTuple):
+class MatchedTerms(NamedTuple):
     """Where the terms of a query stand in a paper, each in the order of the text."""
 
-    title: Sequence[Occurrence]
-    abstract: Sequence[Occurrence]
+    title: Sequence[TermMatch]
+    abstract: Sequence[TermMatch]
 
     @property
     def terms(self) -> frozenset[str]:
@@ -72,14 +72,14 @@ def query_terms(query: str, language: str = DEFAULT_LANGUAGE) -> frozenset[str]:
     return frozenset(terms_of(query, language)) - {""}
 
 
-def find(query: str, title: str, abstract: str, language: str = DEFAULT_LANGUAGE) -> HeldTerms:
+def find(query: str, title: str, abstract: str, language: str = DEFAULT_LANGUAGE) -> MatchedTerms:
     """Find a query's words in a paper.
 
     Words are compared by their stem in the index's language, without case and accents; in scripts without spaces, by
     pairs of characters. Stop words don't count.
     """
     terms = query_terms(query, language)
-    return HeldTerms(*(occurrences(text, terms, language) for text in (title, abstract)))
+    return MatchedTerms(*(occurrences(text, terms, language) for text in (title, abstract)))
 
 
 def share_of_words(
@@ -97,7 +97,7 @@ def share_of_words(
     return len(held & asked) / len(asked) if asked else 0.0
 
 
-def occurrences(text: str, terms: frozenset[str], language: str = DEFAULT_LANGUAGE) -> list[Occurrence]:
+def occurrences(text: str, terms: frozenset[str], language: str = DEFAULT_LANGUAGE) -> list[TermMatch]:
     """Return where terms stand in a text, in its order."""
     if not terms:
         return []
@@ -106,7 +106,7 @@ def occurrences(text: str, terms: frozenset[str], language: str = DEFAULT_LANGUA
     # Each distinct word is compared once. A blank on each side of it keeps it from being found as a part of another.
     spaced = f" {text.translate(SPACED) if text.isascii() else _BETWEEN_WORDS.sub(' ', text)} "
     found = [
-        Occurrence(term, at, at + len(word))
+        TermMatch(term, at, at + len(word))
         for word, term in word_forms(language).spelling(terms, set(spaced.split()))
         for at in _places(f" {word} ", spaced)
     ]
@@ -120,20 +120,20 @@ def _places(word: str, spaced: str) -> Iterator[int]:
         at = spaced.find(word, at + len(word) - 1)
 
 
-def _of_any_script(text: str, terms: frozenset[str], language: str) -> Iterator[Occurrence]:
+def _of_any_script(text: str, terms: frozenset[str], language: str) -> Iterator[TermMatch]:
     for token in TOKEN.finditer(text):
         if token[1]:
             yield from _pairs(token[1], token.start(), terms)
         elif (term := term_of(token[0], language)) in terms:
-            yield Occurrence(term, token.start(), token.end())
+            yield TermMatch(term, token.start(), token.end())
 
 
-def _pairs(run: str, start: int, terms: frozenset[str]) -> Iterator[Occurrence]:
+def _pairs(run: str, start: int, terms: frozenset[str]) -> Iterator[TermMatch]:
     for at in range(len(run)):
         for length in (1, 2):
             term = run[at : at + length]
             if len(term) == length and term in terms:
-                yield Occurrence(term, start + at, start + at + length)
+                yield TermMatch(term, start + at, start + at + length)
 
 
 class _Passage(NamedTuple):
@@ -141,11 +141,11 @@ class _Passage(NamedTuple):
 
     start: int
     end: int
-    matches: Sequence[Occurrence]
+    matches: Sequence[TermMatch]
 
 
 def highlight(
-    title: str, abstract: str, found: HeldTerms, *, max_snippets: int = 2, width: int = 240
+    title: str, abstract: str, found: MatchedTerms, *, max_snippets: int = 2, width: int = 240
 ) -> tuple[Snippet, ...]:
     """Show where a query's words stand in a paper: a snippet of the title, then some of the abstract in its order.
 
@@ -161,7 +161,7 @@ def highlight(
     return tuple(snippets)
 
 
-def _passages(text: str, matches: Sequence[Occurrence], width: int) -> Iterator[_Passage]:
+def _passages(text: str, matches: Sequence[TermMatch], width: int) -> Iterator[_Passage]:
     """Yield each sentence with a match, or for a long one the windows that begin at each of its matches."""
     if not matches:
         return

@@ -68,7 +68,7 @@ class Hit:
         collapsed: Candidates not shown because they share this one's value of the field collapsed by, or are the same
             work.
         known_by: What the query named the paper by, such as `DOI 10.1000/182` or `title`; empty if it was ranked.
-        weak: Whether the paper matches weakly; never for models without a fitted floor (docs/ranking.md).
+        weak: Whether the paper matches weakly; never for models without a fitted threshold (docs/ranking.md).
         versions: The other versions of the work that were found, if they were collapsed.
         sentence: Its sentence that is nearest to the query, in an index with vectors of sentences.
 

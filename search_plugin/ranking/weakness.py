@@ -1,4 +1,4 @@
-"""Which hits match weakly: by floors fitted on judged queries (docs/ranking.md, Weak matches).
+"""Which hits match weakly: by thresholds fitted on judged queries (docs/ranking.md, Weak matches).
 
 A vector leg finds papers for every query, also for nonsense and for topics that no paper is about. So a hit is judged
 by two signals: the similarity of its vector to the query's, and the share of the query's different words that it holds.
@@ -19,7 +19,7 @@ from search_plugin.words.terms import terms_of
 
 
 @dataclass(frozen=True, slots=True)
-class Floor:
+class MatchThreshold:
     """The least that a hit should reach with a model.
 
     Attributes:
@@ -35,8 +35,8 @@ class Floor:
         return similarity + self.words * share
 
 
-FLOORS: Mapping[str, Floor] = {
-    "3b9a20da48be8dfb": Floor(least=0.302, words=0.25),  # ses-minilm, which is all-MiniLM-L6-v2
+THRESHOLDS: Mapping[str, MatchThreshold] = {
+    "3b9a20da48be8dfb": MatchThreshold(least=0.302, words=0.25),  # ses-minilm, which is all-MiniLM-L6-v2
 }
 """By fingerprint of the model; fitted by `python -m benchmarks.weak`. Of other models nothing is said."""
 
@@ -63,24 +63,24 @@ def literal(state: SearchState) -> SearchState:
     Models know few names of genes and drugs, such as TNF-alpha. With more words, most papers say some of them, and
     nothing is moved.
     """
-    judged = _floor(state)
+    judged = _threshold(state)
     if not judged or LEXICAL not in state.legs or not _is_one_word(state):
         return state
-    leg, floor = judged
+    leg, threshold = judged
     said = {hit.id for hit in state.legs[LEXICAL]}
-    near = {hit.id for hit in state.legs[leg] if hit.score >= floor.least}
+    near = {hit.id for hit in state.legs[leg] if hit.score >= threshold.least}
     ranking = sorted(state.ranking, key=lambda hit: hit.id not in said and hit.id not in near)
     return replace(state, ranking=ranking, shown=ranking)
 
 
-def _floor(state: SearchState) -> tuple[str, Floor] | None:
-    """Return the first vector leg of whose model there is a floor, with the floor; floors are of cosines."""
+def _threshold(state: SearchState) -> tuple[str, MatchThreshold] | None:
+    """Return the first vector leg whose model has a threshold, with that; thresholds are of cosines."""
     schema = state.index.schema
     for clause in state.plan.vectors:
         foreign = schema.beside(clause.field)
-        floor = FLOORS.get(foreign.fingerprint if foreign else schema.fingerprint)
-        if floor and (foreign is None or foreign.similarity == "cosine"):
-            return clause.field, floor
+        threshold = THRESHOLDS.get(foreign.fingerprint if foreign else schema.fingerprint)
+        if threshold and (foreign is None or foreign.similarity == "cosine"):
+            return clause.field, threshold
     return None
 
 
@@ -92,7 +92,7 @@ def _is_one_word(state: SearchState) -> bool:
 
 
 def warn(state: SearchState) -> SearchState:
-    """Mark the hits below the floor of the index's model, and add notes."""
+    """Mark the hits below the threshold of the index's model, and add notes."""
     query, schema = state.request.searched, state.index.schema
     notes = list(state.notes)
     if unknown_script(query, schema.language):
@@ -100,11 +100,11 @@ def warn(state: SearchState) -> SearchState:
             f"Most of the query is in a script that this index does not know: it analyses words as {schema.language}."
         )
     hits = state.hits
-    judged = _floor(state)
+    judged = _threshold(state)
     if judged and state.legs:
-        leg, floor = judged
+        leg, threshold = judged
         hits = tuple(
-            hit if hit.known_by else replace(hit, weak=floor.strength(*signals(hit, state, leg)) < floor.least)
+            hit if hit.known_by else replace(hit, weak=threshold.strength(*signals(hit, state, leg)) < threshold.least)
             for hit in hits
         )
         if hits and not state.before + state.request.offset and all(hit.weak for hit in hits):

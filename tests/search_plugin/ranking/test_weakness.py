@@ -16,7 +16,7 @@ from search_plugin.engines.registry import connect
 from search_plugin.filters.parse import parse_filter
 from search_plugin.pages.highlights import find, share_of_words
 from search_plugin.ranking import weakness
-from search_plugin.ranking.weakness import FLOORS, Floor, unknown_script
+from search_plugin.ranking.weakness import THRESHOLDS, MatchThreshold, unknown_script
 from search_plugin.request import SearchRequest
 from search_plugin.search import search
 
@@ -48,16 +48,16 @@ def index(tmp_path_factory):
 
 
 @pytest.fixture
-def floor(monkeypatch):
+def threshold(monkeypatch):
     """With it, a paper needs a cosine of .8, or of .3 with all words of the query."""
-    monkeypatch.setattr(weakness, "FLOORS", {"f": Floor(least=0.8, words=0.5)})
+    monkeypatch.setattr(weakness, "THRESHOLDS", {"f": MatchThreshold(least=0.8, words=0.5)})
 
 
 def weak(page):
     return {hit.id: hit.weak for hit in page}
 
 
-@pytest.mark.usefixtures("floor")
+@pytest.mark.usefixtures("threshold")
 def test_a_hit_is_weak_by_its_vector_and_its_words(index):
     page = search(index, SearchRequest("virus lung"), Encoder())
     # .9 + .5, .4 + .25, .4, .1 + .25
@@ -69,7 +69,7 @@ def test_a_hit_is_weak_by_its_vector_and_its_words(index):
 
 
 def test_the_floor_of_the_default_model_is_the_one_that_was_fitted(tmp_path):
-    (fingerprint,) = FLOORS
+    (fingerprint,) = THRESHOLDS
     built = connect(f"embedded:{tmp_path}").build("papers", replace(SCHEMA, fingerprint=fingerprint), "s")
     # The second two say the query's only word, which counts as much as a cosine of .25.
     cosines = {"near": 0.307, "far": 0.297, "said near": 0.057, "said far": 0.047}
@@ -87,7 +87,7 @@ def test_the_floor_of_the_default_model_is_the_one_that_was_fitted(tmp_path):
     assert weak(page) == {"near": False, "far": True, "said near": False, "said far": True}
 
 
-@pytest.mark.usefixtures("floor")
+@pytest.mark.usefixtures("threshold")
 def test_a_paper_beyond_the_vector_leg_counts_as_near_as_its_last(index):
     asked = SearchRequest("star", window=3, size=3, fusion="rrf", weights={"lexical": 2})
     page = search(index, asked, Encoder())
@@ -95,7 +95,7 @@ def test_a_paper_beyond_the_vector_leg_counts_as_near_as_its_last(index):
     assert weak(page) == {"c": False, "d": False, "a": False}
 
 
-@pytest.mark.usefixtures("floor")
+@pytest.mark.usefixtures("threshold")
 def test_a_page_says_if_nothing_matches_well(index):
     rest = search(index, SearchRequest("xyzzy", size=3, offset=1), Encoder())
     assert (set(weak(rest).values()), rest.notes) == ({True}, ())
@@ -107,7 +107,7 @@ def test_a_page_says_if_nothing_matches_well(index):
     assert (empty.hits, empty.notes) == ((), ())
 
 
-@pytest.mark.usefixtures("floor")
+@pytest.mark.usefixtures("threshold")
 def test_papers_of_an_author_that_come_first_are_not_weak(index):
     page = search(index, SearchRequest("Fuerst virus"), Encoder())
     assert page.notes == ("Papers by Fuerst, Max come first.",)
@@ -116,7 +116,7 @@ def test_papers_of_an_author_that_come_first_are_not_weak(index):
     assert weak(page) == {"a": False, "b": False, "c": True, "d": False}
 
 
-@pytest.mark.usefixtures("floor")
+@pytest.mark.usefixtures("threshold")
 def test_papers_that_say_the_only_word_come_before_those_that_are_a_little_near(index):
     by_vectors = {"fusion": "rrf", "weights": {"lexical": 0.01}}
     assert [hit.id for hit in search(index, SearchRequest("star", **by_vectors), Encoder())] == ["a", "c", "d", "b"]
@@ -202,5 +202,5 @@ def test_a_page_says_that_the_script_is_unknown(index):
 
 
 def test_there_is_a_floor_of_the_default_model():
-    assert find_model(DEFAULT_MODEL).card.fingerprint in FLOORS
-    assert all(0 < floor.least < 2 and 0 <= floor.words <= 1 for floor in weakness.FLOORS.values())
+    assert find_model(DEFAULT_MODEL).card.fingerprint in THRESHOLDS
+    assert all(0 < threshold.least < 2 and 0 <= threshold.words <= 1 for threshold in weakness.THRESHOLDS.values())
