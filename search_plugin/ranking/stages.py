@@ -19,9 +19,9 @@ from search_plugin.pages.highlights import find, highlight
 from search_plugin.pages.hit import Hit
 from search_plugin.ranking.collapsing import collapse
 from search_plugin.ranking.feedback import expand
+from search_plugin.ranking.model_reranking import rerank_by_model
 from search_plugin.ranking.named import put_named_first
 from search_plugin.ranking.neighbours import smooth, smoothed
-from search_plugin.ranking.reread import reread
 from search_plugin.ranking.sentence import nearest_sentence
 from search_plugin.ranking.state import SearchState
 from search_plugin.ranking.weakness import literal, warn
@@ -88,7 +88,7 @@ def rerank(state: SearchState) -> SearchState:
     if not (state.request.rerank and state.ranking):
         return state
     if state.scorer:
-        return reread(state, state.scorer)
+        return rerank_by_model(state, state.scorer)
     ranking = RERANKERS[state.request.rerank](state)
     return replace(state, ranking=ranking, shown=ranking)
 

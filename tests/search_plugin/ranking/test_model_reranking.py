@@ -13,7 +13,7 @@ from corpora.errors import InputError
 from corpora.paper import Paper
 from search_plugin.contract.legs import RERANKED, Contribution, Fused
 from search_plugin.contract.plan import Plan
-from search_plugin.ranking.reread import reread, text_of
+from search_plugin.ranking.model_reranking import rerank_by_model, text_of
 from search_plugin.ranking.state import SearchState
 from search_plugin.request import SearchRequest, make_request, parse_milliseconds
 
@@ -56,7 +56,7 @@ def ids(state):
 
 def test_the_best_are_read_and_the_others_follow_in_their_order():
     scorer, index = Scorer(lambda number: number / 10), Index()
-    state = reread(state_of(index, rerank_depth=20), scorer)
+    state = rerank_by_model(state_of(index, rerank_depth=20), scorer)
     assert ids(state) == [f"p{i}" for i in (*range(19, -1, -1), *range(20, 50))]
     assert scorer.asked == [("virus", [f"Title p{i} Text." for i in range(20)])]
     assert index.read == [f"p{i}" for i in range(20)]
@@ -69,13 +69,13 @@ def test_papers_that_were_read_before_are_not_read_again():
     before = state_of(index, rerank_depth=3)
     held = {"p1": Paper("p1", "Title p1")}
     scorer = Scorer()
-    reread(SearchState(index, before.request, before.plan, ranking=RANKING, papers=held), scorer)
+    rerank_by_model(SearchState(index, before.request, before.plan, ranking=RANKING, papers=held), scorer)
     assert index.read == ["p0", "p2"]
     assert scorer.asked[0][1][1] == "Title p1"
 
 
 def test_scores_descend_and_say_where_they_come_from():
-    state = reread(state_of(rerank_depth=5), Scorer(lambda number: 7.0 - number % 3))
+    state = rerank_by_model(state_of(rerank_depth=5), Scorer(lambda number: 7.0 - number % 3))
     scores = [hit.score for hit in state.ranking]
     assert scores == sorted(scores, reverse=True)
     assert ids(state)[:5] == ["p0", "p3", "p1", "p4", "p2"]  # equal scores in their order before
@@ -92,9 +92,9 @@ def test_scores_descend_and_say_where_they_come_from():
 
 
 def test_a_paper_deleted_meanwhile_keeps_its_place_among_the_unread():
-    state = reread(state_of(Index(deleted=("p1",)), rerank_depth=3), Scorer(lambda number: number))
+    state = rerank_by_model(state_of(Index(deleted=("p1",)), rerank_depth=3), Scorer(lambda number: number))
     assert ids(state)[:4] == ["p2", "p0", "p1", "p3"]
-    everything = reread(state_of(Index(deleted={hit.id for hit in RANKING})), Scorer())
+    everything = rerank_by_model(state_of(Index(deleted={hit.id for hit in RANKING})), Scorer())
     assert ids(everything) == [hit.id for hit in RANKING]
 
 
@@ -108,7 +108,7 @@ def test_a_budget_ends_between_two_batches(milliseconds, read):
             return super().scores(query, texts)
 
     scorer = Slow(lambda number: number)
-    state = reread(state_of(rerank_budget=milliseconds), scorer, lambda: now[0])
+    state = rerank_by_model(state_of(rerank_budget=milliseconds), scorer, lambda: now[0])
     assert [len(texts) for _, texts in scorer.asked] == [8, 8, 8, 6][: -(-read // 8)]
     assert ids(state)[:read] == [f"p{i}" for i in range(read - 1, -1, -1)]
     assert ids(state)[read:] == [f"p{i}" for i in range(read, 50)]
@@ -123,7 +123,9 @@ def test_a_budget_ends_between_two_batches(milliseconds, read):
 )
 def test_no_paper_is_lost_and_scores_never_rise(scores, depth, fused):
     ranking = [Fused(f"p{i}", score, {}) for i, score in enumerate(sorted(fused, reverse=True))]
-    state = reread(state_of(ranking=ranking, rerank_depth=depth), Scorer(lambda number: scores[number % len(scores)]))
+    state = rerank_by_model(
+        state_of(ranking=ranking, rerank_depth=depth), Scorer(lambda number: scores[number % len(scores)])
+    )
     assert sorted(ids(state)) == sorted(hit.id for hit in ranking)
     found = [hit.score for hit in state.ranking]
     assert all(first >= second - 1e-9 for first, second in pairwise(found))
@@ -161,5 +163,7 @@ def test_the_topic_is_what_the_model_reads():
 
     scorer = Scorer()
     before = state_of(rerank_depth=1)
-    reread(SearchState(Index(), before.request, before.plan, ranking=RANKING, meaning=Meaning("masks")), scorer)
+    rerank_by_model(
+        SearchState(Index(), before.request, before.plan, ranking=RANKING, meaning=Meaning("masks")), scorer
+    )
     assert scorer.asked[0][0] == "masks"

@@ -18,7 +18,9 @@ AT_ONCE = 8
 """Papers that are read between two looks at the clock."""
 
 
-def reread(state: SearchState, scorer: PairScorer, clock: Callable[[], float] = time.perf_counter) -> SearchState:
+def rerank_by_model(
+    state: SearchState, scorer: PairScorer, clock: Callable[[], float] = time.perf_counter
+) -> SearchState:
     """Rank the best papers again by a model's scores; the others keep their order behind them.
 
     `rerank_depth` papers of the request are read. With a `rerank_budget`, they are read by eights, the best first, and
