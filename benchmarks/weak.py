@@ -71,7 +71,8 @@ def main() -> None:
             [case for (name, _), cases in made_up.items() if name in dict(FITTED) for case in cases[::2]],
         )
         print(
-            f"\n{model} ({encoder.card.fingerprint}): MatchThreshold(least={threshold.least:.3f}, words={threshold.words:.2f})\n"
+            f"\n{model} ({encoder.card.fingerprint}): "
+            f"MatchThreshold(least={threshold.least:.3f}, words={threshold.words:.2f})\n"
         )
         print("| queries | fitted on | relevant paper on the page | of these called weak | all hits weak |")
         print("| --- | --- | --- | --- | --- |")
@@ -167,7 +168,8 @@ def fit(judged: Sequence[Sequence[Seen]], made_up: Sequence[Seen]) -> MatchThres
     ]
     for threshold in thresholds:
         print(
-            f"words {threshold.words:.2f}: least {threshold.least:.3f}, made-up queries with a hit not weak {passed(threshold):.1%}"
+            f"words {threshold.words:.2f}: least {threshold.least:.3f}, "
+            f"made-up queries with a hit not weak {passed(threshold):.1%}"
         )
     return min(thresholds, key=passed)
 

@@ -56,7 +56,7 @@ class Ensemble:
 
 
 @dataclass(frozen=True, slots=True)
-class Routes:
+class FormatRouter:
     """A model for each format, such as one for queries and one for papers.
 
     Attributes:
@@ -99,4 +99,4 @@ def compose(model: Model, load: Callable[[Model], TextEncoder]) -> TextEncoder:
     members = {key: loaded[id(member)] for key, member in model.members.items()}
     if model.card.architecture == "ensemble":
         return Ensemble(model.card, tuple(members.values()))
-    return Routes(model.card, {Format(key): member for key, member in members.items()})
+    return FormatRouter(model.card, {Format(key): member for key, member in members.items()})

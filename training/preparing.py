@@ -23,11 +23,11 @@ from training.data.examples import read_labels
 from training.data.packed import Packed, pack
 from training.processes import ALONE, Processes
 from training.recipe import Recipe
+from training.run_errors import plain_errors
 from training.steps import TrainingData
 from training.task import FILES
 from training.trainables.base import write_card
 from training.trainables.registry import TRAINABLES
-from training.trouble import plainly
 
 if TYPE_CHECKING:
     from encoders.text_encoder import TextEncoder
@@ -101,7 +101,7 @@ def prepare(recipe: Recipe, folder: Path, *, say: Say = lambda _: None) -> dict[
     """
     recipe = with_base(recipe, folder)
     base = base_of(recipe)  # before a folder is made
-    with plainly(folder), held(folder):
+    with plain_errors(folder), held(folder):
         ready = make_ready(recipe, base, folder, say)
         (folder / "recipe.json").write_text(_portable(ready.recipe, folder).model_dump_json(indent=1), encoding="utf-8")
     return {

@@ -22,9 +22,9 @@ from training.learner import Learner
 from training.log import open_log, read_log
 from training.processes import ALONE, Processes
 from training.recipe import Recipe
+from training.run_errors import not_a_number
 from training.samplers import Item
 from training.schedules import SCHEDULES, warmup_steps
-from training.trouble import not_a_number
 from training.validation import validate
 
 _SEEDS_APART = 1_000_003

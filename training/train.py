@@ -18,9 +18,9 @@ from training.log import write_plots
 from training.preparing import MODEL, Prepared, Say, base_of, held, make_ready, with_base, write_model
 from training.processes import ALONE, Processes
 from training.recipe import Recipe
+from training.run_errors import plain_errors
 from training.states import keep_states
 from training.steps import TrainingData, overdue, run_steps, total_steps, waiting
-from training.trouble import plainly
 from training.validation import validate
 
 _SECOND = 1 / 60  # in minutes: with less time left, no other variant is started
@@ -99,7 +99,7 @@ def train(
     base = base_of(recipe)  # before a folder is made
     # So a step of several processes equals a step of one process with as many batches.
     recipe = recipe.model_copy(update={"accumulation": recipe.accumulation * processes.count})
-    with plainly(folder), held(folder) if processes.first else nullcontext():
+    with plain_errors(folder), held(folder) if processes.first else nullcontext():
         ready, learner = processes.in_turn(lambda: _learner(recipe, base, folder, say, processes))
         progress = checkpoints.resume(folder, learner, ready.key, asked=resume)
         progress = run_steps(learner, ready.data, progress, folder, minutes, say, processes)

@@ -132,7 +132,7 @@ def runtime_of(encoder: TextEncoder) -> str:
 
 
 def _runtimes(encoder: TextEncoder) -> list[str]:
-    from encoders.composed import Ensemble, Routes
+    from encoders.composed import Ensemble, FormatRouter
     from encoders.encoder import Encoder
 
     match encoder:
@@ -140,7 +140,7 @@ def _runtimes(encoder: TextEncoder) -> list[str]:
             return [runtime if long_text == "start" else f"{runtime}-{long_text}"]
         case Ensemble(members=members):
             return [runtime for member in members for runtime in _runtimes(member)]
-        case Routes(members=members):
+        case FormatRouter(members=members):
             return [runtime for member in members.values() for runtime in _runtimes(member)]
     return [type(encoder).__name__]
 

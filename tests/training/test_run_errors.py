@@ -20,8 +20,8 @@ from tests.commands import fails, ses
 from tests.training.recipes import read_recipe, write, write_recipe
 from training import checkpoints
 from training.log import read_log
+from training.run_errors import plain_errors
 from training.train import train
-from training.trouble import plainly
 
 pytestmark = pytest.mark.torch
 
@@ -49,18 +49,18 @@ def changed_record(path, line, **values):
     ],
 )
 def test_full_disks_and_memories_are_told(error, told):
-    with pytest.raises(UnavailableError, match=told), plainly(Path("run")):
+    with pytest.raises(UnavailableError, match=told), plain_errors(Path("run")):
         raise error
     caused = UnavailableError("The state can't be written", "x")
     caused.__cause__ = error
     told = "The disk is full" if isinstance(error, OSError) else "The state"
-    with pytest.raises(UnavailableError, match=told), plainly(Path("run")):
+    with pytest.raises(UnavailableError, match=told), plain_errors(Path("run")):
         raise caused
 
 
 @pytest.mark.parametrize("error", [OSError(errno.EACCES, "no"), RuntimeError("shapes"), UnavailableError("gone", "x")])
 def test_other_errors_are_left_as_they_are(error):
-    with pytest.raises(type(error)) as raised, plainly(Path("run")):
+    with pytest.raises(type(error)) as raised, plain_errors(Path("run")):
         raise error
     assert raised.value is error
 

@@ -21,7 +21,7 @@ _MOST_LINES = 8
 
 
 @contextmanager
-def plainly(folder: Path) -> Iterator[None]:
+def plain_errors(folder: Path) -> Iterator[None]:
     """Turn a full memory, a full disk and Ctrl-C in the block into errors that say what to do."""
     try:
         yield
