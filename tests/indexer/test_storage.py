@@ -76,8 +76,19 @@ def test_the_oldest_file_comes_first(tmp_path, kind):
     assert storage.names("*") == ["a", "c", "b"]
 
 
-def test_a_file_url_is_a_folder(tmp_path):
-    assert storage_at(f"file://{tmp_path}/x") == storage_at(tmp_path / "x") == FolderStorage(tmp_path / "x")
+@pytest.mark.parametrize("kind", ["file", "local"])
+def test_a_file_url_is_a_folder(tmp_path, kind):
+    assert storage_at(f"{kind}://{tmp_path}/x") == storage_at(tmp_path / "x") == FolderStorage(tmp_path / "x")
+
+
+def test_a_url_may_name_a_cache_before_the_store():
+    """As fsspec writes it."""
+    name = uuid.uuid4()
+    storage = storage_at(f"simplecache::memory://{name}/b")
+    storage.write("x", b"one")
+    assert storage.read("x") == storage_at(f"memory://{name}/b").read("x") == b"one"
+    with pytest.raises(InputError, match="no storage of the kind simplecache::s4://"):
+        storage_at("simplecache::s4://bucket/x")
 
 
 def test_what_killed_processes_left_is_deleted(tmp_path):
