@@ -103,10 +103,25 @@ def test_the_older_name_of_the_setting_is_read_too(tmp_path):
     assert np.abs(np.subtract(other, scores)).max() > 1e-3
 
 
-def test_colberts_own_folder_scores_as_the_formula(tmp_path):
-    folder = make_colbert(tmp_path / "colbert")
+@pytest.mark.parametrize(
+    ("changed", "expects"),
+    [
+        ({}, {}),
+        ({"mask_punctuation": False}, {"skipped": ""}),
+        ({"attend_to_mask_tokens": True}, {"attends": True}),
+        ({"query_maxlen": 9, "doc_maxlen": 12}, {"lengths": (9, 12)}),
+        # What ColBERT's code does where its file says nothing.
+        (dict.fromkeys(("mask_punctuation", "attend_to_mask_tokens", "query_token_id", "doc_token_id"), ...), {}),
+        ({"query_maxlen": ...}, {"lengths": (32, 30)}),
+    ],
+)
+def test_colberts_own_folder_scores_as_the_formula(tmp_path, changed, expects):
+    folder = make_colbert(tmp_path / "colbert", **{name: one for name, one in changed.items() if one is not ...})
+    metadata = json.loads((folder / "artifact.metadata").read_text())
+    kept = {name: one for name, one in metadata.items() if changed.get(name) is not ...}
+    (folder / "artifact.metadata").write_text(json.dumps(kept))
     scorer = load_reranker(str(folder), cache_dir=tmp_path / "cache", **EXACT)
-    given = {"lengths": (14, 30), "skipped": string.punctuation, "marks": ("[unused0]", "[unused1]")}
+    given = {"lengths": (14, 30), "skipped": string.punctuation, "marks": ("[unused0]", "[unused1]")} | expects
     expected = [by_hand(folder, "bert", scorer, QUERY, text, **given) for text in TEXTS]
     np.testing.assert_allclose(scorer.scores(QUERY, TEXTS), expected, atol=1e-5)
 

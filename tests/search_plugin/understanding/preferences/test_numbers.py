@@ -6,7 +6,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from corpora.custom import CustomField
 from corpora.paper import Paper
+from search_plugin.contract.engine import Document
+from search_plugin.contract.schema import IndexSchema, custom_fields
+from search_plugin.engines.registry import connect
 from search_plugin.filters.matching import matches
 from search_plugin.understanding.meaning import Meaning
 from search_plugin.understanding.preferences.numbers import (
@@ -67,6 +71,33 @@ def test_a_number_that_no_paper_has_is_told(index):
 def test_other_numbers_are_left_alone(index, query):
     known = Meaning(query)
     assert read_numbers(index, known) is known
+
+
+PLACES = {
+    "issn": (ISSN, ("issn", "issns", "eissn", "issn_l"), (ISSN, ISSN.replace("-", ""))),
+    "orcid": (
+        ORCID,
+        ("orcid", "orcids", "author_orcids"),
+        (ORCID, ORCID.replace("-", ""), f"https://orcid.org/{ORCID}"),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", PLACES)
+def test_numbers_are_found_in_every_form_and_field_that_may_hold_them(tmp_path, kind):
+    number, names, forms = PLACES[kind]
+    others = [name for one in PLACES for name in PLACES[one][1] if one != kind]
+    fields = [CustomField(name, "keywords" if name.endswith("s") else "keyword") for name in (*names, *others)]
+    schema = IndexSchema("tiny", "f", ()).with_fields(custom_fields([*fields, CustomField("note", "keyword")]))
+    index = connect(f"embedded:{tmp_path}").build("papers", schema, "s")
+    held = {f"{name}-{at}": (name, form) for name in names for at, form in enumerate(forms)}
+    made = [Paper(id_, "x", extra={name: [form] if name.endswith("s") else form}) for id_, (name, form) in held.items()]
+    made += [Paper(f"id-{at}", "x", identifiers=(f"{kind}:{form}",)) for at, form in enumerate(forms)]
+    made += [Paper("note", "x", extra={"note": number}), *(Paper(name, "x", extra={name: [number]}) for name in others)]
+    assert index.upsert([Document(paper, paper.id, {}) for paper in made]) == []
+    index.finish()
+    (preference,) = read_numbers(index, Meaning(number)).preferences
+    assert sorted(index.ids(preference.filter)) == sorted([*held, *(f"id-{at}" for at in range(len(forms)))])
 
 
 def test_a_span_of_years_can_be_an_issn_if_the_query_says_so(index):
