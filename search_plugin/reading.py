@@ -1,7 +1,7 @@
 """Read all results of a search, page by page: no paper twice, and none that stays in the index left out.
 
 A listing is read by the position of its last paper. A ranking is made once, and read by the ids of its papers. After it
-come the other papers that hold a word of the query, by id.
+come the other papers that hold a word of the query, by id. If the query is a condition, the others that match it come.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from search_plugin.contract.plan import LEXICAL, Plan, VectorClause
 from search_plugin.contract.trace import Clock
 from search_plugin.contract.tree import Filter, Or, Says, all_of
 from search_plugin.pages.hit import Version
-from search_plugin.ranking.stages import SHOWING
+from search_plugin.ranking.collapsing import collapse
+from search_plugin.ranking.stages import SHOWING, sort
 from search_plugin.request import MAX_WINDOW
 from search_plugin.search import page_of, rank_papers, run_stages
 from search_plugin.words.terms import TOKEN, folded, terms_of
@@ -96,6 +97,8 @@ def order_of(state: SearchState, clock: Clock) -> FixedRanking | None:
     if state.plan.order:
         return None
     done = rank_papers(replace(state, index=state.index.pinned()), clock)
+    if done.request.whole and done.request.collapse:
+        done = _with_all_that_match(done)
     lexical = done.legs.get(LEXICAL)
     whole = lexical is not None and len(lexical) < state.request.window
     return FixedRanking(
@@ -107,8 +110,22 @@ def order_of(state: SearchState, clock: Clock) -> FixedRanking | None:
         known_by=dict(done.meaning.known_by),
         notes=list(done.notes),
         joined_by=done.joined_by,
-        complete=not state.plan.words or whole or bool(state.request.collapse),
+        complete=bool(state.request.collapse) or (not state.request.whole and (not state.plan.words or whole)),
     )
+
+
+def _with_all_that_match(state: SearchState) -> SearchState:
+    """Return a ranking with the other papers that match its condition, of which versions are collapsed too."""
+    ranked = {hit.id for hit in state.ranking}
+    listing = state.index.listed(state.plan.filter, BY_ID, MAX_WINDOW)
+    rest = [id_ for id_ in listing.ids if id_ not in ranked]
+    if not rest:
+        return state
+    column = state.plan.column
+    held = state.index.values(rest, [column]) if column else {}
+    values = {**state.values, **{id_: row[column] for id_, row in held.items() if column in row}}
+    every = [*state.ranking, *(Fused(id_, 0.0, {}) for id_ in rest)]
+    return sort(collapse(replace(state, shown=every, values=values)))
 
 
 def _parts(hit: Fused) -> dict[str, tuple[int, float, float]]:
@@ -153,7 +170,9 @@ def read(state: SearchState, order: FixedRanking | None, place: Bookmark, clock:
     if len(ranking) < size and not order.complete:
         rest, after, ended = _rest(state, order, place.after, size - len(ranking))
         ranking += [Fused(id_, 0.0, {}) for id_ in rest]
-        state = replace(state, notes=(*state.notes, *_notes_of_rest(state.plan, order, state.index.schema.language)))
+        if rest:
+            notes = _notes_of_rest(state, order)
+            state = replace(state, notes=(*state.notes, *notes))
     read_now = place.read + len(ranking)
     if state.request.facets:
         every = [Fused(id_, score, {}) for id_, score, _ in order.papers]
@@ -180,7 +199,8 @@ def _rest(
 ) -> tuple[list[str], Position | None, bool]:
     """Return the next papers with a word that are not in the ranking, the last one's position, and if that is all."""
     ranked = {id_ for id_, _, _ in order.papers}
-    where = all_of(state.plan.filter, holding_a_word(state.plan, state.index.schema.language))
+    holding = None if state.request.whole else holding_a_word(state.plan, state.index.schema.language)
+    where = all_of(state.plan.filter, holding)
     found: list[str] = []
     while True:
         listing = state.index.listed(where, BY_ID, max(size, _CHUNK), after)
@@ -212,9 +232,12 @@ def _words_of(plan: Plan, language: str) -> list[str]:
     return [*words.values(), *dict.fromkeys(spelled)]
 
 
-def _notes_of_rest(plan: Plan, order: FixedRanking, language: str) -> Iterator[str]:
+def _notes_of_rest(state: SearchState, order: FixedRanking) -> Iterator[str]:
+    if state.request.whole:
+        yield f"The first {len(order.papers):,} papers are ranked; the others match the query too, ordered by id."
+        return
     yield f"The first {len(order.papers):,} papers are ranked; the others hold a word of the query, ordered by id."
-    if (count := len(_words_of(plan, language))) > MOST_WORDS_OF_REST:
+    if (count := len(_words_of(state.plan, state.index.schema.language))) > MOST_WORDS_OF_REST:
         yield f"They were found by {MOST_WORDS_OF_REST} of the {count:,} different words of the query."
 
 

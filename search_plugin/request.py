@@ -134,7 +134,8 @@ class SearchRequest:
     `facet_size` values of each facet are counted, if anything was typed only those that contain `facet_typed`.
     `rerank_budget` is in milliseconds, 0 for no limit.
     `words` are searched, encoded and highlighted, the query itself if None; without words, papers are listed. `notes`
-    say how the query was understood, one sentence each. Raises `InputError` for a query that is too long, and for a
+    say how the query was understood, one sentence each. `whole` says that the results are all papers that match the
+    filter, since the query is a condition and nothing else. Raises `InputError` for a query that is too long, and for a
     number out of bounds.
     """
 
@@ -164,6 +165,7 @@ class SearchRequest:
     verbatim: bool = False
     synonyms: Synonyms = field(default_factory=dict)
     facet_typed: str = ""
+    whole: bool = False
 
     @property
     def searched(self) -> str:
@@ -249,7 +251,7 @@ def _typed(query: str, said: Mapping[str, Any], fields: Sequence[Field], languag
     read = read_query(query, fields, language)
     if read.filter:
         given = said.get("filter")
-        said = {**said, "filter": all_of(read.filter, given), "words": read.words}
+        said = {**said, "filter": all_of(read.filter, given), "words": read.words, "whole": read.whole}
     return SearchRequest(query, **{**said, "notes": read.notes})
 
 

@@ -307,4 +307,5 @@ def page_of(state: SearchState, clock: Clock) -> Page:
         size=request.size,
         sort=str(plan.order or request.sort or ""),
         changes=_changes(state),
+        matches=state.matches,
     )

@@ -46,6 +46,7 @@ class Page:
         size: Hits asked for.
         sort: The order of the hits, such as `-year`; empty for the best first.
         changes: How the search went beyond the words as typed, each with the option that undoes it.
+        matches: Papers that match, where the query is nothing but a condition; None if it has words that only rank.
 
     Example:
         >>> page = library["mine"].search("virus", mode="lexical", facets="venue")
@@ -70,6 +71,7 @@ class Page:
     size: int = 10
     sort: str = ""
     changes: tuple[QueryChange, ...] = ()
+    matches: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the page as plain values, ready for JSON."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from search_plugin.contract.legs import Facets, Fused
-from search_plugin.contract.ordering import sorted_ids
+from search_plugin.contract.ordering import BY_ID, sorted_ids
 from search_plugin.contract.plan import Counting
 from search_plugin.contract.tree import OneOf, all_of
 from search_plugin.filters.containing import Typed, count_containing
@@ -130,16 +130,18 @@ def render(state: SearchState) -> SearchState:
     page = state.shown[request.offset : request.offset + request.size]
     fields = {name: state.index.schema.field(name).name for name in request.facets}
     counting = None
-    if fields:
+    if fields or request.whole:
         ranked = [hit.id for hit in state.ranking]
-        counting = Counting(state.plan, ranked, list(dict.fromkeys(fields.values())), request.facet_size)
+        plan = replace(state.plan, words="", vectors=(), order=BY_ID) if request.whole else state.plan
+        counting = Counting(plan, ranked, list(dict.fromkeys(fields.values())), request.facet_size)
     missing = [hit.id for hit in page if hit.id not in state.papers]
     if counting and request.facet_typed:
         facets: Facets | None = count_containing(state.index, counting, Typed(request.facet_typed))
         read, _ = state.index.fetch(missing)
     else:
         read, facets = state.index.fetch(missing, counting)
-    if facets:
+    matches = state.total if facets is None or not request.whole else facets.matches
+    if facets and fields:
         counted = facets.counted if state.plan.legs or state.plan.order else "the papers found"
         facets = replace(facets, counted=counted, counts={name: facets.counts[field] for name, field in fields.items()})
     papers = {**state.papers, **read}
@@ -165,7 +167,9 @@ def render(state: SearchState) -> SearchState:
                 known_by=state.meaning.known_by.get(hit.id, ""),
             )
         )
-    return replace(state, papers=papers, hits=tuple(hits), held=held, facets=facets)
+    return replace(
+        state, papers=papers, hits=tuple(hits), held=held, facets=facets if fields else None, matches=matches
+    )
 
 
 RANKING: Mapping[str, Stage] = {

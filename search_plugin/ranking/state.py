@@ -35,6 +35,7 @@ class SearchState:
         shown: The papers that can be paged through.
         before: Papers that the user read before those shown.
         total: How many papers a listing has; None for a search with words.
+        matches: How many papers meet the condition that the query is; None if words rank.
         hidden: Number of papers, by id, that are not shown because they share this one's value, or are the same work.
         versions: The other versions, by the id of the work's paper that is shown.
         papers: The papers read so far, by id; a stage adds those that it reads, so that none is read twice.
@@ -56,6 +57,7 @@ class SearchState:
     shown: Sequence[Fused] = ()
     before: int = 0
     total: int | None = None
+    matches: int | None = None
     hidden: Mapping[str, int] = field(default_factory=dict)
     versions: Mapping[str, tuple[Version, ...]] = field(default_factory=dict)
     papers: Mapping[str, Paper] = field(default_factory=dict)

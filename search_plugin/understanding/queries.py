@@ -73,11 +73,14 @@ class TypedQuery:
         words: The words that rank: the text itself if it has no filter, else its words and phrases that are wanted.
         filter: A filter that holds for every hit; None if the text is plain words.
         notes: What was not understood as it may have been meant, one sentence each.
+        whole: Whether the filter is all that the query says: then its results are the papers that match it. Words
+            beside a filter only rank.
     """
 
     words: str
     filter: Filter | None = None
     notes: tuple[str, ...] = ()
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +104,7 @@ def read_query(text: str, fields: Sequence[Field] = PAPER_FIELDS, language: str 
     The language of the index tells which words are too common to search for.
     """
     if other := read_pasted(text, fields, language):
-        return TypedQuery(other.words, other.filter, other.notes)
+        return TypedQuery(other.words, other.filter, other.notes, whole=other.filter is not None)
     notes: dict[str, None] = {}
     tokens = scan(text, lambda name: _field_named(name, fields), notes.setdefault)
     whole, depth = paired(tokens)
@@ -116,7 +119,7 @@ def read_query(text: str, fields: Sequence[Field] = PAPER_FIELDS, language: str 
         notes["Brackets that don't pair or hold nothing were left out."] = None
     if part.needed is None:
         return TypedQuery(text, notes=tuple(notes))
-    return TypedQuery(" ".join(part.words), part.needed, tuple(notes))
+    return TypedQuery(" ".join(part.words), part.needed, tuple(notes), whole=part.needed == part.asked)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,9 @@ are quoted. No tool writes.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from urllib.parse import quote
 
@@ -23,6 +24,7 @@ from ses.assistants.budget import BYTES_PER_TOKEN, DEFAULT, LEAST, MOST, first_p
 
 if TYPE_CHECKING:
     from corpora.paper import Paper
+    from search_plugin.pages.hit import Hit
     from search_plugin.pages.page import Page
     from ses.library import Library
     from ses.open_index import OpenIndex
@@ -83,6 +85,7 @@ class Assistant:
         return self._page(
             lambda opened, **shown: opened.search(query, filter=filter, **shown),
             *(reached, size, cursor, index, max_tokens),
+            every=(lambda opened, **shown: opened.iterate(query, filter=filter, **shown)) if query.strip() else None,
         )
 
     def similar(
@@ -158,14 +161,31 @@ class Assistant:
         return {"indexes": found} | ({"left_out": len(names) - _MOST_INDEXES} if len(names) > _MOST_INDEXES else {})
 
     def _page(
-        self, find: Callable[..., Page], reached: int, size: int, cursor: str, index: str, max_tokens: int
+        self,
+        find: Callable[..., Page],
+        reached: int,
+        size: int,
+        cursor: str,
+        index: str,
+        max_tokens: int,
+        every: Callable[..., Iterator[Hit]] | None = None,
     ) -> dict[str, Any]:
-        """Return the answer with a page of hits, of which the first `reached` can be read."""
+        """Return the answer with a page of hits, of which the first `reached` can be read, or all by `every`."""
         at = position(cursor)
-        require(at < reached, "The cursor is behind the last result", "give the one of the answer before, or none")
-        page = self.ask(index, lambda opened: find(opened, size=min(size, reached - at), offset=at))
-        results = [self._result(hit.paper, index) for hit in page]
-        return listed(results, at, min(page.candidates, reached), page.notes, max_tokens)
+
+        def asked(opened: OpenIndex) -> tuple[Page, int, Iterable[Hit]]:
+            page = find(opened, size=max(0, min(size, reached - at)), offset=min(at, reached))
+            if every is None or page.matches is None:
+                return page, min(page.candidates, reached), page
+            # The results of a condition are all papers that match it, also those beyond what is ranked.
+            return page, page.matches, islice(every(opened, size=min(at + size, 1_000)), at, at + size)
+
+        page, total, hits = self.ask(index, asked)
+        require(
+            at < max(total, 1), "The cursor is behind the last result", "give the one of the answer before, or none"
+        )
+        results = [self._result(hit.paper, index) for hit in hits]
+        return listed(results, at, total, page.notes, max_tokens)
 
     def _result(self, paper: Paper, index: str) -> dict[str, Any]:
         text = clean(paper.abstract)

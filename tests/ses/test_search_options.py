@@ -15,7 +15,13 @@ OPTIONS = {option.name: option for option in search_options()}
 
 
 def test_a_request_has_every_option_with_its_default():
-    request = {one.name for one in dataclasses.fields(SearchRequest)} - {"query", "words", "notes", "facet_typed"}
+    request = {one.name for one in dataclasses.fields(SearchRequest)} - {
+        "query",
+        "words",
+        "notes",
+        "facet_typed",
+        "whole",
+    }
     assert request | {"literal"} == OPTIONS.keys() == set(PageOptions.__annotations__)
     assert all(option.default == getattr(SearchRequest("a"), name, False) for name, option in OPTIONS.items())
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Query, Response
 from pydantic import Field, create_model
 
-from corpora.errors import NotFoundError, require
+from corpora.errors import InputError, NotFoundError, require
 from ses.service.access import needs
 from ses.service.answers import json_response, page_content
 from ses.service.parameters import SearchParameters, ServiceOf
@@ -30,6 +30,7 @@ ExportParameters = create_model(
     "ExportParameters",
     __base__=SearchParameters,
     id=(list[str], Field([], description="Papers to export; those of the search if none is named.")),
+    all=(bool, Field(default=False, description="Whether to export every paper of the search, and not its page.")),
     listed=(list[str], Field([], description="Papers of the page, which are exported if none of them is selected.")),
     format=(ExportFormat, Field("bibtex", description="Format of the file.")),
 )
@@ -40,6 +41,20 @@ def as_hits(papers: Sequence[Paper]) -> tuple[Hit, ...]:
     from search_plugin.pages.hit import Hit
 
     return tuple(Hit(rank, paper, 0.0, {}, ()) for rank, paper in enumerate(papers, start=1))
+
+
+def _every(service: Service, asked: Any) -> list[Hit]:
+    """Return every paper of a search, as `ses search --all` does: by words, unless a condition or a mode says more."""
+    from search_plugin.request import MAX_WINDOW
+
+    given = {name: value for name, value in asked.options().items() if name not in ("offset", "facets", "size")}
+    if asked.query and "mode" not in given:
+        given["mode"] = "lexical"
+    opened = service.opened(asked.index)
+    hits = list(opened.iterate(asked.query, **given, size=1_000))
+    if given.get("collapse") and len(hits) >= MAX_WINDOW:
+        raise InputError(f"More than {MAX_WINDOW:,} papers match, too many to collapse", "narrow the search")
+    return hits
 
 
 def papers_as(papers: Sequence[Paper], form: str, headers: Mapping[str, str] | None = None) -> Response:
@@ -60,7 +75,9 @@ def export(service: ServiceOf, asked: Annotated[ExportParameters, Query()]) -> R
 def _exported(service: Service, asked: Any) -> Response:
     form: str = asked.format
     name = f'attachment; filename="papers{ENDINGS[form]}"'
-    ids: list[str] = list(dict.fromkeys(asked.id or asked.listed))
+    ids: list[str] = [] if asked.all else list(dict.fromkeys(asked.id or asked.listed))
+    if asked.all:
+        return papers_as([hit.paper for hit in _every(service, asked)], form, {"Content-Disposition": name})
     if ids:
         require(
             len(ids) <= MOST_SELECTED, f"{len(ids):,} papers were selected", f"select at most {MOST_SELECTED} at once"

@@ -201,7 +201,9 @@ def _results(
 
     return {
         "page": page,
-        "matches": max(page.candidates, page.facets.matches if page.facets else 0),
+        "matches": max(page.candidates, page.facets.matches if page.facets else 0)
+        if page.matches is None
+        else page.matches,
         "facets": [facet for name in fields if (facet := facet_of(name)).values],
         "histogram": histogram(counts.get(YEAR, ()), narrowing.first, narrowing.last),
         "narrowing": narrowing,
