@@ -35,7 +35,7 @@ def check_boost(boost: float) -> None:
         raise InputError(f"Titles can't be boosted by {boost:g}; choose a number from 0 to {MAX_BOOST:,}.")
 
 
-class Spelling(NamedTuple):
+class TermVariant(NamedTuple):
     """Another spelling of a part of a query: words that have to stand side by side, and the weight of their score."""
 
     text: str
@@ -43,11 +43,11 @@ class Spelling(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Notion:
+class TermGroup:
     """A part of a query as it was typed, of which any word counts, and its other spellings."""
 
     typed: str
-    others: tuple[Spelling, ...]
+    others: tuple[TermVariant, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +102,8 @@ class Plan:
     column: str = ""
     order: Sort | None = None
     plain: str | None = None
-    notions: tuple[Notion, ...] = ()
-    added: tuple[Spelling, ...] = ()
+    notions: tuple[TermGroup, ...] = ()
+    added: tuple[TermVariant, ...] = ()
 
     @property
     def legs(self) -> tuple[str, ...]:

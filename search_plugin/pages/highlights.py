@@ -9,7 +9,7 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Literal, NamedTuple
 
-from search_plugin.contract.plan import Notion
+from search_plugin.contract.plan import TermGroup
 from search_plugin.words.languages import DEFAULT_LANGUAGE
 from search_plugin.words.terms import MARKS, SPACED, TOKEN, UNSPACED, term_of, terms_of, word_forms
 
@@ -83,7 +83,7 @@ def find(query: str, title: str, abstract: str, language: str = DEFAULT_LANGUAGE
 
 
 def share_of_words(
-    query: str, held: Set[str], language: str = DEFAULT_LANGUAGE, notions: Sequence[Notion] = ()
+    query: str, held: Set[str], language: str = DEFAULT_LANGUAGE, notions: Sequence[TermGroup] = ()
 ) -> float:
     """Return the share of a query's different words that a paper holds, from 0 to 1; 0 without words.
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from corpora.paper import Paper
 from search_plugin.contract.legs import Fused
-from search_plugin.contract.plan import LEXICAL, Spelling
+from search_plugin.contract.plan import LEXICAL, TermVariant
 from search_plugin.ranking.state import SearchState
 from search_plugin.words.terms import TOKEN, term_of, terms_of
 
@@ -63,7 +63,7 @@ def expand(state: SearchState) -> SearchState:
 
 def added_words(
     first: Sequence[Fused], papers: Mapping[str, Paper], language: str, length: int
-) -> tuple[Spelling, ...]:
+) -> tuple[TermVariant, ...]:
     """Return the likeliest words of a ranking's papers, the likeliest first, ties by term.
 
     A word of the query weighs 1, so a query of `length` words has a weight of `length (1 - l)` of the mixture's, scaled
@@ -86,7 +86,7 @@ def added_words(
     total = sum(value for _, value in best)
     scale = length * SHARE / (1 - SHARE) / total if total else 0.0
     return tuple(
-        Spelling(min(forms[term].items(), key=lambda pair: (-pair[1], pair[0]))[0], value * scale)
+        TermVariant(min(forms[term].items(), key=lambda pair: (-pair[1], pair[0]))[0], value * scale)
         for term, value in best
         if value * scale > 0
     )

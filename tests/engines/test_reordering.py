@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from search_plugin.contract.plan import Plan, Spelling
+from search_plugin.contract.plan import Plan, TermVariant
 from search_plugin.filters.parse import parse_filter
 from search_plugin.request import SearchRequest
 from search_plugin.search import search
@@ -101,7 +101,7 @@ def test_the_reranker_complete_searches_the_added_words_too(filled):
 
 def test_added_words_are_not_counted_in_facets(filled):
     plan = Plan("virus", (), None, 10)
-    wider = replace(plan, added=(Spelling("lung"), Spelling("galaxy brain", 2.0)))
+    wider = replace(plan, added=(TermVariant("lung"), TermVariant("galaxy brain", 2.0)))
     assert facets_of(filled, wider, [], ["year"], 50) == facets_of(filled, plan, [], ["year"], 50)
     every = {hit.id for hit in filled.search(replace(wider, window=200))["lexical"]}
     assert every > {hit.id for hit in filled.search(replace(plan, window=200))["lexical"]}

@@ -30,7 +30,7 @@ _Add = Callable[[PaperFields, PaperFields, PaperRecord], int]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PoolQuery:
     """A query of the pool.
 
     Attributes:
@@ -62,21 +62,21 @@ class Pool:
 
     papers: list[PaperFields] = field(default_factory=list)
     answers: list[PaperFields] = field(default_factory=list)
-    queries: list[Asked] = field(default_factory=list)
+    queries: list[PoolQuery] = field(default_factory=list)
     identities: list[str] = field(default_factory=list)
     held_out: list[int] = field(default_factory=list)
 
-    def barred(self, query: Asked) -> list[int]:
+    def barred(self, query: PoolQuery) -> list[int]:
         """Return the rows of papers that are no candidates for a query: those held out, if it trains."""
         return [] if query.held_out else self.held_out
 
-    def made(self, query: Asked, scores: Mapping[int, float]) -> Made:
+    def made(self, query: PoolQuery, scores: Mapping[int, float]) -> Made:
         """Return the record of a query and of candidates with their scores, by row."""
         candidates = [{**self.shown(query, row), "score": score} for row, score in scores.items()]
         papers = (query.key, *(self.identities[row] for row in scores))
         return Made(papers, {"query": query.asked, "candidates": candidates})
 
-    def shown(self, query: Asked, row: int) -> dict[str, Any]:
+    def shown(self, query: PoolQuery, row: int) -> dict[str, Any]:
         """Return a paper as a candidate for a query."""
         return dict(self.answers[row]) if row in query.answers else shown(query.kind, self.papers[row])
 
@@ -114,7 +114,7 @@ def read_pool(source: BuilderSource, options: BuilderOptions) -> Pool:
     return pool
 
 
-def _asked_in(record: PaperRecord, source: BuilderSource, options: BuilderOptions, add: _Add) -> Asked | None:  # noqa: ARG001
+def _asked_in(record: PaperRecord, source: BuilderSource, options: BuilderOptions, add: _Add) -> PoolQuery | None:  # noqa: ARG001
     """Return the query of a judged record; its candidates become papers of the pool."""
     right, wrong = ([(one, text) for one in side if (text := source.text_of(one))] for side in _judged(record))
     answers = tuple(add(text, text, one) for one, text in right)
@@ -122,16 +122,16 @@ def _asked_in(record: PaperRecord, source: BuilderSource, options: BuilderOption
         add(text, text, one)
     asked = record["query"] if isinstance(record["query"], str) else source.text_of(record["query"])
     key = identity_of(record["query"])
-    return Asked(key, "", asked, answers, source.holds_out(key)) if answers and asked else None
+    return PoolQuery(key, "", asked, answers, source.holds_out(key)) if answers and asked else None
 
 
-def _made_of(record: PaperRecord, source: BuilderSource, options: BuilderOptions, add: _Add) -> Asked | None:
+def _made_of(record: PaperRecord, source: BuilderSource, options: BuilderOptions, add: _Add) -> PoolQuery | None:
     """Return a query made of a paper, which becomes a paper of the pool."""
     if not (text := source.text_of(record)):
         return None
     query = query_of(record, text, options, source.seed)
     row, key = add(text, query.answer if query else text, record), identity_of(record)
-    return Asked(key, query.kind, query.asked, (row,), source.holds_out(key)) if query else None
+    return PoolQuery(key, query.kind, query.asked, (row,), source.holds_out(key)) if query else None
 
 
 def _judged(record: PaperRecord) -> tuple[list[PaperRecord], list[PaperRecord]]:
@@ -209,7 +209,7 @@ def _parts_of(text: str | PaperFields) -> Text:
     return Text("", str(text.get("title") or ""), rest)
 
 
-def judged(pool: Pool, judges: Sequence[Judge]) -> Iterator[tuple[Asked, list[np.ndarray]]]:
+def judged(pool: Pool, judges: Sequence[Judge]) -> Iterator[tuple[PoolQuery, list[np.ndarray]]]:
     """Yield every query with each judge's scores of all papers, float (papers,); minus infinity for no candidate."""
     import numpy as np
 

@@ -12,7 +12,7 @@ from typing import Any
 from corpora.errors import InputError
 from search_plugin.contract.legs import Position, Scored, ranked
 from search_plugin.contract.ordering import Sort
-from search_plugin.contract.plan import LEXICAL, Plan, Spelling, VectorClause, check_sparse
+from search_plugin.contract.plan import LEXICAL, Plan, TermVariant, VectorClause, check_sparse
 from search_plugin.contract.schema import IndexSchema, Quantization, SparseField, VectorField
 from search_plugin.contract.tree import Filter
 from search_plugin.engines.cluster.dialect import TEXT, Dialect, QueryBody, as_json, raw_closeness
@@ -69,7 +69,7 @@ def _match(field: str, words: str, boost: float) -> QueryBody:
     return {"match": {field: {"query": words, **({} if boost == 1.0 else {"boost": boost})}}}
 
 
-def _phrase(field: str, words: Spelling, boost: float) -> QueryBody:
+def _phrase(field: str, words: TermVariant, boost: float) -> QueryBody:
     return {"match_phrase": {field: {"query": words.text, "boost": boost * words.weight}}}
 
 

@@ -29,7 +29,7 @@ from search_plugin.engines.embedded.columns import COMPARED, compared_path, numb
 from search_plugin.words.terms import shorter_terms
 
 if TYPE_CHECKING:
-    from search_plugin.contract.plan import Notion, Plan
+    from search_plugin.contract.plan import Plan, TermGroup
     from search_plugin.engines.embedded.words import Words
 
 
@@ -285,7 +285,7 @@ def _counted(words: Words, text: str) -> Mapping[str, int]:
     return Counter(words.analyze(words.prepare(text)))
 
 
-def _spelled(words: Words, searcher: Any, notion: Notion) -> _Spelled:
+def _spelled(words: Words, searcher: Any, notion: TermGroup) -> _Spelled:
     """Leave out other spellings that no paper holds or that have the typed stems."""
     typed = _counted(words, notion.typed)
     others = {positions(words, other.text): other.weight for other in notion.others}

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from corpora.documents import read_text
 from corpora.errors import InputError
-from search_plugin.contract.plan import Notion, Spelling
+from search_plugin.contract.plan import TermGroup, TermVariant
 from search_plugin.words.languages import DEFAULT_LANGUAGE
 from search_plugin.words.terms import TOKEN, folded
 
@@ -207,7 +207,7 @@ class Expanded(NamedTuple):
     """A query's words in two parts: the words with one spelling, and all others."""
 
     plain: str
-    notions: tuple[Notion, ...]
+    notions: tuple[TermGroup, ...]
 
 
 def expand(
@@ -222,7 +222,7 @@ def expand(
     words of the query. Where nothing has another spelling, the same text is returned as plain words.
     """
     plain: list[str] = []
-    notions: list[Notion] = []
+    notions: list[TermGroup] = []
     left = MOST_SPELLINGS if len(text.split()) <= MOST_WORDS else 0
     for words, typed in _runs(text, synonyms):
         # The score of a phrase is that of all its words, and one word of two or three is not worth more than itself.
@@ -232,10 +232,10 @@ def expand(
             others |= dict.fromkeys(compounds(words), 1.0)
         if len(words) == 1 and language == "english":
             others |= {one: 1.0 for name, rule in RULES.items() if name in kinds for one in rule(words[0].lower())}
-        spelled = [Spelling(text, weight) for text, weight in others.items() if text != typed.lower()][:left]
+        spelled = [TermVariant(text, weight) for text, weight in others.items() if text != typed.lower()][:left]
         left -= len(spelled)
         if spelled:
-            notions.append(Notion(typed, tuple(spelled)))
+            notions.append(TermGroup(typed, tuple(spelled)))
         else:
             plain.append(typed)
     return Expanded(" ".join(plain) if notions else text, tuple(notions))

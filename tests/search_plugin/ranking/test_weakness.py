@@ -10,7 +10,7 @@ import pytest
 from corpora.paper import Paper
 from encoders.registry import DEFAULT_MODEL, find_model
 from search_plugin.contract.engine import Document
-from search_plugin.contract.plan import Notion, Spelling
+from search_plugin.contract.plan import TermGroup, TermVariant
 from search_plugin.contract.schema import IndexSchema, paper_vector
 from search_plugin.engines.registry import connect
 from search_plugin.filters.parse import parse_filter
@@ -151,7 +151,7 @@ def test_share_of_words(query, share):
 
 
 def test_share_of_words_in_another_spelling():
-    notions = (Notion("tumours", (Spelling("tumor"),)), Notion("TNF\u03b1", (Spelling("tnf alpha"),)))
+    notions = (TermGroup("tumours", (TermVariant("tumor"),)), TermGroup("TNF\u03b1", (TermVariant("tnf alpha"),)))
 
     def share(query, title):
         return share_of_words(query, find(f"{query} tumor tnf alpha", title, "").terms, notions=notions)
@@ -162,7 +162,7 @@ def test_share_of_words_in_another_spelling():
 
 
 def test_one_of_several_spellings_is_enough_and_one_of_stop_words_alone_is_none():
-    several = (Notion("tumours", (Spelling("neoplasm"), Spelling("the"), Spelling("cancer"))),)
+    several = (TermGroup("tumours", (TermVariant("neoplasm"), TermVariant("the"), TermVariant("cancer"))),)
     assert share_of_words("tumours", frozenset({"cancer"}), notions=several) == 1
     assert share_of_words("tumours", frozenset({"lung"}), notions=several) == 0
 

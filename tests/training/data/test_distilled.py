@@ -12,7 +12,7 @@ from tests.training.data.papers import build, source
 from tests.training.data.test_mined import NONE_MADE, encoder, judged, split, text  # noqa: F401 - a fixture
 from training.data.builders.base import BuilderSource
 from training.data.builders.distilled import _chosen, _weights
-from training.data.pool import Asked, by_vectors, by_words, read_pool
+from training.data.pool import PoolQuery, by_vectors, by_words, read_pool
 from training.data.queries import OPTIONS
 
 OF_POOL = {**OPTIONS, **NONE_MADE}
@@ -100,7 +100,7 @@ def test_other_models_teach_by_name(encoder):  # noqa: F811
 def test_the_best_are_taken_and_the_rest_are_drawn_with_equal_chances():
     counts = Counter()
     for number in range(600):
-        query = Asked(f"q{number}", "", "?", (9,))
+        query = PoolQuery(f"q{number}", "", "?", (9,))
         found = _chosen(query, [5, 3, 8, 1, 7, 2, 6, 4], 4, {"top": 2}, 1)
         assert found[:2] == [5, 3]
         assert found[2:] == [row for row in (8, 1, 7, 2, 6, 4) if row in found]

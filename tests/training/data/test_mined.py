@@ -20,7 +20,7 @@ from eval.suites.kinds import OkapiBm25
 from tests.tiny import make_model, papers
 from tests.training.data.papers import build, source
 from training.data.builders import mined
-from training.data.pool import Asked, best
+from training.data.pool import PoolQuery, best
 from training.data.queries import KINDS
 
 NONE_MADE = dict.fromkeys(KINDS, 0.0)
@@ -118,7 +118,7 @@ _SCORES = arrays(np.float64, 12, elements=st.integers(-5, 5).map(float))
     st.booleans(),
 )
 def test_false_negatives_are_never_kept(scores, answers, most_score, first, hardest):
-    query = Asked("q", "", "?", tuple(answers))
+    query = PoolQuery("q", "", "?", tuple(answers))
     options = {**ALL, "most_score": most_score, "first": first, "last": 6, "negatives": 4, "hardest": hardest}
     passing = mined._wrong(query, scores, None, options)
     found = mined._negatives(query, scores, passing, options, 1)
@@ -133,7 +133,7 @@ def test_false_negatives_are_never_kept(scores, answers, most_score, first, hard
 
 def test_ranks_are_counted_among_the_papers_that_pass():
     scores = [np.array([9.0, 10.0, 8.0, 7.0, 6.0, 5.0, 4.0]), np.array([9.0, 1.0, 2.0, 3.0, 4.0, 5.0, 8.9])]
-    query = Asked("q", "", "?", (0,))
+    query = PoolQuery("q", "", "?", (0,))
 
     def found(**values):
         options = {**ALL, "hardest": True, "negatives": 9} | values

@@ -9,7 +9,7 @@ from corpora.errors import InputError
 from search_plugin.contract.legs import Scored, ranked
 from search_plugin.fusion.fusions import get_fusion
 from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, drawn
-from training.data.pool import Asked, best, judged, judges_of, read_pool
+from training.data.pool import PoolQuery, best, judged, judges_of, read_pool
 from training.data.queries import OPTIONS
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def leg_of(scores: np.ndarray, rows: Sequence[int]) -> list[Scored]:
     return ranked(Scored(str(row), float(scores[row])) for row in rows)
 
 
-def _chosen(query: Asked, others: Sequence[int], count: int, options: BuilderOptions, seed: int) -> list[int]:
+def _chosen(query: PoolQuery, others: Sequence[int], count: int, options: BuilderOptions, seed: int) -> list[int]:
     """Return the best others, and some of the rest, in the order of their scores."""
     top = int(options["top"])
     rest = sorted(others[top:], key=lambda row: drawn(seed, f"{query.key}\t{row}"))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from corpora.errors import InputError
 from eval.measures.similarity import SIMILARITIES
 from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, drawn
-from training.data.pool import Asked, best, by_vectors, judged, judges_of, read_pool
+from training.data.pool import PoolQuery, best, by_vectors, judged, judges_of, read_pool
 from training.data.queries import OPTIONS
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
 
 
 def _wrong(
-    query: Asked, scores: Sequence[np.ndarray], vectors: np.ndarray | None, options: BuilderOptions
+    query: PoolQuery, scores: Sequence[np.ndarray], vectors: np.ndarray | None, options: BuilderOptions
 ) -> np.ndarray:
     """Return which papers are probably no answers, bool (papers,)."""
     import numpy as np
@@ -64,7 +64,7 @@ def _wrong(
 
 
 def _negatives(
-    query: Asked, scores: Sequence[np.ndarray], passing: np.ndarray, options: BuilderOptions, seed: int
+    query: PoolQuery, scores: Sequence[np.ndarray], passing: np.ndarray, options: BuilderOptions, seed: int
 ) -> list[int]:
     import numpy as np
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from corpora.errors import InputError, UnavailableError
 from search_plugin.contract.legs import Facets, Scored
 from search_plugin.contract.ordering import Sort
-from search_plugin.contract.plan import Counting, Notion, Plan, Spelling, VectorClause
+from search_plugin.contract.plan import Counting, Plan, TermGroup, TermVariant, VectorClause
 from search_plugin.contract.schema import IndexSchema, paper_vector
 from search_plugin.contract.tree import Compare
 from search_plugin.engines.cluster.dialect import TEXT, raw_closeness
@@ -71,7 +71,7 @@ def test_words_are_nothing_but_values(dialect, words):
 
 
 def test_spellings_are_searched_beside_the_typed_words():
-    notion = Notion("TNF\u03b1", (Spelling("tnf alpha"), Spelling("tumor necrosis factor", 0.5)))
+    notion = TermGroup("TNF\u03b1", (TermVariant("tnf alpha"), TermVariant("tumor necrosis factor", 0.5)))
     plan = Plan("TNF\u03b1 mice", (), None, 10, plain="mice", notions=(notion,))
     best = [
         {"match": {"title": {"query": "TNF\u03b1", "boost": 0.3}}},
@@ -82,7 +82,11 @@ def test_spellings_are_searched_beside_the_typed_words():
     assert clauses(plan)[2:] == [mice, {"dis_max": {"queries": best}}]
     assert clauses(replace(plan, plain=""))[1:] == [{"dis_max": {"queries": best}}]
     added = {"match_phrase": {"title": {"query": "cats", "boost": 0.06}}}
-    assert clauses(replace(plan, added=(Spelling("cats", 0.2),)))[3:] == [mice, {"dis_max": {"queries": best}}, added]
+    assert clauses(replace(plan, added=(TermVariant("cats", 0.2),)))[3:] == [
+        mice,
+        {"dis_max": {"queries": best}},
+        added,
+    ]
     assert len(clauses(replace(plan, title_boost=0.0))) == 2
 
 
@@ -92,7 +96,7 @@ def clauses(plan):
 
 
 def test_a_paper_is_counted_that_holds_a_word_in_any_spelling():
-    notion = Notion("TNF\u03b1", (Spelling("tnf alpha"),))
+    notion = TermGroup("TNF\u03b1", (TermVariant("tnf alpha"),))
     plan = Plan("TNF\u03b1 mice", (), None, 10, plain="mice", notions=(notion,))
     mice, phrase = {"match": {TEXT: {"query": "mice"}}}, {"match_phrase": {TEXT: {"query": "tnf alpha", "boost": 1.0}}}
     best = {"dis_max": {"queries": [{"match": {TEXT: {"query": "TNF\u03b1"}}}, phrase]}}

@@ -10,7 +10,7 @@ import pytest
 from corpora.errors import InputError
 from corpora.paper import Paper
 from search_plugin.contract.engine import Document
-from search_plugin.contract.plan import Notion, Plan, Spelling, VectorClause
+from search_plugin.contract.plan import Plan, TermGroup, TermVariant, VectorClause
 from search_plugin.contract.schema import IndexSchema, paper_vector
 from search_plugin.engines.embedded import legs
 from search_plugin.engines.embedded import queries as word_queries
@@ -22,11 +22,11 @@ from search_plugin.search import search
 SCHEMA = IndexSchema("tiny", "f", (paper_vector("prx", 4, "cosine"),))
 COMMON = ["cell", "gene", "lung", "heart", "brain"]
 NOTIONS = {
-    "a rare word": Notion("gene", (Spelling("locus"),)),
-    "a rare phrase": Notion("heart", (Spelling("cardiac organ", 0.5),)),
-    "two": Notion("brain lung", (Spelling("locus"), Spelling("cardiac organ"))),
-    "a frequent word": Notion("gene", (Spelling("cell"),)),
-    "a word of no paper": Notion("gene", (Spelling("genes"), Spelling("nothing"))),
+    "a rare word": TermGroup("gene", (TermVariant("locus"),)),
+    "a rare phrase": TermGroup("heart", (TermVariant("cardiac organ", 0.5),)),
+    "two": TermGroup("brain lung", (TermVariant("locus"), TermVariant("cardiac organ"))),
+    "a frequent word": TermGroup("gene", (TermVariant("cell"),)),
+    "a word of no paper": TermGroup("gene", (TermVariant("genes"), TermVariant("nothing"))),
 }
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from corpora.paper import Paper
 from search_plugin.contract.engine import Document
-from search_plugin.contract.plan import Notion, Plan, Spelling
+from search_plugin.contract.plan import Plan, TermGroup, TermVariant
 from search_plugin.contract.schema import IndexSchema, paper_vector
 from search_plugin.engines.registry import connect
 
@@ -31,12 +31,12 @@ def test_a_notion_scores_as_the_best_of_its_spellings(tmp_path):
         return {hit.id: hit.score for hit in index.search(plan)["lexical"]}
 
     us, uk = scores("tumor"), scores("tumour")
-    every = scores("tumor", Notion("tumor", (Spelling("tumour"),)))
+    every = scores("tumor", TermGroup("tumor", (TermVariant("tumour"),)))
     for id_ in us.keys() | uk.keys():
         assert np.isclose(every[id_], max(us.get(id_, 0), uk.get(id_, 0)))
-    half = scores("tumor", Notion("tumor", (Spelling("tumour", 0.5),)))
+    half = scores("tumor", TermGroup("tumor", (TermVariant("tumour", 0.5),)))
     assert np.isclose(half["uk"], uk["uk"] / 2)
     # Spellings of the same stem are the same word.
-    assert scores("tumor", Notion("tumor", (Spelling("tumors"),)), boost=0.3) == scores("tumor", boost=0.3)
+    assert scores("tumor", TermGroup("tumor", (TermVariant("tumors"),)), boost=0.3) == scores("tumor", boost=0.3)
     # Words of another spelling have to stand side by side.
-    assert scores("x", Notion("x", (Spelling("tumor growth"),))).keys() == {"phrase"}
+    assert scores("x", TermGroup("x", (TermVariant("tumor growth"),))).keys() == {"phrase"}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search_plugin.contract.plan import Notion, Spelling
+from search_plugin.contract.plan import TermGroup, TermVariant
 from search_plugin.understanding.expansion.expand import (
     GREEK,
     MOST_SPELLINGS,
@@ -121,7 +121,7 @@ def test_plain_words_stay_as_they_are():
     assert expand("") == ("", ())
     plain, notions = expand("growth of tumour cells")
     assert plain == "growth of cells"
-    assert notions == (Notion("tumour", (Spelling("tumor"),)),)
+    assert notions == (TermGroup("tumour", (TermVariant("tumor"),)),)
 
 
 def test_words_of_other_languages_have_compounds_alone():
@@ -139,7 +139,7 @@ def test_synonyms_are_found_by_the_most_words_and_weigh_as_the_typed_ones():
         assert others(text, synonyms=synonyms)["heart attack"] >= {"myocardial infarction", "mi"}
     assert "attack heart" not in others("attack heart", synonyms=synonyms)
     (notion,) = expand("MI", synonyms=synonyms).notions
-    assert notion.others == (Spelling("a b c", pytest.approx(1 / 3)),)
+    assert notion.others == (TermVariant("a b c", pytest.approx(1 / 3)),)
     # A part of a compound is another word.
     assert others("heart-lung", synonyms=synonyms)["heart-lung"] == {"heart lung", "heartlung"}
 
