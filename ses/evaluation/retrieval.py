@@ -57,7 +57,7 @@ def evaluate_index(
     """
     legs = () if set(protocol.modes) == {"lexical"} else index.schema.legs
     encoders = {leg: load(index, leg) for leg in legs}
-    outcome = evaluate_queries(judged, index, encoders.__getitem__ if encoders else None, protocol)
+    outcome = evaluate_queries(judged, index, encoders.__getitem__, protocol)
     facts = {"index": index.name, "model": index.schema.model}
     evaluation = _evaluation(outcome, judged, {"judged_documents_absent": absent_from(index, judged)}, facts)
     cards = [encoder.card for encoder in encoders.values()]

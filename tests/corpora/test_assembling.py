@@ -54,6 +54,35 @@ def test_names_are_found_in_any_spelling_and_columns_override_them():
 
 
 @pytest.mark.parametrize(
+    ("kind", "value", "names"),
+    [
+        ("doi", "10.1/z", ["DOI", "ids.doi"]),
+        ("pmid", "123", ["PMID", "PubMed ID", "pubmed", "Medline PMID", "ids.pmid"]),
+        ("pmc", "PMC12", ["PMCID", "pmc", "PubMed Central"]),
+        ("arxiv", "1805.02262", ["arXiv ID", "arXiv"]),
+        ("s2", "12", ["corpusId", "s2_id"]),
+        ("mag", "12", ["MAG ID", "mag", "Microsoft Academic ID"]),
+        ("acl", "N18-3011", ["acl_id", "ACL"]),
+        ("dblp", "conf/x/Y", ["dblp id", "DBLP"]),
+        ("openalex", "W12", ["OpenAlex ID", "openalex"]),
+        ("who", "x1", ["who_covidence_id"]),
+        ("cord_uid", "ug7v899j", ["cord_uid"]),
+        ("wos", "WOS:000123", ["UT", "UT (Unique WOS ID)", "Unique WOS ID", "wos"]),
+        ("scopus", "2-s2.0-1", ["EID", "Scopus EID"]),
+        ("lens", "001-002", ["Lens ID"]),
+        ("dimensions", "pub.1", ["Dimensions ID", "Publication ID"]),
+        ("embase", "L1", ["PUI", "Embase Accession ID"]),
+        ("cochrane", "CD1", ["Cochrane Review ID", "Cochrane ID"]),
+    ],
+)
+def test_identifiers_are_found_under_the_names_that_databases_give_them(kind, value, names):
+    for name in names:
+        found = paper_of({"id": "own", "title": "t", name: value}).identifiers
+        assert [one.partition(":")[0] for one in found] == [kind], name
+        assert found[0].lower().endswith(value.lower().rpartition(":")[2]), name
+
+
+@pytest.mark.parametrize(
     ("record", "reason"),
     [
         ({"title": "a"}, "no id"),

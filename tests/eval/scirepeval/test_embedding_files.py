@@ -189,6 +189,9 @@ def test_the_command_says_which_files_it_used(tmp_path):
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["embedding_files"] == {"Kept": {"saved": file}, "Taken": {"loaded": file}}
     assert "'Taken': {'loaded':" in report[1].read_text()
+    shown = "".join(ses(tmp_path, *command, "--model", tmp_path / "model").stdout.split("\n"))
+    assert f"Kept: vectors saved as {file}, as the task file says" in shown
+    assert f"Taken: vectors loaded from {file}, as the task file says" in shown
     given = ses(tmp_path, *command, "--embeddings", file)
     assert given.returncode == 0, given.stderr
     said = "".join(given.stdout.split("\n"))

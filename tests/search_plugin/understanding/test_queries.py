@@ -72,6 +72,11 @@ def of(query):
         (r"masks author:x\"", "masks", r'authors = "x\\\""'),
         ("masks journal:Nature venue:Science", "masks", 'venue = "Nature" and venue = "Science"'),
         ("masks -retracted:true", "masks", "not retracted = true"),
+        # What follows without a space is words.
+        ('author:"Kim"year:2020 masks', "year:2020 masks", 'authors = "Kim"'),
+        ('author:"Kim"-x masks', "-x masks", 'authors = "Kim"'),
+        ('"stem cells"-x masks', "stem cells -x masks", 'text says "stem cells"'),
+        ('"stem cells""of mice" masks', 'stem cells "of mice" masks', 'text says "stem cells"'),
         ('"a b c d e" AND (x)', "a b c d e x", 'text says "a b c d e" and text says "x"'),
         ("HIV AND (HCV OR HBV)", "HIV HCV HBV", 'text says "HIV" and (text says "HCV" or text says "HBV")'),
         ("HIV AND HCV AND HBV AND HDV NOT HEV", "HIV HCV HBV HDV", None),

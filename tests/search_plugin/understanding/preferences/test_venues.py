@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from search_plugin.understanding.preferences.venues import abbreviates, distance, read_venue, venue_words
+from search_plugin.words.terms import folded
 
 
 @pytest.mark.parametrize(
@@ -43,6 +44,22 @@ def test_abbreviations(short, long, step):
 )
 def test_words_of_a_name(name, words):
     assert venue_words(name) == words
+
+
+@pytest.mark.parametrize(
+    "small",
+    [
+        "a an and at by for in of on the to",
+        "de del e el en i la las los y",
+        "der des die f\u00fcr im und zur",
+        "de du en et la le les",
+        "della di do dos e van voor",
+    ],
+)
+def test_small_words_of_a_name_do_not_count(small):
+    for word in small.split():
+        assert venue_words(f"Annals {word} Medicine {word.upper()}") == ("annals", "medicine")
+    assert venue_words(small) == tuple(folded(word) for word in small.split())  # it has no others
 
 
 @given(st.lists(st.text("abcdefghij", min_size=4, max_size=9), min_size=1, max_size=6), st.data())
