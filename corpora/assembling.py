@@ -120,13 +120,13 @@ def _assembled(
         paper = replace(paper, identifiers=tuple(name for name in paper.identifiers if name != own))
     if retracted is None:
         shown = text_of(mark)[:40] or "something else"
-        return Rejected(line, f"Whether the paper is retracted should be true or false, not {shown}.", paper.id)
+        return Rejected(line, f"Whether the paper is retracted should be true or false, not {shown}.", paper.id, paper)
     if custom:
         raw = {field.name: among.get(field.source, values.get(normal_name(field.source))) for field in custom}
         try:
             paper = replace(paper, extra=read_custom(custom, raw))
         except ValueError as error:
-            return Rejected(line, str(error), paper.id)
+            return Rejected(line, str(error), paper.id, paper)
     return validate(line, paper)
 
 
@@ -179,16 +179,16 @@ def _id_of(paper: Paper, kinds: Sequence[str]) -> str:
 def validate(line: int, paper: Paper) -> Accepted | Rejected:
     """Accept a paper that an index can hold; reject any other with the first reason found."""
     if not paper.id:
-        return Rejected(line, "The record has no id.")
+        return Rejected(line, "The record has no id.", "", paper)
     if _CONTROL.search(paper.id):
-        return Rejected(line, "The id has control characters or text that isn't Unicode in it.")
+        return Rejected(line, "The id has control characters or text that isn't Unicode in it.", "", paper)
     if len(paper.id.encode()) > LONGEST_ID_BYTES:
-        return Rejected(line, f"The id is longer than {LONGEST_ID_BYTES} bytes.")
+        return Rejected(line, f"The id is longer than {LONGEST_ID_BYTES} bytes.", "", paper)
     if not paper.title:
         lacks = "no title" if paper.abstract else "neither title nor abstract"
-        return Rejected(line, f"The record has {lacks}.", paper.id)
+        return Rejected(line, f"The record has {lacks}.", paper.id, paper)
     if len(paper.title) > LONGEST_TITLE:
-        return Rejected(line, f"The title is longer than {LONGEST_TITLE:,} characters.", paper.id)
+        return Rejected(line, f"The title is longer than {LONGEST_TITLE:,} characters.", paper.id, paper)
     if len(paper.abstract) > LONGEST_ABSTRACT:
-        return Rejected(line, f"The abstract is longer than {LONGEST_ABSTRACT:,} characters.", paper.id)
+        return Rejected(line, f"The abstract is longer than {LONGEST_ABSTRACT:,} characters.", paper.id, paper)
     return Accepted(line, paper)

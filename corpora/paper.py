@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import orjson
 
 if TYPE_CHECKING:
     from corpora.custom import FieldValue
+
+T = TypeVar("T")
+_Given = TypeVar("_Given", covariant=True)
 
 _NOT_CONTENT = ("origins", "extra")
 
@@ -97,6 +100,27 @@ def _with_tuples(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
 
 
+class RecordParts(Protocol[_Given]):
+    """What a reader makes one record of, by the names that its source gives to the parts."""
+
+    def names(self) -> Collection[str]:
+        """Return the names that have a value, each once."""
+
+    def without(self, names: Collection[str]) -> _Given:
+        """Return what the reader takes, without some names."""
+
+    def text(self, name: str) -> str:
+        """Return the value of a name, as an example."""
+
+
+@dataclass(frozen=True, slots=True)
+class MadeOf(Generic[T]):
+    """What a record was made of, and the reader's function that makes it, for an account of what is read."""
+
+    parts: RecordParts[T]
+    convert: Callable[[T], Record]
+
+
 @dataclass(frozen=True, slots=True)
 class Accepted:
     """A paper and the place it was read from.
@@ -104,10 +128,12 @@ class Accepted:
     Attributes:
         line: Line of the file (1-based) on which the record begins.
         paper: The paper.
+        made_of: What it was made of, for an account of what was read; None where no reader says it.
     """
 
     line: int
     paper: Paper
+    made_of: MadeOf[Any] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,11 +144,15 @@ class Rejected:
         line: Line of the file (1-based) on which the record begins.
         reason: One plain sentence.
         id: The record's identifier, where one could be read.
+        paper: What could be read of it, though no index can hold it; None if nothing could.
+        made_of: What it was made of, as for `Accepted`.
     """
 
     line: int
     reason: str
     id: str = ""
+    paper: Paper | None = field(default=None, compare=False, repr=False)
+    made_of: MadeOf[Any] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from corpora.paper import Rejected
 from corpora.sniffing import refuse_other
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from io import TextIOWrapper
     from pathlib import Path
 
@@ -149,12 +149,21 @@ def open_table(
             first = _header_line(path, lines)
         except _TooLongError:
             raise InputError(f"{path}'s first line is endless: it isn't a table, name another file.") from None
-        header = tuple(name.strip() for name in next(csv.reader([first], delimiter=_delimiter(path, first)), []))
-        require(any(header), f"{path} has no header: its first line must name the columns.")
+        names = [name.strip() for name in next(csv.reader([first], delimiter=_delimiter(path, first)), [])]
+        require(any(names), f"{path} has no header: its first line must name the columns.")
+        header = distinct_names(names)
         if _is_turned(lines, header):
             yield DelimitedTable(_TURNED, _turned(lines, first))
             return
         yield DelimitedTable(header, _rows(lines, header, _delimiter(path, first)))
+
+
+def distinct_names(header: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of columns, each once: a later one of the same name, or one without a name, has its number."""
+    names: list[str] = []
+    for number, name in enumerate(header, start=1):
+        names.append(name if name and name not in names else f"{name or 'column'} ({number})")
+    return tuple(names)
 
 
 def _header_line(path: Path, lines: _Lines) -> str:

@@ -6,7 +6,7 @@ Each form says what its tags look like and which one begins and ends a record. L
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from io import BufferedReader
 
@@ -37,10 +37,31 @@ class TaggedForm:
 
 @dataclass(frozen=True, slots=True)
 class TaggedRecord:
-    """A record: the line on which it begins, and its values by name, in their order."""
+    """A record: the line on which it begins, its form, and its tags in their order, each with its lines."""
 
     line: int
-    values: Mapping[str, list[str]]
+    form: TaggedForm
+    tags: Sequence[tuple[str, Sequence[str]]]
+
+    def values(self) -> dict[str, list[str]]:
+        """Return the values by the names of tags, in their order."""
+        values: dict[str, list[str]] = {}
+        for tag, lines in self.tags:
+            name = self.form.names.get(tag, tag.lower())
+            values.setdefault(name, []).extend(lines if name in self.form.listed else ["\n".join(lines)])
+        return {name: [one for one in found if one] for name, found in values.items()}
+
+    def names(self) -> Collection[str]:
+        """Return the tags that have a value."""
+        return list(dict.fromkeys(tag for tag, lines in self.tags if any(lines)))
+
+    def without(self, names: Collection[str]) -> TaggedRecord:
+        """Return the record without some tags."""
+        return replace(self, tags=[(tag, lines) for tag, lines in self.tags if tag not in names])
+
+    def text(self, name: str) -> str:
+        """Return the values of a tag."""
+        return "; ".join(" ".join(lines) for tag, lines in self.tags if tag == name)
 
 
 def tag_names(pairs: str) -> dict[str, str]:
@@ -172,13 +193,8 @@ def _lines(stream: BufferedReader) -> Iterator[Line | Rejected]:
 
 
 def _record(cut: _Cut, form: TaggedForm) -> TaggedRecord | Rejected:
-    values: dict[str, list[str]] = {}
     try:
-        for tag, lines in cut.tags:
-            texts = [line.decode() for line in lines]
-            key = tag.decode()
-            name = form.names.get(key, key.lower())
-            values.setdefault(name, []).extend(texts if name in form.listed else ["\n".join(texts)])
+        tags = [(tag.decode(), [line.decode() for line in lines]) for tag, lines in cut.tags]
     except UnicodeDecodeError:
         return Rejected(cut.line, f"The record has {NOT_UTF8}.")
-    return TaggedRecord(cut.line, {name: [one for one in found if one] for name, found in values.items()})
+    return TaggedRecord(cut.line, form, tags)

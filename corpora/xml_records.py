@@ -8,15 +8,17 @@ entities to expand, and memory holds one record.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterator
+from copy import deepcopy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
+from corpora.oai import name_of
 from corpora.opening import LONGEST_RECORD
 from corpora.paper import Rejected
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from io import BufferedReader
 
 _CHUNK = 1 << 20
@@ -31,6 +33,46 @@ class XmlRecord:
     line: int
     tag: str
     body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Elements:
+    """The elements of a record that hold text, for an account of what is read.
+
+    Attributes:
+        root: The outermost element.
+        inline: Elements that are parts of a text.
+    """
+
+    root: Any
+    inline: tuple[str, ...] = ()
+
+    def names(self) -> Collection[str]:
+        """Return the names of elements with text, after that of the one around them, unless that is the outermost."""
+        return list(dict.fromkeys(name for name, _, _ in self._leaves(self.root)))
+
+    def without(self, names: Collection[str]) -> Any:
+        """Return a copy without some elements."""
+        root = deepcopy(self.root)
+        for name, parent, element in [*self._leaves(root)]:
+            if name in names:
+                parent.remove(element)
+        return root
+
+    def text(self, name: str) -> str:
+        """Return the texts of the elements of a name."""
+        return "; ".join("".join(element.itertext()) for found, _, element in self._leaves(self.root) if found == name)
+
+    def _leaves(self, root: Any) -> Iterator[tuple[str, Any, Any]]:
+        for parent in root.iter():
+            around = "" if parent is root else f"{name_of(parent)}/"
+            if name_of(parent) in self.inline:
+                continue
+            for element in parent:
+                name = name_of(element)
+                own = [element, *(child for child in element if name_of(child) in self.inline)]
+                if name not in self.inline and any((one.text or "").strip() for one in own):
+                    yield f"{around}{name}", parent, element
 
 
 @dataclass(slots=True)

@@ -13,6 +13,7 @@ from indexer.blocks import BLOCK, BlockEncoding
 from search_plugin.contract.schema import Field, OwnField, SparseField, own_field
 
 if TYPE_CHECKING:
+    from corpora.accounting import CorpusAccount
     from encoders.models.card import ModelCard
     from encoders.sparse import SparseEncoder
     from encoders.text_encoder import TextEncoder
@@ -156,6 +157,8 @@ class IndexReport:
         encoding_seconds: Seconds spent in the encoder, while reading and writing went on.
         vectors: Vectors of others that searches of an attached index use, compared with their models.
         harvest: What a server gave for it; None if none was asked.
+        account: What became of each column, tag or key of the corpus, and what its papers lack; None for papers of an
+            index.
 
     Example:
         >>> report = library.index("two", [ses.Paper("a", "A virus"), ses.Paper("b", "")])
@@ -185,7 +188,12 @@ class IndexReport:
     encoding_seconds: float
     vectors: tuple[ComparedVectors, ...] = ()
     harvest: Mapping[str, Any] | None = None
+    account: CorpusAccount | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON."""
-        return {**asdict(self), "dead_letter": str(self.dead_letter) if self.dead_letter else None}
+        return {
+            **asdict(self),
+            "dead_letter": str(self.dead_letter) if self.dead_letter else None,
+            "account": self.account.to_dict() if self.account else None,
+        }

@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar, cast
 
+from corpora.accounting import Account
 from corpora.paper import Rejected
 from corpora.progress import Progress, Silent
 from indexer.blocks import BlockStream, EncodedBlock, PaperEncoder, VectorPlan, cut_blocks
@@ -95,7 +96,7 @@ def index_corpus(job: IndexJob, engine: Engine, progress: Progress | None = None
     """
     begun = time.perf_counter()
     progress = progress or Silent()
-    work = Work(progress, job.cached)
+    work, account = Work(progress, job.cached), Account()
     origin = job.index if job.origin == "" else job.origin
     list_of_rejected = job.state_dir / "rejected" / f"{job.index}.jsonl"
     # The list is only changed under the lock: a refused run must not delete the list of the run in progress.
@@ -108,7 +109,7 @@ def index_corpus(job: IndexJob, engine: Engine, progress: Progress | None = None
         index, published = generation_to_write(job, engine, before, projection_of(job, before, work))
         with guarded(engine, index, work, published=published):
             progress.stage("reading", None)
-            survey.read(job.records(), dead.add, progress)
+            survey.read(account.watch(job.records()), dead.add, progress)
             survey.compare(index.hashes, index.values)
             if not published:
                 check_papers(job, survey.counts(), dead)
@@ -145,6 +146,7 @@ def index_corpus(job: IndexJob, engine: Engine, progress: Progress | None = None
         papers=papers,
         seconds=time.perf_counter() - begun,
         encoding_seconds=work.seconds,
+        account=account.result(),
     )
 
 

@@ -118,7 +118,8 @@ class DeadLetter:
             if self._file is None:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 self._file = self.path.open("wb")
-            self._file.write(orjson.dumps(rejected, option=orjson.OPT_APPEND_NEWLINE))
+            told = {"line": rejected.line, "reason": rejected.reason, "id": rejected.id}
+            self._file.write(orjson.dumps(told, option=orjson.OPT_APPEND_NEWLINE))
         self.count += 1
 
     def close(self) -> None:

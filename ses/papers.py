@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
+from corpora.accounting import accounted
 from corpora.aliases import check_columns as check_attributes
 from corpora.assembling import assemble
 from corpora.custom import CustomField
@@ -214,7 +215,7 @@ def _record(number: int, paper: object, fields: Sequence[CustomField], columns: 
             "dictionaries with id and title."
         )
     if not isinstance(paper, Paper):
-        return assemble(number, record, columns, fields)
+        return accounted(record, partial(assemble, number, columns=columns, custom=fields))
     extra = record_of({} if paper.extra is None else paper.extra)
     if extra is None:
         return Rejected(number, "The key extra should be a dictionary of values by field.")
@@ -222,7 +223,7 @@ def _record(number: int, paper: object, fields: Sequence[CustomField], columns: 
         raise InputError(
             f"Paper {number} has a value of {min(unknown)}, which is no custom field", "declare it in <fields>"
         )
-    return assemble(number, record, {}, fields, extra)
+    return accounted(record, partial(assemble, number, columns={}, custom=fields, beside=extra))
 
 
 def check_columns(corpus: Corpus, columns: Mapping[str, str]) -> None:

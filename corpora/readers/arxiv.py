@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING
 
+from corpora.accounting import accounted
 from corpora.assembling import assemble
 from corpora.cleaning import normal_date, text_of
 from corpora.markup import with_accents
@@ -39,7 +41,10 @@ def read(
     """
     refuse_folder(path, "arXiv's metadata in JSON")
     for item in read_file(path, "arXiv's metadata in JSON", opening.encoding):
-        yield item if isinstance(item, Rejected) else _paper(item.line, item.members, custom)
+        if isinstance(item, Rejected):
+            yield item
+        else:
+            yield accounted(item.members, partial(_paper, item.line, custom=custom))
 
 
 def _paper(line: int, entry: Mapping[str, object], custom: Sequence[CustomField]) -> Record:

@@ -7,8 +7,10 @@ long. The abstract is still the whole text, so nothing is lost.
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING
 
+from corpora.accounting import accounted
 from corpora.assembling import assemble
 from corpora.cleaning import text_of
 from corpora.errors import InputError
@@ -44,15 +46,25 @@ def read(
     with open_binary(corpus_path, opening.encoding) as stream:
         refuse_other(corpus_path, stream.peek(), "a BEIR corpus.jsonl", ("jsonl",))
         for item in read_lines(stream):
-            yield item if isinstance(item, Rejected) else assemble(item.line, _flat(item.members), _ID, custom)
+            if isinstance(item, Rejected):
+                yield item
+            else:
+                yield accounted(_flat(item.members), partial(_document, item.line, custom))
 
 
 def _flat(document: dict[str, object]) -> dict[str, object]:
+    """Return the members of a document with those of its `metadata`."""
     metadata = document.get("metadata")
-    text = text_of(document.get("text"))
-    title = text_of(document.get("title")) or _stand_in(text)
-    known = {str(key): value for key, value in metadata.items()} if isinstance(metadata, dict) else {}
-    return known | document | {"title": title, "text": text}
+    if not isinstance(metadata, dict):
+        return document
+    known = {str(key): value for key, value in metadata.items()}
+    return known | {name: value for name, value in document.items() if name != "metadata"}
+
+
+def _document(line: int, custom: Sequence[CustomField], members: Mapping[str, object]) -> Record:
+    text = text_of(members.get("text"))
+    title = text_of(members.get("title")) or _stand_in(text)
+    return assemble(line, {**members, "title": title, "text": text}, _ID, custom)
 
 
 def _stand_in(text: str) -> str:

@@ -9,8 +9,10 @@ import logging
 import re
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from corpora.accounting import accounted
 from corpora.aliases import WORLDWIDE
 from corpora.assembling import assemble
 from corpora.cleaning import text_of, year_of
@@ -99,7 +101,8 @@ def read(
         if isinstance(block, model.Entry):
             kind, fields = block.entry_type.lower(), next(members)[1]
             if kind not in _NO_PAPERS:
-                yield _entry(line, text_of(block.key), kind, _with_parents(kind, fields, by_key), names, custom)
+                convert = partial(_entry, line, text_of(block.key), kind, by_key, names, custom)
+                yield accounted(fields, convert)
         elif isinstance(block, model.ParsingFailedBlock):
             yield Rejected(line, "The entry is broken: a brace, a quote or a comma of it is missing.")
 
@@ -171,7 +174,16 @@ def _with_parents(kind: str, fields: Mapping[str, str], by_key: Mapping[str, Map
     return found
 
 
-def _entry(line: int, key: str, kind: str, raw: Mapping[str, str], names: Any, custom: Sequence[CustomField]) -> Record:
+def _entry(
+    line: int,
+    key: str,
+    kind: str,
+    by_key: Mapping[str, Mapping[str, str]],
+    names: Any,
+    custom: Sequence[CustomField],
+    fields: Mapping[str, str],
+) -> Record:
+    raw = _with_parents(kind, fields, by_key)
     if sum(map(len, raw.values())) > LONGEST_ENTRY:
         return Rejected(line, f"The entry is longer than {LONGEST_ENTRY:,} characters.", key)
     if any(_NOT_UTF8.search(value) for value in (key, *raw.values())):

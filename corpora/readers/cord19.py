@@ -5,8 +5,10 @@ A `cord_uid` may occur more than once; every row is yielded, and the index keeps
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
+from corpora.accounting import accounted
 from corpora.assembling import assemble
 from corpora.custom import placed
 from corpora.download import download
@@ -54,7 +56,11 @@ def read(
             if isinstance(row, Rejected):
                 yield row
             else:
-                yield assemble(row.line, plain_members(row.cells, _WITH_MARKUP), _COLUMNS, fields)
+                yield accounted(row.cells, partial(_row, row.line, fields))
+
+
+def _row(line: int, custom: Sequence[CustomField], cells: Mapping[str, str]) -> Record:
+    return assemble(line, plain_members(cells, _WITH_MARKUP), _COLUMNS, custom)
 
 
 def locate(data_folder: Path, *, url: str = METADATA_URL, sha256: str | None = None) -> Path:

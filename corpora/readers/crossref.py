@@ -7,8 +7,10 @@ the list, and with the reason if there is none.
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING
 
+from corpora.accounting import accounted
 from corpora.assembling import assemble
 from corpora.cleaning import text_of
 from corpora.errors import require
@@ -67,10 +69,10 @@ def _read_item(item: JsonObject, custom: Sequence[CustomField]) -> Record:
         line = line if isinstance(line, int) else item.line
         work = members.get("work")
         if isinstance(work, dict):
-            return read_work(line, work, custom)
+            return accounted(work, partial(read_work, line, custom=custom))
         return Rejected(line, text_of(members.get("reason")), text_of(members["looked_up"]))
     work = members.get("message")
-    return read_work(item.line, work if isinstance(work, dict) else members, custom)
+    return accounted(work if isinstance(work, dict) else members, partial(read_work, item.line, custom=custom))
 
 
 def read_work(line: int, work: Mapping[str, object], custom: Sequence[CustomField]) -> Record:

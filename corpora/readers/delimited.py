@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
+from corpora.accounting import accounted
 from corpora.aliases import SINGLE, WORLDWIDE, check_columns, normal_name
 from corpora.assembling import assemble
 from corpora.custom import placed
@@ -57,7 +59,12 @@ def read(
                 yield row
                 continue
             cells = {name: text_of_cell(cell) for name, cell in row.cells.items()} if exported else row.cells
-            yield assemble(row.line, cells, chosen, fields, named_by=NAMED_BY)
+            yield accounted(cells, partial(read_row, row.line, columns=chosen, custom=fields))
+
+
+def read_row(line: int, cells: Mapping[str, str], columns: Mapping[str, str], custom: Sequence[CustomField]) -> Record:
+    """Return the paper of a row, by the columns that `choose_columns` gives, or why it is none."""
+    return assemble(line, cells, columns, custom, named_by=NAMED_BY)
 
 
 def choose_columns(path: Path, header: tuple[str, ...], columns: Mapping[str, str]) -> Mapping[str, str]:

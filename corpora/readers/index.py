@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from corpora.accounting import accounted
 from corpora.aliases import check_columns
 from corpora.assembling import assemble
 from corpora.errors import InputError, require
@@ -35,8 +37,18 @@ def read(
     chosen = {"id": ID, **columns}
     sources = [*chosen.values(), *(field.source for field in custom)]
     for number, document in enumerate(opening.documents(), start=1):
-        record = {**document, **{source: value_at(document, source) for source in sources}}
-        yield assemble(number, record, chosen, custom)
+        yield accounted(document, partial(_document, number, sources, chosen, custom))
+
+
+def _document(
+    number: int,
+    sources: Sequence[str],
+    columns: Mapping[str, str],
+    custom: Sequence[CustomField],
+    document: Mapping[str, Any],
+) -> Record:
+    record = {**document, **{source: value_at(document, source) for source in sources}}
+    return assemble(number, record, columns, custom)
 
 
 def value_at(document: object, field: str) -> Any:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from typing import TYPE_CHECKING
 
+from corpora.accounting import accounted
 from corpora.aliases import ATTRIBUTES, EXTERNAL, check_columns, names_of, normal_name
 from corpora.assembling import assemble
 from corpora.json_objects import JsonObject, read_items, read_lines
@@ -36,7 +38,10 @@ def read(
     check_columns(columns)
     refuse_folder(path, "a JSON file")
     for item in read_file(path, "one JSON object a line", opening.encoding):
-        yield item if isinstance(item, Rejected) else assemble(item.line, item.members, columns, custom)
+        if isinstance(item, Rejected):
+            yield item
+        else:
+            yield accounted(item.members, partial(assemble, item.line, columns=columns, custom=custom))
 
 
 def read_file(path: Path, wanted: str, encoding: str) -> Iterator[JsonObject | Rejected]:

@@ -9,8 +9,12 @@ from __future__ import annotations
 import io
 import re
 import warnings
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from corpora.accounting import accounted
 from corpora.assembling import assemble
 from corpora.errors import InputError, require
 from corpora.identifiers import identifiers_of, read_identifier
@@ -24,7 +28,7 @@ from corpora.sniffing import guess_kind, refuse_other, remedy_for_folder
 from corpora.xml_records import read_records
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from io import BufferedReader
     from pathlib import Path
 
@@ -150,7 +154,7 @@ def _read_iso(stream: BufferedReader, custom: Sequence[CustomField], encoding: s
         except Exception as error:  # noqa: BLE001 - the record is rejected with its reason
             yield Rejected(number, f"The record isn't MARC ({_reason(error)}).")
             continue
-        yield record_of(number, record, custom)
+        yield accounted(record, partial(_paper, number, custom), Subfields(record))
 
 
 def _cut(stream: BufferedReader) -> Iterator[bytes | str]:
@@ -221,7 +225,7 @@ def _read_xml(path: Path, stream: BufferedReader, head: bytes, custom: Sequence[
         except Exception as error:  # noqa: BLE001 - pymarc raises errors of many kinds; the record is rejected
             yield Rejected(record.line, f"The record isn't MARCXML ({_reason(error)}).")
             continue
-        yield record_of(record.line, marc, custom)
+        yield accounted(marc, partial(_paper, record.line, custom), Subfields(marc))
 
 
 def records_of_xml(stream: io.BytesIO) -> list[Any]:
@@ -246,7 +250,7 @@ def _read_json(stream: BufferedReader, custom: Sequence[CustomField]) -> Iterato
         except Exception as error:  # noqa: BLE001 - pymarc raises errors of many kinds; the record is rejected
             yield Rejected(item.line, f"The record isn't MARC in JSON ({_reason(error)}).")
             continue
-        yield record_of(item.line, record, custom)
+        yield accounted(record, partial(_paper, item.line, custom), Subfields(record))
 
 
 def record_of(line: int, record: Any, custom: Sequence[CustomField]) -> Record:
@@ -255,6 +259,42 @@ def record_of(line: int, record: Any, custom: Sequence[CustomField]) -> Record:
     if str(record.leader)[5:6] == "d" and members["id"]:
         return Deleted(line, str(members["id"]))
     return assemble(line, members, {}, custom, values_of(record, custom))
+
+
+def _paper(line: int, custom: Sequence[CustomField], record: Any) -> Record:
+    return record_of(line, record, custom)
+
+
+@dataclass(frozen=True, slots=True)
+class Subfields:
+    """The parts of a record of pymarc for an account: control fields, and subfields such as `245a`."""
+
+    record: Any
+
+    def names(self) -> Collection[str]:
+        """Return the places that have a value."""
+        return list(dict.fromkeys(name for name, text in self._places() if text))
+
+    def without(self, names: Collection[str]) -> Any:
+        """Return a copy without some places."""
+        record = deepcopy(self.record)
+        for field in [*record.fields]:
+            if not field.control_field:
+                field.subfields = [one for one in field.subfields if f"{field.tag}{one.code}" not in names]
+            elif field.tag in names:
+                record.remove_field(field)
+        return record
+
+    def text(self, name: str) -> str:
+        """Return the values at a place."""
+        return "; ".join(text for place, text in self._places() if place == name)
+
+    def _places(self) -> Iterator[tuple[str, str]]:
+        for field in self.record.fields:
+            if field.control_field:
+                yield field.tag, field.data or ""
+            else:
+                yield from ((f"{field.tag}{one.code}", one.value or "") for one in field.subfields)
 
 
 def values_of(record: Any, custom: Sequence[CustomField]) -> dict[str, object]:

@@ -6,9 +6,11 @@ A record that came several times is read several times, in the order of the answ
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
+from corpora.accounting import accounted
 from corpora.assembling import assemble
 from corpora.documents import read_within
 from corpora.dublin_core import ELEMENTS, elements_of, members_of
@@ -19,10 +21,12 @@ from corpora.opening import COMPRESSED_SUFFIXES, PLAIN, Opening, open_binary
 from corpora.paper import Deleted, Record, Rejected
 from corpora.reading import read_each
 from corpora.sniffing import refuse_other
+from corpora.xml_records import Elements
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
+    from xml.etree.ElementTree import Element
 
     from corpora.custom import CustomField
 
@@ -63,16 +67,28 @@ def _read_record(record: OaiRecord, custom: Sequence[CustomField]) -> Record:
         return Deleted(record.number, id_) if id_ else Rejected(record.number, "The record has no id.")
     if record.metadata is None:
         return Rejected(record.number, "The record has no metadata that can be read.", id_)
-    beside: dict[str, object] = {"datestamp": record.stamp, "sets": list(record.sets)}
     if name_of(record.metadata) == "record":
-        from corpora.readers.marc import members_of as marc_members
-        from corpora.readers.marc import records_of_xml, values_of
+        from corpora.readers.marc import Subfields, records_of_xml
 
         marc = records_of_xml(io.BytesIO(ET.tostring(record.metadata)))[0]
-        members = marc_members(marc)
-        beside |= values_of(marc, custom)
-    else:
-        found = elements_of(record.metadata)
-        members = members_of(found)
-        beside |= {name: found.get(name) for name in ELEMENTS}
-    return assemble(record.number, {**members, "id": id_}, {}, custom, beside)
+        return accounted(marc, partial(_marc, record, custom), Subfields(marc))
+    return accounted(record.metadata, partial(_dublin_core, record, custom), Elements(record.metadata))
+
+
+def _marc(record: OaiRecord, custom: Sequence[CustomField], marc: Any) -> Record:
+    from corpora.readers.marc import members_of as marc_members
+    from corpora.readers.marc import values_of
+
+    return _assembled(record, custom, marc_members(marc), values_of(marc, custom))
+
+
+def _dublin_core(record: OaiRecord, custom: Sequence[CustomField], metadata: Element) -> Record:
+    found = elements_of(metadata)
+    return _assembled(record, custom, members_of(found), {name: found.get(name) for name in ELEMENTS})
+
+
+def _assembled(
+    record: OaiRecord, custom: Sequence[CustomField], members: Mapping[str, object], beside: Mapping[str, object]
+) -> Record:
+    header = {"datestamp": record.stamp, "sets": list(record.sets)}
+    return assemble(record.number, {**members, "id": record.identifier}, {}, custom, {**header, **beside})

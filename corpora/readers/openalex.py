@@ -6,8 +6,10 @@ parts of the snapshot, whose folders are named after dates; parts are read in th
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
+from corpora.accounting import accounted
 from corpora.assembling import assemble
 from corpora.cleaning import text_of
 from corpora.errors import require
@@ -49,7 +51,10 @@ def read(
 
 def _read_file(path: Path, custom: Sequence[CustomField], encoding: str) -> Iterator[Record]:
     for item in read_file(path, "OpenAlex's works in JSON", encoding):
-        yield item if isinstance(item, Rejected) else _work(item.line, item.members, custom)
+        if isinstance(item, Rejected):
+            yield item
+        else:
+            yield accounted(item.members, partial(_work, item.line, custom=custom))
 
 
 def _work(line: int, work: Mapping[str, object], custom: Sequence[CustomField]) -> Record:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from corpora.accounting import accounted
 from corpora.assembling import assemble
 from corpora.cleaning import text_of
 from corpora.custom import placed
@@ -21,7 +25,7 @@ from corpora.sniffing import refuse_other, remedy_for_folder
 from corpora.xml_records import XmlRecord, read_records
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from lxml.etree import XMLParser
     from lxml.etree import _Element as Element
@@ -53,6 +57,9 @@ _MARKED_UP = ("ArticleTitle", "VernacularTitle", "AbstractText", "Keyword", "Las
 _NEVER_EMPTY = ("ELocationID", "OtherID", "PublicationType", "NameOfSubstance", "DescriptorName", "Language")
 _WITH_MARKUP = ("title", "abstract", "venue")
 """Where articles have tags and entities as text, beside those of the XML itself."""
+_LEAF = re.compile(rb">\s*+[^<][^<]*+</([^>]+)>")
+_INLINE = (b"i", b"b", b"u", b"sup", b"sub")
+_INLINE_TAG = re.compile(rb"</?(?:[ibu]|su[pb])>")
 _NO_LABEL = ("", "UNASSIGNED", "UNLABELLED", "UNLABELED")
 
 
@@ -114,7 +121,7 @@ def _read_file(path: Path, parse: ParseArticle, custom: Sequence[CustomField], e
             if isinstance(record, Rejected):
                 yield record
             elif record.tag == "PubmedArticle":
-                yield _article(record, parser, parse, custom)
+                yield accounted(record, partial(_article, parser, parse, custom), _ArticleParts(record, parser))
             else:
                 yield from _not_articles(record)
 
@@ -135,7 +142,41 @@ def _pmid_of(record: XmlRecord) -> str:
     return found.group(1).decode() if found else ""
 
 
-def _article(record: XmlRecord, parser: XMLParser, parse: ParseArticle, custom: Sequence[CustomField]) -> Record:
+@dataclass
+class _ArticleParts:
+    """The elements of an article that hold text, for an account; a name is that of an element alone, which is fast."""
+
+    record: XmlRecord
+    parser: XMLParser
+
+    @cached_property
+    def article(self) -> Element:
+        from lxml import etree
+
+        return etree.fromstring(self.record.body, self.parser)
+
+    def names(self) -> Collection[str]:
+        found = dict.fromkeys(_LEAF.findall(self.record.body))
+        if not found.keys().isdisjoint(_INLINE):
+            found = dict.fromkeys(_LEAF.findall(_INLINE_TAG.sub(b"", self.record.body)))
+        return [name.decode() for name in found if not name.startswith(b"mml:")]
+
+    def without(self, names: Collection[str]) -> XmlRecord:
+        from lxml import etree
+
+        article = deepcopy(self.article)
+        # Its parser fails where some elements are missing, but not where they are empty.
+        for element in article.iter(*names) if names else ():
+            if element.text and element.text.strip():
+                etree.strip_tags(element, "*")
+                element.text = None
+        return replace(self.record, body=etree.tostring(article))
+
+    def text(self, name: str) -> str:
+        return "; ".join(text for element in self.article.iter(name) if (text := "".join(element.itertext()).strip()))
+
+
+def _article(parser: XMLParser, parse: ParseArticle, custom: Sequence[CustomField], record: XmlRecord) -> Record:
     from lxml import etree
 
     pmid = _pmid_of(record)

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from corpora.accounting import accounted
 from corpora.aliases import WORLDWIDE
 from corpora.assembling import assemble
 from corpora.cleaning import text_of, year_of
@@ -20,8 +22,8 @@ from corpora.oai import parse_xml
 from corpora.opening import PLAIN, Opening, open_binary
 from corpora.paper import Record, Rejected
 from corpora.sniffing import guess_kind, refuse_folder, refuse_other
-from corpora.tagged import FORMS, TaggedRecord, read_tagged, ris_form, tag_names
-from corpora.xml_records import read_records
+from corpora.tagged import FORMS, read_tagged, ris_form, tag_names
+from corpora.xml_records import Elements, read_records
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -73,12 +75,20 @@ def read(
         kind = guess_kind(stream.peek())
         refuse_other(path, stream.peek(), "RIS", _KINDS)
         form = FORMS.get(kind) or ris_form(rispy.TAG_KEY_MAPPING)
-        found = _endnote(stream) if kind == "endnote" else read_tagged(stream, form)
-        for record in found:
-            yield record if isinstance(record, Rejected) else _reference(record, kind, rispy, custom)
+        if kind == "endnote":
+            yield from _endnote(stream, rispy, custom)
+            return
+        for record in read_tagged(stream, form):
+            if isinstance(record, Rejected):
+                yield record
+            else:
+                yield accounted(record, lambda one: _reference(one.line, one.values(), kind, rispy, custom), record)
 
 
-def _endnote(stream: BufferedReader) -> Iterator[TaggedRecord | Rejected]:
+def _endnote(stream: BufferedReader, rispy: Any, custom: Sequence[CustomField]) -> Iterator[Record]:
+    def reference(line: int, root: Element) -> Record:
+        return _reference(line, _endnote_values(root), "endnote", rispy, custom)
+
     for record in read_records(stream, ("record",)):
         if isinstance(record, Rejected):
             yield record
@@ -88,7 +98,7 @@ def _endnote(stream: BufferedReader) -> Iterator[TaggedRecord | Rejected]:
         except ValueError as error:
             yield Rejected(record.line, f"The record can't be read: {error}.")
             continue
-        yield TaggedRecord(record.line, _endnote_values(root))
+        yield accounted(root, partial(reference, record.line), Elements(root, ("style",)))
 
 
 def _endnote_values(root: Element) -> dict[str, list[str]]:
@@ -107,8 +117,9 @@ def _endnote_values(root: Element) -> dict[str, list[str]]:
     return values
 
 
-def _reference(record: TaggedRecord, kind: str, rispy: Any, custom: Sequence[CustomField]) -> Record:
-    found = record.values
+def _reference(
+    line: int, found: Mapping[str, Sequence[str]], kind: str, rispy: Any, custom: Sequence[CustomField]
+) -> Record:
     ris_type = _first(found, ("type_of_reference",))
     authors = found.get("full_authors") or [*found.get("first_authors", []), *found.get("authors", [])]
     numbers = _medline_number(found)
@@ -133,7 +144,7 @@ def _reference(record: TaggedRecord, kind: str, rispy: Any, custom: Sequence[Cus
     # PubMed's own text has PubMed's ids, as its XML has.
     named = {"id": _first(found, ("pmid",))} if kind == "nbib" else {"key": key}
     beside = {name: values[0] if len(values) == 1 else values for name, values in found.items()}
-    paper = assemble(record.line, {**named, **plain_members(entry, _WITH_MARKUP)}, {}, custom, beside, WORLDWIDE)
+    paper = assemble(line, {**named, **plain_members(entry, _WITH_MARKUP)}, {}, custom, beside, WORLDWIDE)
     return replace(paper, id=key) if isinstance(paper, Rejected) else paper
 
 

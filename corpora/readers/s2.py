@@ -1,6 +1,6 @@
 """Semantic Scholar's datasets (api.semanticscholar.org/api-docs/datasets), or papers saved from its API (S2AG).
 
-The datasets keep titles (`papers`) and abstracts (`abstracts`) apart, in many files that share the `corpusid`. Given a
+The datasets keep titles (`papers`) and abstracts (`abstracts`) apart, in many files that share the `corpusid`. _Given a
 folder with both, abstracts are first copied into a temporary SQLite file, so that memory does not grow with them.
 """
 
@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import sqlite3
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from corpora.accounting import accounted
 from corpora.aliases import normal_name
 from corpora.assembling import assemble
 from corpora.cleaning import text_of
@@ -66,21 +68,27 @@ def _read_papers(
         if isinstance(item, Rejected):
             yield item
             continue
-        paper = {normal_name(name): value for name, value in item.members.items()}
-        ids = paper.get("externalids")
-        ids = {normal_name(kind): value for kind, value in ids.items()} if isinstance(ids, dict) else {}
-        id_ = text_of(paper.get("corpusid") or ids.get("corpusid") or paper.get("paperid"))
-        journal = paper.get("journal")
-        record = {
-            **paper,
-            "id": id_,
-            "abstract": text_of(paper.get("abstract")) or abstract_of(id_),
-            "corpusid": paper.get("corpusid") or ids.get("corpusid"),
-            "venue": text_of(paper.get("venue")) or (journal.get("name") if isinstance(journal, dict) else ""),
-            "publicationvenue": None,
-            "references": [_cited(cited) for cited in _list(paper.get("references"))],
-        }
-        yield assemble(item.line, plain_members(record, ("title", "abstract", "venue")), {}, custom, item.members)
+        yield accounted(item.members, partial(_paper, item.line, abstract_of, custom))
+
+
+def _paper(
+    line: int, abstract_of: Callable[[str], str], custom: Sequence[CustomField], members: Mapping[str, object]
+) -> Record:
+    paper = {normal_name(name): value for name, value in members.items()}
+    ids = paper.get("externalids")
+    ids = {normal_name(kind): value for kind, value in ids.items()} if isinstance(ids, dict) else {}
+    id_ = text_of(paper.get("corpusid") or ids.get("corpusid") or paper.get("paperid"))
+    journal = paper.get("journal")
+    record = {
+        **paper,
+        "id": id_,
+        "abstract": text_of(paper.get("abstract")) or abstract_of(id_),
+        "corpusid": paper.get("corpusid") or ids.get("corpusid"),
+        "venue": text_of(paper.get("venue")) or (journal.get("name") if isinstance(journal, dict) else ""),
+        "publicationvenue": None,
+        "references": [_cited(cited) for cited in _list(paper.get("references"))],
+    }
+    return assemble(line, plain_members(record, ("title", "abstract", "venue")), {}, custom, members)
 
 
 def _cited(paper: object) -> object:

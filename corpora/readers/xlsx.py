@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import zipfile
 import zlib
+from functools import partial
 from typing import TYPE_CHECKING
 
+from corpora.accounting import accounted
 from corpora.aliases import check_columns
-from corpora.assembling import assemble
 from corpora.custom import placed
 from corpora.errors import InputError, require
 from corpora.installed import extra, needing
 from corpora.opening import PLAIN, Opening
 from corpora.paper import Record, Rejected
-from corpora.readers.delimited import NAMED_BY, choose_columns
+from corpora.readers.delimited import choose_columns, read_row
 from corpora.sniffing import refuse_folder
+from corpora.tables import distinct_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -38,8 +40,9 @@ def read(
     refuse_folder(path, "a spreadsheet")
     require(not opening.encoding, "A spreadsheet has an encoding of its own", "leave <encoding> out")
     first, rows = _rows(path)
-    header = tuple(_text(cell).strip() for cell in rows[0]) if rows else ()
-    require(any(header), f"{path} has no header: its first row must name the columns.")
+    names = [_text(cell).strip() for cell in rows[0]] if rows else []
+    require(any(names), f"{path} has no header: its first row must name the columns.")
+    header = distinct_names(names)
     chosen = choose_columns(path, header, columns)
     fields = placed(custom, header, path)
     for line, row in enumerate(rows[1:], start=first + 1):
@@ -49,7 +52,8 @@ def read(
         if any(cells[len(header) :]):
             yield Rejected(line, f"The row has {len(cells)} columns where the header has {len(header)}.")
         else:
-            yield assemble(line, dict(zip(header, cells, strict=False)), chosen, fields, named_by=NAMED_BY)
+            named = dict(zip(header, cells, strict=False))
+            yield accounted(named, partial(read_row, line, columns=chosen, custom=fields))
 
 
 def _rows(path: Path) -> tuple[int, Sequence[Sequence[object]]]:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from corpora.accounting import accounted
 from corpora.aliases import WORLDWIDE
 from corpora.assembling import assemble
 from corpora.cleaning import text_of
@@ -68,7 +70,7 @@ def read(
                 if data.get("itemType") not in NOT_PAPERS:
                     yield _item(found.line, found.members, custom)
             else:
-                yield _cited(found.line, found.members, custom)
+                yield accounted(found.members, partial(_cited, found.line, custom=custom))
 
 
 def _spooled(path: Path) -> Iterator[Mapping[str, Any]]:
@@ -93,13 +95,25 @@ def _texts(value: object) -> list[str]:
     return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
 
 
+def _flat(item: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of an item as the API gives it, with what is beside them."""
+    data = dict(item["data"])
+    # Only a library says what the collections of these keys are called.
+    keys = data.pop("collections", [])
+    beside = {name: item[name] for name in ("key", "meta", "collections") if item.get(name)}
+    return {**data, **({} if "collections" in item else {"data.collections": keys}), **beside}
+
+
 def _item(line: int, item: Mapping[str, Any], custom: Sequence[CustomField]) -> Record:
     """Return the record of an item as the API gives it."""
-    data: Mapping[str, Any] = item["data"]
-    key = text_of(item.get("key") or data.get("key"))
+    return accounted(_flat(item), partial(_fields, line, custom))
+
+
+def _fields(line: int, custom: Sequence[CustomField], data: Mapping[str, Any]) -> Record:
+    key = text_of(data.get("key"))
     if data.get("deleted"):
         return Deleted(line, key)
-    meta = item.get("meta")
+    meta = data.get("meta")
     tags = [text_of(tag.get("tag")) for tag in _objects(data, "tags")]
     record = {
         "id": key,
@@ -114,7 +128,7 @@ def _item(line: int, item: Mapping[str, Any], custom: Sequence[CustomField]) -> 
         "ids": _identifiers(data, "extra"),
         "url": data.get("url"),
     }
-    beside = {**data, "tags": tags, "collections": item.get("collections", [])}
+    beside = {**data, "tags": tags, "collections": data.get("collections", [])}
     return assemble(line, plain_members(record, _WITH_MARKUP), {}, custom, beside)
 
 

@@ -24,6 +24,7 @@ COMMANDS = {
     "similar": (f"{_HERE}.similar:similar", "Find papers like one in the index, by its vector."),
     "support": (f"{_HERE}.support:support", "Find papers with sentences near in meaning to a sentence."),
     "show": (f"{_HERE}.show:show", "Show whole records of papers, by any identifier."),
+    "corpora": (f"{_HERE}.corpora:corpora", "Check what is read of a file before it is indexed."),
     "indexes": (f"{_HERE}.indexes:indexes", "List, show, choose, delete or copy indexes."),
     "delete": (f"{_HERE}.delete:delete", "Delete papers from an index by their ids."),
     "tags": (f"{_HERE}.tags:tags", "Tag papers by linear models on their vectors: train, apply, measure."),

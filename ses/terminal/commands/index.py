@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from corpora.errors import InputError, require
+from corpora.outgoing import in_a_line
 from corpora.registry import CORPORA, get_corpus
 from indexer.options import IndexOptions, RebuildOptions
+from ses.terminal.accounts import account_summary
 from ses.terminal.options import PATH, described_options, engine_options, given_of, model_options, settings_of
 from ses.terminal.results import say
 
@@ -89,7 +92,7 @@ def index(context: click.RichContext, /, rollback: bool, as_json: bool, **option
         raise InputError(f"Say what to index, with --corpus NAME; choose one of: {', '.join(CORPORA)}{hint}.")
     with progress_on_stderr() as progress:
         report = library.index(name, options["path"], harvest=harvest, progress=progress, **given)
-    say(report.to_dict(), _summary(report), as_json=as_json)
+    say(report.to_dict(), _summary(report, corpus, options["path"] or ""), as_json=as_json)
     context.exit(1 if report.rejected else 0)
 
 
@@ -102,7 +105,7 @@ def _harvest_of(options: dict[str, Any]) -> Harvest | None:
     return Harvest(**given) if given else None
 
 
-def _summary(report: IndexReport) -> str:
+def _summary(report: IndexReport, corpus: str = "", path: str = "") -> str:
     parts = [
         f"Index {report.index}, version {report.generation}: {report.papers:,} papers",
         f"From {report.origin or 'the index itself'}: {report.new:,} new, {report.updated:,} updated, "
@@ -129,6 +132,10 @@ def _summary(report: IndexReport) -> str:
             f"No longer in this corpus, and still in the index: {report.absent:,}; --prune deletes those that no other "
             "corpus holds."
         )
+    if report.account:
+        place = f"{shlex.quote(path)} --corpus {corpus}" if path and "://" not in path else ""
+        takes_columns = get_corpus(corpus).takes_columns
+        parts += map(in_a_line, account_summary(report.account, takes_columns=takes_columns, place=place))
     if report.dead_letter:
         parts.append(f"The rejected records, with line and reason: {report.dead_letter}")
     return "\n".join(parts)
