@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from corpora.accounting import CorpusAccount
 
 _MANY = {"title": 0.2, "abstract": 0.2, "year": 0.2, "authors": 0.2, "venue": 0.5, "doi": 0.5}
-"""Shares of records that lack something; more than that is told."""
+"""Shares of records that lack something; what more of them lack is printed."""
 _OFTEN_ABSENT = ("authors", "year", "venue", "doi")
-"""Not told of a corpus that has none at all."""
+"""Not printed of a corpus that has none at all."""
 _LONGEST_NAME = 40
 
 
