@@ -4,13 +4,25 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 
-from corpora.paper import Paper
+import pytest
+
+from corpora.paper import Paper, is_empty
 
 WHOLE = Paper(
     *("33829574", "Uptake of water", "We know.", ("R J Bainton",), 2020, "Current biology", ("Review",), "eng"),
     *(("Humans",), ("pmid:33829574",), ("11",), "https://a.org"),
 )
 OTHER = {str: "other", int: 1999, tuple: ("other",), bool: True, dict: {"shelf": "a"}}
+
+
+@pytest.mark.parametrize("value", [None, False, "", ()])
+def test_what_is_missing(value):
+    assert is_empty(value)
+
+
+@pytest.mark.parametrize("value", [0, 0.0, True, " ", ("",), ("x",), "0"])
+def test_what_is_a_value(value):
+    assert not is_empty(value)
 
 
 def test_every_attribute_but_origins_and_fields_beside_changes_the_hash():

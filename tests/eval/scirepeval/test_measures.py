@@ -6,11 +6,15 @@ import math
 
 import numpy as np
 import pytest
+import pytrec_eval
 from sklearn import metrics
 
 from corpora.errors import InputError
+from eval.measures.metrics import evaluate
 from eval.scirepeval.measures import classification_measure, regression_measure
-from eval.scirepeval.task_file import known_metrics
+from eval.scirepeval.task_file import known_metrics, ranking_measure
+from eval.trec.judgments import Qrels
+from eval.trec.runs import Run
 
 
 def oracle(metric, truth, predicted):
@@ -102,3 +106,17 @@ def test_numbers_are_measured_as_scipy_and_scikit_learn_do(draw):
         assert ours.low < ours.mean < ours.high
     assert regression_measure("kendalltau", np.array([1.0, 2, 3]), np.array([1.0, 3, 2])).mean == pytest.approx(1 / 3)
     assert math.isnan(regression_measure("kendalltau", truth, np.ones(150)))
+
+
+@pytest.mark.parametrize("metric", known_metrics("proximity"))
+def test_rankings_are_measured_as_pytrec_eval_does(metric, draw):
+    name = metric.replace("_N", "_5")
+    papers = [f"d{row:02}" for row in range(12)]
+    queries = [f"q{number}" for number in range(6)]
+    qrels = {query: dict(zip(papers, draw.integers(3, size=12).tolist(), strict=True)) for query in queries}
+    run = {query: dict(zip(papers, draw.random(12).tolist(), strict=True)) for query in queries}
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, {metric.replace("_N", ".5")}).evaluate(run)
+    (found,) = evaluate(
+        Run("r", {query: tuple(scores.items()) for query, scores in run.items()}), Qrels(qrels), [ranking_measure(name)]
+    ).per_query.values()
+    assert found == pytest.approx({query: measures[name] for query, measures in theirs.items()})

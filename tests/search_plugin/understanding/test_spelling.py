@@ -140,6 +140,25 @@ def test_other_languages(text, unknown, language):
     assert foreign_language(Corrected(text, unknown=unknown), "english") == language
 
 
+LETTERS = {
+    "german": "\u00df",
+    "french": "\u00e8\u00eb\u00f9\u0153",
+    "spanish": "\u00f1",
+    "portuguese": "\u00e3\u00f5",
+    "italian": "\u00ec\u00f2",
+    "swedish": "\u00e5",
+    "danish": "\u00f8",
+    "polish": "\u0105\u0107\u0119\u0142\u0144\u015b\u017a\u017c",
+    "turkish": "\u011f\u0131\u015f",
+}
+
+
+@pytest.mark.parametrize(("language", "letter"), [(name, one) for name, letters in LETTERS.items() for one in letters])
+def test_letters_tell_a_language(language, letter):
+    unknown = tuple(f"{first}{letter}mbr" for first in "bdgkp")
+    assert foreign_language(Corrected(" ".join(unknown), unknown=unknown), "english") == language
+
+
 def test_the_language_of_the_index_is_no_other():
     typed = Corrected("Krebs bei Kindern Behandlung", unknown=("Kindern", "Behandlung"))
     assert foreign_language(typed, "german") == ""
