@@ -113,3 +113,5 @@ def test_retrieval_writes_a_report_that_names_model_and_engine(home, tmp_path):
     assert [row["mode"] for row in told["rows"]] == ["lexical", "vector"]
     assert {pair["measure"] for pair in told["pairs"]} == {"nDCG@10", "MAP", "Recall@100", "MRR@10"}
     assert set(told["per_unit"]["lexical"]["MAP"]) == {"q1", "q2", "q3"}
+    assert told["seconds"].keys() == {"lexical", "vector"}
+    assert all(seconds > 0 for seconds in told["seconds"].values())

@@ -116,6 +116,9 @@ def test_macro_f1_is_scikit_learns():
     draw = np.random.default_rng(6)
     truth, said = draw.integers(0, 2, (30, 4)).astype(float), draw.integers(0, 2, (30, 4)).astype(float)
     assert macro_f1_of(truth, said) == pytest.approx(f1_score(truth, said, average="macro"))
+    truth[:, 1] = said[:, 1] = 0
+    truth[0, 1] = 1  # a label of one paper, which is not found
+    assert macro_f1_of(truth, said) == pytest.approx(f1_score(truth, said, average="macro", zero_division=0))
     truth[:, 0] = said[:, 0] = 0
     assert macro_f1_of(truth, said) == pytest.approx(f1_score(truth[:, 1:], said[:, 1:], average="macro"))
     assert macro_f1_of(np.zeros((3, 1)), np.zeros((3, 1))) == 0
