@@ -41,6 +41,9 @@ PACKAGES = ("ses", "corpora", "encoders", "indexer", "search_plugin", "training"
 CHECKS = ("encoding", "strict")
 """Arguments without which nothing changes where texts are UTF-8 and the code is right."""
 
+_MODULE = re.compile(r'"(\w+(?:\.\w+)+)(?::\w+)?"')
+"""The name of a module in the text of another, with that of something in it or without."""
+
 NEAREST = 3
 """Test files that are tried before the others."""
 
@@ -190,6 +193,8 @@ def _by_name(graph: grimp.ImportGraph) -> Iterator[tuple[str, str]]:
         if module.endswith(".registry") or module == f"{_COMMANDS}eval":
             for other in graph.find_children(module.removesuffix(".registry")) - {module}:
                 yield module, other
+        for named in set(_MODULE.findall(_text_of(module))) & graph.modules - {module}:
+            yield module, named  # of a table such as that of the service's routes
     yield from _commands_run(graph)  # by the command line
 
 
@@ -200,9 +205,14 @@ def _commands_run(graph: grimp.ImportGraph) -> Iterator[tuple[str, str]]:
         if module.startswith(_COMMANDS):
             commands.setdefault(module.rpartition(".")[2], []).append(module)
     for test in graph.find_modules_that_directly_import("tests.commands") if commands else ():
-        text = (ROOT / test.replace(".", "/")).with_suffix(".py").read_text(encoding="utf-8")
-        names = re.findall(r', "([a-z]+)"', text)
+        names = re.findall(r', "([a-z]+)"', _text_of(test))
         yield from ((test, module) for name in names for module in commands.get(name, ()))
+
+
+def _text_of(module: str) -> str:
+    """Return the text of a module; of a package, nothing."""
+    path = (ROOT / module.replace(".", "/")).with_suffix(".py")
+    return path.read_text(encoding="utf-8") if path.is_file() else ""
 
 
 class Bench:

@@ -58,6 +58,7 @@ def test_tests_are_found_by_imports_and_fixtures_nearest_first():
     assert "tests/engines/test_bm25.py" in columns  # by way of the fixtures in tests/engines/conftest.py
     assert found("encoders/runtimes/torch.py")[0] == "tests/encoders/runtimes/test_torch.py"  # imported by its name
     assert found("encoders/layouts/composed.py")[0] == "tests/encoders/test_composed.py"  # by the registry, by its name
+    assert found("ses/service/web/map.py")[0] == "tests/ses/service/web/papers/test_map.py"  # of a table of routes
     assert "tests/ses/test_eval_retrieval.py" in found("ses/evaluation/tuning.py")  # by a command
     for command, test in (("reviewers", "ses"), ("eval/reviewers", "eval/reviewers")):  # of one name
         assert f"tests/{test}/test_reviewers.py" in found(f"ses/terminal/commands/{command}.py")

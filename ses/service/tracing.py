@@ -75,7 +75,7 @@ class Tracing:
                 await send(message)
 
             span.set_attributes({"http.request.method": scope["method"], "url.scheme": scope["scheme"]})
-            span.set_attribute("ses.request_id", scope.get("state", {}).get("request_id", ""))
+            span.set_attribute("ses.request_id", scope["state"]["request_id"])
             try:
                 await self.app(scope, receive, send_traced)
             finally:

@@ -173,6 +173,11 @@ def test_limits_of_pruning(most, ratio, message):
         SparseField("sparse", "sparse", 9, "dot", most=most, ratio=ratio)
 
 
+@pytest.mark.parametrize(("most", "ratio"), [(1, 0), (1000, 0.999)])
+def test_the_limits_of_pruning_themselves_are_allowed(most, ratio):
+    assert SparseField("sparse", "sparse", 9, "dot", most=most, ratio=ratio).most == most
+
+
 @pytest.fixture(scope="module")
 def models(tmp_path_factory):
     """A dense model, a sparse one, and a document-only one."""

@@ -228,6 +228,34 @@ def test_exports_can_be_indexed(tmp_path):
         assert set(paper.identifiers) <= set(record.paper.identifiers)
 
 
+def test_a_reference_manager_gets_all_that_a_paper_holds():
+    paper = Paper(
+        *("a1", "Masks in schools", "A trial.", ("Kim, Mi-Na", "Toth, EA"), 2020, "Nature", ("Review",), "en"),
+        *(("Medicine", "Air, indoors"), ("doi:10.1000/182", "pmid:12"), (), "https://example.org/1"),
+        retracted=True,
+    )
+    assert page_of(paper).format("bibtex").splitlines() == [
+        "@article{kim2020schools,",
+        "  title = {{Masks in schools}},",
+        "  author = {Kim, Mi-Na and Toth, EA},",
+        "  journal = {Nature},",
+        "  year = {2020},",
+        "  doi = {10.1000/182},",
+        "  url = {https://doi.org/10.1000/182},",
+        "  pmid = {12},",
+        "  abstract = {A trial.},",
+        "  keywords = {Medicine, {Air, indoors}},",
+        "  language = {en},",
+        "  note = {Retracted},",
+        "}",
+    ]
+    assert page_of(paper).format("ris").splitlines() == [
+        *("TY  - JOUR", "ID  - a1", "TI  - Masks in schools", "AU  - Kim, Mi-Na", "AU  - Toth, EA", "PY  - 2020"),
+        *("T2  - Nature", "AB  - A trial.", "DO  - 10.1000/182", "UR  - https://doi.org/10.1000/182", "LA  - en"),
+        *("KW  - Medicine", "KW  - Air, indoors", "N1  - Retracted", "ER  - "),
+    ]
+
+
 def test_every_format_writes_no_hits_and_an_unknown_one_is_refused():
     for name in FORMATS:
         assert "virus" not in page_of().format(name)

@@ -38,6 +38,8 @@ def test_only_the_likeliest_words_are_added_and_their_weights_sum_to_that_of_the
 def test_a_word_is_added_in_its_most_frequent_form():
     papers = {"a": Paper("a", "Infections", "infection Infection 3D 20")}
     assert [one.text for one in added_words([Fused("a", 1.0, {})], papers, "english", 1)] == ["infection", "3d"]
+    last = {"a": Paper("a", "Infection", "Infections, infections")}
+    assert [one.text for one in added_words([Fused("a", 1.0, {})], last, "english", 1)] == ["infections"]
     as_often = {"a": Paper("a", "Infections infected", "Infected infections")}
     assert [one.text for one in added_words([Fused("a", 1.0, {})], as_often, "english", 1)] == ["infected"]
 

@@ -10,7 +10,7 @@ import pytest
 from corpora.errors import InputError
 from encoders.models.formats import Format
 from search_plugin.contract.engine import Document
-from search_plugin.contract.legs import Fused
+from search_plugin.contract.legs import Fused, Scored
 from search_plugin.contract.plan import Plan, VectorClause
 from search_plugin.contract.schema import IndexSchema, paper_vector
 from search_plugin.engines.registry import connect
@@ -62,6 +62,17 @@ def scores_by_hand(index, words, ids):
 def scaled(scores):
     low, high = min(scores.values()), max(scores.values())
     return {id_: (score - low) / (high - low) for id_, score in scores.items()}
+
+
+def test_fields_of_vectors_share_the_weight_that_words_have_alone(index):
+    plan = Plan("virus", tuple(VectorClause(name, QUERY) for name in ("prx", "clf", "rgn")), None, 9)
+    legs = {leg: (Scored(leg, 1.0, None),) for leg in ("lexical", "prx", "clf", "rgn")}
+    for weights, expected in (
+        ({}, {"lexical": 3 / 6, "prx": 1 / 6, "clf": 1 / 6, "rgn": 1 / 6}),
+        ({"prx": 2.0, "lexical": 3.0}, {"lexical": 9 / 17, "prx": 6 / 17, "clf": 1 / 17, "rgn": 1 / 17}),
+    ):
+        fused = SearchState(index, SearchRequest("virus", weights=weights), plan).joined(legs)
+        assert {hit.id: hit.score for hit in fused} == pytest.approx(expected)
 
 
 def test_every_stage_is_timed_in_order(index):

@@ -36,6 +36,7 @@ SAME = [
     ("Garcia Lopez M", "Maria Garcia Lopez"),
     ("Smith J Jr", "John Smith"),
     ("Smith, John, Jr.", "J Smith"),
+    ("Smith, John, Jr.", "John Robert Smith"),
     ("王", "王 小明"),
     ("Le, T", "Thi Le"),
     ("WHO Solidarity Trial Consortium", "WHO Solidarity Trial Consortium"),
@@ -68,6 +69,18 @@ def test_the_family_name_is_one_word_without_particles():
     assert family_keys("van der Berg, J") == {"berg"}
     assert family_keys("Fürst, T") == {"furst", "fuerst"}
     assert {"toth", "ea"} <= family_keys("Toth ea")
+
+
+@pytest.mark.parametrize(
+    "particle",
+    [
+        *("af", "al", "bin", "da", "das", "de", "del", "della", "den", "der", "di", "do", "dos", "du", "el", "ibn"),
+        *("la", "las", "le", "los", "ten", "ter", "tot", "van", "vom", "von", "zu", "zum", "zur"),
+    ],
+)
+def test_a_particle_can_be_left_out(particle):
+    assert same_author("Berg J", f"Johan {particle} Berg")
+    assert family_keys(f"{particle} Berg, J") == {"berg"}
 
 
 words = st.text(st.sampled_from("abcdefghilmnorstuvéüø"), min_size=4, max_size=8).map(str.capitalize)

@@ -189,6 +189,7 @@ def test_every_route_says_what_it_needs():
     for router in map(resolve_name, ROUTERS):
         for route in router.routes:
             scopes = [getattr(one.call, "scope", None) for one in route.dependant.dependencies]
+            assert {*scopes} <= {None, *SCOPES}, f"{route.path} needs a scope that no key can have"
             assert any(scopes) or route.path.startswith(open_to_all), f"{route.path} needs a dependency `needs(...)`"
 
 

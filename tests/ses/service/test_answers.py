@@ -5,6 +5,8 @@ import csv
 import gzip
 import io
 import json
+from dataclasses import asdict
+from pathlib import PurePath
 from xml.etree import ElementTree
 
 import pytest
@@ -275,6 +277,7 @@ def test_a_paper_is_found_by_its_identifiers(client, library):
     reply = client.get("/v1/papers/10.1000/1?format=csv")
     assert next(csv.DictReader(io.StringIO(reply.text)))["doi"] == "10.1000/1"
     assert reply.headers["content-disposition"] == 'attachment; filename="b.csv"'
+    assert reply.headers["vary"] == "Accept"
     assert client.get("/v1/papers/nothing").status_code == 404
 
 
@@ -285,6 +288,11 @@ def test_what_can_be_searched_is_listed_without_places_of_the_machine(client, li
     assert (entry["name"], entry["papers"], entry["default"]) == ("papers", facts.papers, True)
     assert {field["name"] for field in entry["fields"]} == {field.name for field in facts.schema.fields}
     assert "/" not in entry["model"]
+    assert entry.pop("model") == PurePath(facts.schema.model).name
+    known = json.loads(json.dumps({**asdict(facts.schema), **asdict(facts)}, default=lambda one: one.isoformat()))
+    same = {name for name in entry if name in known and name not in ("fields", "default")}
+    assert {"generation", "published", "papers", "vectors", "origins", "language", "fingerprint", "bm25"} < same
+    assert {name: entry[name] for name in same} == {name: known[name] for name in same}
     assert str(library._settings.data_dir) not in reply.text
     assert client.get("/v1/indexes?size=1").json()["detail"] == "There is no parameter size."
 

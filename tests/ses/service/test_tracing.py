@@ -6,6 +6,8 @@ import pytest
 from fastapi import FastAPI, Response
 from starlette.testclient import TestClient
 
+from ses.service.logs import RequestLog
+from ses.service.metrics import Metrics
 from ses.service.proxies import Proxies
 from ses.service.settings import load_service_settings
 
@@ -45,16 +47,22 @@ def asking(exported):
         return Response(status_code=503)
 
     app.add_middleware(Tracing, provider=provider)
-    app.add_middleware(Proxies, service=SimpleNamespace(settings=load_service_settings(proxies="10.0.0.0/8")))
+    settings = load_service_settings(proxies="10.0.0.0/8")
+    service = SimpleNamespace(settings=settings, metrics=Metrics(), stopping=False)
+    app.add_middleware(RequestLog, service=service)
+    app.add_middleware(Proxies, service=service)
     return lambda address: TestClient(app, client=(address, 1))
 
 
 def test_a_request_is_a_span_and_each_stage_one_below(asking, exported):
-    asking("192.0.2.1").get("/papers/secret?query=private", headers={"traceparent": PARENT})
+    reply = asking("192.0.2.1").get("/papers/secret?query=private", headers={"traceparent": PARENT})
     read, retrieve, request = exported.get_finished_spans()
     assert (request.name, request.kind, request.parent) == ("GET /papers/{name}", SpanKind.SERVER, None)
     assert request.attributes["http.route"] == "/papers/{name}"
     assert request.attributes["http.response.status_code"] == 200
+    assert request.attributes["http.request.method"] == "GET"
+    assert request.attributes["url.scheme"] == "http"
+    assert request.attributes["ses.request_id"] == reply.headers["X-Request-ID"]
     assert "private" not in request.to_json()
     assert "secret" not in request.to_json()
     assert [(one.name, one.end_time - one.start_time) for one in (read, retrieve)] == [

@@ -17,7 +17,7 @@ from corpora.paper import Paper
 from search_plugin.contract.engine import Document
 from search_plugin.contract.ordering import title_key
 from search_plugin.contract.schema import Field, IndexSchema, paper_vector
-from search_plugin.engines.cluster.documents import batches, deletions, document_id, id_of, paper_of
+from search_plugin.engines.cluster.documents import batches, deletions, document_id, id_of, paper_of, updates
 
 SCHEMA = IndexSchema("m", "f", (paper_vector("prx", 4, "l2"),)).with_fields(
     [Field("shelf", "keyword"), Field("labels", "keywords", origin="tag"), Field("impact", "number", origin="forecast")]
@@ -112,6 +112,19 @@ def test_ids_too_long_for_a_cluster_are_hashed():
     assert len(long) == 3
     assert {len(id_) for id_ in long} == {64}
     assert orjson.loads(deletions(["a" * 513]).lines[0])["delete"]["_id"] == document_id("a" * 513)
+
+
+def test_deletions_and_updates_have_the_form_of_the_bulk_api():
+    given = updates({"a": {"year": 2020, "venue": None}, "b": {}})
+    assert [orjson.loads(line) for line in given.lines] == [
+        {"update": {"_id": "a"}},
+        {"doc": {"year": 2020, "venue": None}},
+        {"update": {"_id": "b"}},
+        {"doc": {}},
+    ]
+    gone = deletions(["b", "a"])
+    assert [orjson.loads(line) for line in gone.lines] == [{"delete": {"_id": "b"}}, {"delete": {"_id": "a"}}]
+    assert (given.ids, gone.ids) == (("a", "b"), ("b", "a"))
 
 
 def test_batches_are_cut_by_bytes_and_keep_the_order():

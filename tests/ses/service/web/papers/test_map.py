@@ -1,5 +1,7 @@
 """The map of results: the drawing, its table, and the same as values."""
 
+from urllib.parse import parse_qsl
+
 import pytest
 from lxml import html
 
@@ -43,6 +45,8 @@ def test_the_table_has_what_the_drawing_has(client):
 
 def test_marks_lie_in_the_drawing_and_topics_differ_in_colour_and_shape(client):
     page = page_of(client.get("/map", params={"topics": 12}))
+    (drawn,) = page.find_class("map-drawing")
+    assert drawn.get("viewbox") == "0 0 1000 640"
     for point in page.find_class("map-point"):
         assert 0 < float(point.get("data-x")) < 1000
         assert 0 < float(point.get("data-y")) < 640
@@ -68,6 +72,24 @@ def test_a_topic_is_chosen_by_a_link(client):
     values = client.get(second.replace("/map?", "/map.json?")).json()
     assert {point["topic"] for point in values["points"]} == {2}
     assert len(values["points"]) == len(shown)
+
+
+def test_its_links_ask_for_the_same_papers(client):
+    given = {"query": "virus", "filter": "year>=2000", "mode": "lexical", "window": "80", "lang": "de"}
+    drawn = {**given, "size": "30", "topics": "3", "projection": "pca", "topic": "2"}
+    page = page_of(client.get("/map", params=drawn))
+    (said,) = page.find_class("map-said")
+    links = [one.partition("?") for one in said.xpath("./a[position()>1]/@href")]
+    asked = [(path, dict(parse_qsl(query))) for path, _, query in links]
+    assert asked == [
+        ("/", given),
+        ("/map.json", {name: value for name, value in drawn.items() if name != "lang"}),
+        ("/map", {**drawn, "projection": "tsne"}),
+    ]
+    form = {one.get("name"): one.get("value") for one in page.xpath("//form[@class='map-form']/input")}
+    assert form == {name: value for name, value in drawn.items() if name != "topic"}
+    (everything,) = page.xpath("//nav//a[@data-topic='all']/@href")
+    assert dict(parse_qsl(everything.partition("?")[2])) == {n: value for n, value in drawn.items() if n != "topic"}
 
 
 def test_what_papers_hold_is_escaped(client):
