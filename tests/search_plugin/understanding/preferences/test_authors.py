@@ -164,6 +164,8 @@ def test_a_filter_holds_for_an_authors_papers(index):
         ("long covid", []),
         ("TNF alpha", []),
         ("hepatitis Fuerst TR", [("Fuerst TR", "hepatitis", "initials")]),
+        ("brain infection of patients Toth EA", [("Toth EA", "brain infection of patients", "initials")]),
+        ("brain infection of old patients Toth EA", []),
         ("van der Berg J masks", [("van der Berg J", "masks", "initials"), ("van der Berg", "J masks", "words")]),
     ],
 )
