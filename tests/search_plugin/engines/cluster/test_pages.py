@@ -8,6 +8,7 @@ import pytest
 
 from search_plugin.contract.plan import Plan
 from search_plugin.contract.trace import Clock
+from search_plugin.engines.cluster.frontends.page_request import page_request
 from search_plugin.ranking.state import SearchState
 from search_plugin.request import SearchRequest
 from search_plugin.search import _page, similar
@@ -126,3 +127,10 @@ def test_a_page_larger_than_one_look_up_is_read_whole():
     assert (list(papers), facets) == (ids, None)
     assert index.fetch([]) == ({}, None)
     assert len(index.cluster.asked) == 2
+
+
+def test_the_request_of_a_page_joins_as_many_hits_as_ses_would():
+    body = page_request(index_in("opensearch", (3, 6)), PLAN, SearchRequest("virus lung", size=3, offset=2)).body
+    assert body["query"]["hybrid"]["pagination_depth"] == PLAN.window == 7
+    assert len(body["query"]["hybrid"]["queries"]) == 2
+    assert (body["size"], body["from"]) == (3, 2)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from search_plugin.contract.schema import Field
 from tests.search_plugin.engines.embedded.small import document, make
 
 
@@ -53,3 +54,14 @@ def test_vectors_that_can_not_be_compared_are_refused(tmp_path, number, why):
     assert refused.id == "odd"
     assert why in refused.reason
     assert list(index.ids()) == ["good"]
+
+
+def test_added_fields_are_kept_for_whoever_opens_the_index(tmp_path):
+    engine, index = make(tmp_path, 3)
+    index.add_fields([Field("room", "keyword")])
+    index.update({"p1": {"room": "top"}})
+    index.finish()
+    opened = engine.open("papers")
+    assert opened.schema.fields == index.schema.fields
+    assert opened.schema.fields[-1].name == "room"
+    assert opened.documents(["p1"], [])["p1"].paper.extra["room"] == "top"
