@@ -40,3 +40,12 @@ def test_a_year_of_dates_is_the_days_from_its_first_to_its_last():
 def test_an_owners_vectors_are_kept_as_the_mapping_says(type_, kept):
     mapping = {"type": "dense_vector", "dims": 64, "similarity": "cosine", "index_options": {"type": type_}}
     assert ElasticsearchDialect(Product("elasticsearch", "9.4.3", (9, 4))).read_vector(mapping, {}).quantization == kept
+
+
+def test_vectors_whose_mapping_names_no_kind_of_index_are_whole():
+    read = ElasticsearchDialect(Product("elasticsearch", "9.4.3", (9, 4))).read_vector
+    for options in ({}, {"index_options": {}}):
+        found = read({"type": "dense_vector", "dims": 64, **options}, {})
+        assert (found.dimension, found.similarity, found.quantization, found.graph) == (64, "cosine", "none", True)
+    bare = read({"type": "dense_vector", "dims": 64, "index": False}, {})
+    assert (bare.dimension, bare.similarity, bare.quantization, bare.graph) == (64, None, "none", False)
