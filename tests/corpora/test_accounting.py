@@ -490,6 +490,11 @@ def test_a_tag_that_is_read_in_few_records_is_found(tmp_path):
     (tmp_path / "a.ris").write_text("".join(records))
     account, _ = watched("ris", tmp_path / "a.ris")
     assert became(account)["N1"] == ""
+    # Among the first records it is found, though none of those before it had a DOI there.
+    records[19] = RIS
+    (tmp_path / "a.ris").write_text("".join(records))
+    account, _ = watched("ris", tmp_path / "a.ris")
+    assert became(account)["N1"] == "id doi"
     # A name that is rare is tried wherever it stands.
     records = [RIS.replace("N1  - doi: 10.5555/a\n", "") for _ in range(500)]
     records[299] = RIS
@@ -499,8 +504,8 @@ def test_a_tag_that_is_read_in_few_records_is_found(tmp_path):
 
 
 def test_columns_that_hold_what_papers_lack_are_pointed_out(tmp_path):
-    header = ["Title", "Erschienen", "Kennung", "Date added", "Seiten"]
-    rows = [[f"Paper {n}", 1990 + n, f"https://doi.org/10.5555/x{n}", "2020-01-01", "1990-1999"] for n in range(9)]
+    header = ["Title", "Date added", "Erschienen", "Kennung", "Seiten"]
+    rows = [[f"Paper {n}", "2020-01-01", 1990 + n, f"https://doi.org/10.5555/x{n}", "1990-1999"] for n in range(9)]
     account, _ = watched("csv", table(tmp_path / "a.csv", header, *rows))
     assert [(one.attribute, one.column, one.sentence) for one in account.overlooked] == [
         ("year", "Erschienen", "9 of 9 records have no year, and Erschienen has years, such as 1990"),
