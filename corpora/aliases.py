@@ -43,8 +43,18 @@ SINGLE: dict[str, tuple[str, ...]] = {
         *("dimensionsurl", "fulltextlink", "fulltexturl"),
     ),
     "retracted": ("retracted", "isretracted"),
+    "volume": ("volume", "volumenumber", "bibliovolume"),
+    "issue": ("issue", "issuenumber", "biblioissue"),
+    "pages": ("pages", "pagination", "pagerange", "medlinepgn"),
+    "first_page": ("firstpage", "startpage", "pagestart", "beginningpage", "bibliofirstpage"),
+    "last_page": ("lastpage", "endpage", "pageend", "endingpage", "bibliolastpage"),
+    "article_number": ("articlenumber", "artno", "articleno"),
+    "publisher": ("publisher", "publishername", "primarylocationsourcehostorganizationname"),
 }
 """Attributes that take the first name with a value."""
+
+OF_PUBLICATION = ("volume", "issue", "pages", "first_page", "last_page", "article_number", "publisher")
+"""Those that `Paper.publication` is made of, beside `issn`."""
 
 COLLECTED: dict[str, tuple[str, ...]] = {
     "fields": (
@@ -55,6 +65,9 @@ COLLECTED: dict[str, tuple[str, ...]] = {
     ),
     "references": ("references", "outcitations", "referencedworks", "referencesinset"),
     "identifiers": ("identifiers",),
+    "issn": (
+        *("issn", "issns", "eissn", "issnl", "issnlinking", "primarylocationsourceissnl", "primarylocationsourceissn"),
+    ),
 }
 """Attributes that collect the values of all names."""
 

@@ -7,13 +7,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from corpora.aliases import COLLECTED, EXTERNAL, IDENTIFIERS, SINGLE, normal_name
+from corpora.aliases import COLLECTED, EXTERNAL, IDENTIFIERS, OF_PUBLICATION, SINGLE, normal_name
 from corpora.cleaning import clean_text, flag_of, text_of, texts_of, url_of, year_of
 from corpora.custom import CustomField, read_custom
 from corpora.identifiers import identifier_of, identifiers_of
 from corpora.names import divided_names
 from corpora.paper import Accepted, Paper, Rejected
 from corpora.plain import UnreadableError
+from corpora.publication import PARTS, publication_of
 
 RETRACTED_TYPE = "retracted publication"
 """The publication type, in lower case, of a retracted paper in PubMed and in databases that use its types."""
@@ -71,7 +72,7 @@ def _assembled(
     among: Mapping[str, object],
     named_by: Sequence[str],
 ) -> Accepted | Rejected:
-    values = {normal_name(key): value for key, value in record.items() if value not in (None, "")}
+    values = _by_normal_name(record)
     among_all = _external(values) | values
 
     def all_of(attribute: str, names: tuple[str, ...], among: Mapping[str, object]) -> Iterator[object]:
@@ -113,6 +114,7 @@ def _assembled(
         references=collected("references"),
         url=url_of(first_of("url")),
         retracted=bool(retracted) or RETRACTED_TYPE in map(str.lower, types),
+        publication=publication_of([text_of(first_of(name)) for name in OF_PUBLICATION], collected("issn")),
     )
     if named_by and not paper.id:
         paper = replace(paper, id=_id_of(paper, named_by))
@@ -146,6 +148,13 @@ def _people(value: object) -> object:
         return value
     # Scopus: "Sample, Ana (570000); ..."
     return [_SCOPUS_NUMBER.sub("", name) for name in divided_names(clean_text(value))]
+
+
+def _by_normal_name(record: Mapping[str, object]) -> dict[str, object]:
+    """Return the values of a record, and those inside of the publication, which the JSON of a paper has."""
+    values = {normal_name(key): value for key, value in record.items() if value not in (None, "")}
+    held = values.get("publication")
+    return {**(held if isinstance(held, Mapping) and set(PARTS).issuperset(held) else {}), **values}
 
 
 def _external(values: Mapping[str, object]) -> dict[str, object]:

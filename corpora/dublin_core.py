@@ -13,6 +13,7 @@ from xml.etree.ElementTree import Element
 from corpora.identifiers import read_identifier
 from corpora.markup import plain_members
 from corpora.oai import name_of
+from corpora.publication import parts_of_citation
 
 ELEMENTS = (
     *("title", "creator", "subject", "description", "publisher", "contributor", "date", "type", "format"),
@@ -59,12 +60,20 @@ def members_of(found: Mapping[str, Sequence[str]]) -> dict[str, object]:
         "fields": [_EU_REPO.sub("", text) for text in get("subject")],
         "identifiers": list(dict.fromkeys(known)),
         "url": [text for text in get("identifier") if text.startswith(("https://", "http://"))],
+        **next((parts for text in get("source") if (parts := parts_of_citation(text))), {}),
+        "publisher": next(iter(get("publisher")), ""),
+        "issn": [text for name in ("source", "identifier", "relation") for text in get(name) if _is_number(text)],
     }
     return plain_members(members, ("title", "abstract", "venue"))
 
 
 def _is_venue(source: str) -> bool:
     return not (source.startswith(("http:", "https:", "urn:", "info:")) or _ISSN.fullmatch(source))
+
+
+def _is_number(text: str) -> bool:
+    found = _NUMBER.fullmatch(text)
+    return found[1].lower() == "issn" if found else bool(_ISSN.fullmatch(text))
 
 
 def _identifier(text: str) -> str:

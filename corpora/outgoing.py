@@ -87,10 +87,14 @@ _SHOWN = ("authors", "year", "venue", "types", "language", "fields", "identifier
 
 def paper_html(paper: Any) -> str:
     """Return a paper as HTML: its title with a link, its abstract, and a table of all that is known of it."""
+    from dataclasses import asdict
+
     from corpora.identifiers import link_of
 
     mark = "<b>[retracted]</b> " if paper.retracted else ""
-    known = {"id": paper.id, **{name: getattr(paper, name) for name in _SHOWN}, **paper.extra}
+    shown = {name: getattr(paper, name) for name in _SHOWN}
+    where = asdict(paper.publication) if paper.publication else {}
+    known = {"id": paper.id, **shown, **where, **paper.extra}
     if paper.references:
         known["references"] = f"{len(paper.references):,}"
     title = linked(as_html(paper.title), link_of(paper))

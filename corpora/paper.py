@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import orjson
 
+from corpora.publication import Publication, publication_from
+
 if TYPE_CHECKING:
     from corpora.custom import FieldValue
 
 T = TypeVar("T")
 _Given = TypeVar("_Given", covariant=True)
 
-_NOT_CONTENT = ("origins", "extra")
+_NOT_CONTENT = ("origins", "extra", "publication")
+"""What an index updates without a new vector."""
 
 
 def is_empty(value: object) -> bool:
@@ -44,6 +47,7 @@ class Paper:
         origins: Names of the corpora that hold the paper; a reader leaves them out, an index records them.
         extra: Values of fields that are not of every paper (custom fields, tags, forecasts), by name; none of them
             empty.
+        publication: Volume, issue, pages, publisher and ISSN; None where the corpus has none of them.
 
     Example:
         >>> paper = ses.Paper("a", "A virus", authors=("Ada Byron",), year=2020)
@@ -66,9 +70,10 @@ class Paper:
     retracted: bool = False
     origins: tuple[str, ...] = ()
     extra: Mapping[str, FieldValue] = field(default_factory=dict, hash=False)
+    publication: Publication | None = None
 
     def content_hash(self) -> str:
-        """Return 32 hex digits that change with any attribute but `origins` and `extra`, the same on every machine."""
+        """Return 32 hex digits that change with any attribute but `_NOT_CONTENT`, the same on every machine."""
         content = {name: getattr(self, name) for name in _CONTENT}
         # A mark of retraction counts only where there is one.
         if not self.retracted:
@@ -81,8 +86,13 @@ class Paper:
         return paper_html(self)
 
     def value(self, name: str) -> FieldValue | None:
-        """Return the value of an attribute or of a field in `extra`, or None where there is none."""
-        value: FieldValue | None = self.extra.get(name) if name in self.extra else getattr(self, name, None)
+        """Return the value of an attribute or of a field in `extra`, or None where there is none.
+
+        That of the publication is the text that an index keeps.
+        """
+        value = self.extra.get(name) if name in self.extra else getattr(self, name, None)
+        if isinstance(value, Publication):
+            return value.to_text()
         return None if is_empty(value) else value
 
 
@@ -93,6 +103,7 @@ def paper_from(values: Mapping[str, Any]) -> Paper:
     """Return a paper from its attributes as JSON holds them: lists become tuples."""
     attributes = _with_tuples(values)
     attributes["extra"] = _with_tuples(attributes.get("extra", {}))
+    attributes["publication"] = publication_from(attributes.get("publication"))
     return Paper(**attributes)
 
 

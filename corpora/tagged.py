@@ -78,7 +78,7 @@ _NBIB = tag_names(
 _WOS = tag_names(
     "TI=title AB=abstract AF=full_authors AU=authors CA=groups PY=year SO=secondary_title J9=alternate_title1 "
     "JI=alternate_title2 DT=types LA=language DE=keywords ID=keywords DI=doi PM=pmid UT=wos VL=volume IS=number "
-    "BP=start_page EP=end_page SN=issn PU=publisher C1=author_address EA=date"
+    "BP=start_page EP=end_page AR=article_number SN=issn EI=electronic_issn PU=publisher C1=author_address EA=date"
 )
 _REFER = tag_names(
     "0=types T=title A=authors E=secondary_authors D=year 8=date J=secondary_title B=secondary_title X=abstract "

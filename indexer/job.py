@@ -73,7 +73,7 @@ class IndexJob:
         prune: Delete papers that the corpus no longer holds; papers of other corpora stay.
         origin: The corpus's name in the index, the index's own name if empty; the same from run to run. None if papers
             have their origins already, as those of an index have.
-        fields: Custom fields that the corpus gives; they are added to an index that lacks them.
+        fields: Custom fields that the corpus gives, and `PUBLICATION`; they are added to an index that lacks them.
         whole: Whether the records are all that the corpus holds; if so, papers that it lacks are counted.
         sparse: The sparse vectors to write too; None for an index without them.
         own: The formats with models of their own to write too; the index's model makes no vectors of these formats.

@@ -91,7 +91,7 @@ def rebuilding(
         fresh=True,
         origin=None,
         settings={"quantization": schema.quantization, "bm25": schema.bm25, **settings},
-        fields=schema.added,
+        fields=(*schema.kept, *schema.added),
         cached=cached,
         sparse=sparse,
         own=own,

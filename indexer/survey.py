@@ -22,6 +22,7 @@ from corpora.errors import UnavailableError
 from corpora.paper import Accepted, Deleted, Paper, Record, Rejected
 from corpora.progress import Progress
 from corpora.writing import WRITABLE_DATA, explaining
+from search_plugin.contract.schema import PUBLICATION
 
 _CHUNK = 1_000
 _LONGEST_PATH = 500
@@ -42,14 +43,14 @@ class Survey:
     Args:
         connection: Connection to an empty database.
         origin: The corpus's name in the index, None if papers have their origins already.
-        fields: Names of the custom fields that the corpus gives.
+        fields: Names of the fields that the corpus gives and that are no content: custom fields, `PUBLICATION`.
     """
 
     def __init__(self, connection: sqlite3.Connection, origin: str | None, fields: Sequence[str] = ()) -> None:
         self._connection = connection
         self._origin = origin
         self._fields = fields
-        self.filled = dict.fromkeys(fields, 0)
+        self.filled = {name: 0 for name in fields if name != PUBLICATION.name}
         self.revalued = 0
         connection.execute(
             "CREATE TABLE papers "
@@ -81,8 +82,8 @@ class Survey:
         rows = []
         for i, record in enumerate(records):
             paper = record.paper
-            extra = {name: paper.extra[name] for name in self._fields if name in paper.extra}
-            for name in extra:
+            extra = {name: value for name in self._fields if (value := paper.value(name)) is not None}
+            for name in self.filled.keys() & extra.keys():
                 self.filled[name] += 1
             noted = json.dumps(extra) if extra else None
             origins = json.dumps(paper.origins if self._origin is None else [self._origin])

@@ -7,6 +7,7 @@ from corpora.errors import StoppedError as StoppedError
 from corpora.errors import UnavailableError as UnavailableError
 from corpora.obtaining import Harvest as Harvest
 from corpora.paper import Paper as Paper
+from corpora.publication import Publication as Publication
 from indexer.job import IndexReport as IndexReport
 from search_plugin.pages.hit import Hit as Hit
 from search_plugin.pages.page import Page as Page

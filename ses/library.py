@@ -348,7 +348,7 @@ class Library:
         from indexer.pipeline import index_corpus
         from indexer.projecting import kept_projection
         from search_plugin.contract.engine import check_index_name
-        from search_plugin.contract.schema import custom_fields
+        from search_plugin.contract.schema import PUBLICATION, custom_fields
         from ses.papers import of_corpus, of_program
         from ses.remote_encoding import remotely_encoded
 
@@ -410,7 +410,7 @@ class Library:
             fresh=fresh,
             prune=prune,
             origin=source.origin,
-            fields=custom_fields(custom),
+            fields=(PUBLICATION, *custom_fields(custom)),
             whole=limit is None and source.whole,
             sparse=sparse_job(self._models, schema_before, options),
             own=own_models,

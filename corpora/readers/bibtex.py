@@ -212,6 +212,12 @@ def _entry(
         "key": key,
         "retracted": members.get("note") == "Retracted",
         "url": members.get("url") or members.get("ee"),
+        "volume": members.get("volume"),
+        "issue": members.get("number") or members.get("issue"),
+        "pages": members.get("pages"),
+        "article_number": members.get("eid") or members.get("articleno") or members.get("article-number"),
+        "publisher": members.get("publisher"),
+        "issn": [members.get("issn", ""), members.get("eissn", "")],
     }
     record["identifiers"] = list(identifiers_in(links, record))
     beside = {"key": key, **members}

@@ -99,6 +99,10 @@ def read_work(line: int, work: Mapping[str, object], custom: Sequence[CustomFiel
         "url": f"https://doi.org/{doi}",
         # The notice has `update-to`, the work itself `updated-by`.
         "retracted": not updates.isdisjoint(_RETRACTIONS),
+        **{name: work.get(name) for name in ("volume", "issue", "publisher")},
+        "pages": work.get("page"),
+        "article_number": work.get("article-number"),
+        "issn": work.get("ISSN"),
     }
     beside = {
         **work,

@@ -13,6 +13,7 @@ from corpora.errors import InputError, require
 from corpora.opening import PLAIN, Opening
 from corpora.outgoing import text_of_cell
 from corpora.paper import Record, Rejected
+from corpora.publication import parts_of_citation
 from corpora.sniffing import refuse_folder
 from corpora.tables import open_table
 
@@ -26,11 +27,29 @@ if TYPE_CHECKING:
 NAMED_BY = (*WORLDWIDE, "key")
 """Kinds of identifiers that are ids of a table's papers; the key of Zotero's or Rayyan's is one."""
 
-_WOS = ("TI", "AB", "AF", "PY", "SO", "DT", "LA", "DE", "DI", "PM", "UT")
-_WOS_ATTRIBUTES = ("title", "abstract", "authors", "year", "venue", "types", "language", "fields", "doi", "pmid", "wos")
+_WOS: Mapping[str, str] = {
+    "title": "TI",
+    "abstract": "AB",
+    "authors": "AF",
+    "year": "PY",
+    "venue": "SO",
+    "types": "DT",
+    "language": "LA",
+    "fields": "DE",
+    "doi": "DI",
+    "pmid": "PM",
+    "wos": "UT",
+    "volume": "VL",
+    "issue": "IS",
+    "first_page": "BP",
+    "last_page": "EP",
+    "article_number": "AR",
+    "publisher": "PU",
+    "issn": "SN",
+}
 _SHORT: Mapping[frozenset[str], Mapping[str, str]] = {
     # Web of Science's "tab-delimited", whose ID is Keywords Plus.
-    frozenset(("TI", "SO", "UT")): {"id": "", **dict(zip(_WOS_ATTRIBUTES, _WOS, strict=True))},
+    frozenset(("TI", "SO", "UT")): {"id": "", **_WOS},
     # Publish or Perish: elsewhere, a source is a database.
     frozenset(("GSRank", "Source")): {"venue": "Source"},
 }
@@ -64,6 +83,8 @@ def read(
 
 def read_row(line: int, cells: Mapping[str, str], columns: Mapping[str, str], custom: Sequence[CustomField]) -> Record:
     """Return the paper of a row, by the columns that `choose_columns` gives, or why it is none."""
+    if "Citation" in cells:  # PubMed has volume, issue and pages nowhere else
+        cells = {**parts_of_citation(cells["Citation"]), **cells}
     return assemble(line, cells, columns, custom, named_by=NAMED_BY)
 
 

@@ -22,6 +22,7 @@ from corpora.installed import extra, needing
 from corpora.markup import parallel_title
 from corpora.opening import LONGEST_RECORD, PLAIN, Opening, check_encoding, open_binary, open_bytes
 from corpora.paper import Deleted, Record, Rejected
+from corpora.publication import parts_of_citation
 from corpora.readers.jsonl import read_objects
 from corpora.reading import read_each
 from corpora.sniffing import guess_kind, refuse_other, remedy_for_folder
@@ -326,6 +327,9 @@ def members_of(record: Any) -> dict[str, object]:
         "fields": [_subject(field) for tag in _SUBJECTS for field in record.get_fields(tag)],
         "identifiers": list(dict.fromkeys(_identifiers(record, links))),
         "url": [link for link in links if link.startswith(("https://", "http://"))],
+        **parts_of_citation(next(iter(_at(record, "773g")), "")),
+        "publisher": next((_clean(text) for place in ("264b", "260b", "773d") for text in _at(record, place)), ""),
+        "issn": [*_at(record, "773x"), *_at(record, "022a")],
     }
 
 

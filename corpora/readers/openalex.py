@@ -81,6 +81,9 @@ def _work(line: int, work: Mapping[str, object], custom: Sequence[CustomField]) 
         "references": [short_id(text_of(cited)) for cited in _list(work, "referenced_works")],
         "url": place.get("landing_page_url") or work.get("doi") or work.get("id"),
         "is_retracted": work.get("is_retracted"),
+        **{name: _at(work, "biblio").get(name) for name in ("volume", "issue", "first_page", "last_page")},
+        "publisher": source.get("host_organization_name"),
+        "issn": [text_of(source.get("issn_l")), *_list(source, "issn")],
     }
     beside = {
         **work,

@@ -47,6 +47,7 @@ CUSTOM = {
 }
 """Values that custom fields can take from a record, and where they are."""
 
+_ISSN = "MedlineCitation/Article/Journal/ISSN"
 _AUTHORS = "MedlineCitation/Article/AuthorList/Author"
 _OTHER_ABSTRACTS = "MedlineCitation/OtherAbstract/AbstractText"
 _COMMENTS = "MedlineCitation/CommentsCorrectionsList/CommentsCorrections"
@@ -237,6 +238,8 @@ def _members(article: Element, info: Mapping[str, Any]) -> dict[str, object]:
         "url": URL.format(pmid),
         # A retraction notice has RetractionOf, and its type is "Retraction of Publication".
         "retracted": article.find(f"{_COMMENTS}[@RefType='RetractionIn']") is not None,
+        **{name: article.findtext(CUSTOM[name]) for name in ("volume", "issue", "pages")},
+        "issn": [article.findtext(place) or "" for place in (CUSTOM["issn"], _ISSN)],
     }
 
 

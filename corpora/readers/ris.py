@@ -44,6 +44,14 @@ _MAY_IDENTIFY = (
 )
 """Where databases put a DOI, a PMID or a number of theirs, besides its own tag."""
 
+_PUBLICATION = {
+    "volume": ("volume",),
+    "issue": ("number", "cp"),
+    "first_page": ("start_page",),
+    "last_page": ("end_page",),
+    "article_number": ("article_number", "custom7"),
+    "publisher": ("publisher",),
+}
 _COPYRIGHT = re.compile(r"(?:copyright\b|\(c\)|©|all rights reserved)", re.IGNORECASE)
 _MEDLINE = re.compile(r"pubmed|medline|\bnlm\b", re.IGNORECASE)
 _ENDNOTE = tag_names(
@@ -138,6 +146,8 @@ def _reference(
         "wos": found.get("wos", []),
         "url": [part for text in found.get("urls", ()) for part in text.replace(";", " ").split()],
         "retracted": "Retracted" in found.get("notes", ()),
+        **{name: _first(found, tags) for name, tags in _PUBLICATION.items()},
+        "issn": [text for name in ("issn", "electronic_issn") for text in found.get(name, ())],
     }
     entry["identifiers"] = list(identifiers_in((text for name in _MAY_IDENTIFY for text in found.get(name, ())), entry))
     key = _first(found, ("id",))

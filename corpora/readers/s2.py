@@ -78,14 +78,18 @@ def _paper(
     ids = paper.get("externalids")
     ids = {normal_name(kind): value for kind, value in ids.items()} if isinstance(ids, dict) else {}
     id_ = text_of(paper.get("corpusid") or ids.get("corpusid") or paper.get("paperid"))
-    journal = paper.get("journal")
+    journal = journal if isinstance(journal := paper.get("journal"), dict) else {}
+    venue = venue if isinstance(venue := paper.get("publicationvenue"), dict) else {}
     record = {
         **paper,
         "id": id_,
         "abstract": text_of(paper.get("abstract")) or abstract_of(id_),
         "corpusid": paper.get("corpusid") or ids.get("corpusid"),
-        "venue": text_of(paper.get("venue")) or (journal.get("name") if isinstance(journal, dict) else ""),
+        "venue": text_of(paper.get("venue")) or journal.get("name"),
         "publicationvenue": None,
+        "volume": journal.get("volume"),
+        "pages": journal.get("pages"),
+        "issn": [text_of(venue.get("issn")), text_of(venue.get("alternateissns"))],
         "references": [_cited(cited) for cited in _list(paper.get("references"))],
     }
     return assemble(line, plain_members(record, ("title", "abstract", "venue")), {}, custom, members)

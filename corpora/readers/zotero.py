@@ -127,6 +127,8 @@ def _fields(line: int, custom: Sequence[CustomField], data: Mapping[str, Any]) -
         "fields": tags,
         "ids": _identifiers(data, "extra"),
         "url": data.get("url"),
+        **{name: data.get(name) for name in ("volume", "issue", "pages", "publisher")},
+        "issn": data.get("ISSN"),
     }
     beside = {**data, "tags": tags, "collections": data.get("collections", [])}
     return assemble(line, plain_members(record, _WITH_MARKUP), {}, custom, beside)
@@ -150,6 +152,10 @@ def _cited(line: int, item: Mapping[str, Any], custom: Sequence[CustomField]) ->
         "fields": [part for part in _SEPARATORS.split(text_of(item.get("keyword"))) if part.strip()],
         "ids": _identifiers(item, "note"),
         "url": item.get("URL"),
+        **{name: item.get(name) for name in ("volume", "issue", "publisher")},
+        "pages": item.get("page"),
+        "article_number": item.get("number"),
+        "issn": item.get("ISSN"),
     }
     found = assemble(line, plain_members(record, _WITH_MARKUP), {}, custom, {"key": id_, **item}, WORLDWIDE)
     return replace(found, id=id_) if isinstance(found, Rejected) and not named else found

@@ -70,6 +70,9 @@ PAPER_FIELDS = (
 )
 """Fields of every paper, attributes of `Paper`."""
 
+PUBLICATION = Field("publication", "keyword", facet=False, origin="paper")
+"""A field that is only kept, not searched or filtered by: `Paper.publication` as text. Older indexes lack it."""
+
 ALIASES = {
     "journal": "venue",
     "author": "authors",
@@ -300,6 +303,7 @@ class IndexSchema:
         projection: What makes the model's vectors shorter, if they are; the fingerprint is that of the shorter ones.
         foreign: Vectors of an attached index that are its owner's. They are no part of what is stored with an index:
             the attachment keeps them. If there are no other vectors, the model is that of the first of them.
+        publications: Whether the index keeps volume, issue, pages, publisher and ISSN of its papers (`PUBLICATION`).
 
     Raises:
         InputError: If there is no such language, or two fields have the same name.
@@ -317,6 +321,7 @@ class IndexSchema:
     own: tuple[OwnField, ...] = ()
     projection: tuple[VectorProjection, ...] = ()
     foreign: tuple[ForeignField, ...] = ()
+    publications: bool = False
 
     def __post_init__(self) -> None:
         get_language(self.language)
@@ -421,16 +426,21 @@ class IndexSchema:
         """The fields that are not of every paper: custom fields, tags and forecasts."""
         return tuple(field for field in self.fields if field.origin != "paper")
 
+    @property
+    def kept(self) -> tuple[Field, ...]:
+        """The fields that are only kept."""
+        return (PUBLICATION,) if self.publications else ()
+
     def with_fields(self, fields: Iterable[Field]) -> IndexSchema:
         """Return the schema with the fields that it lacks added.
 
         Raises `InputError` if a name is that of a field of every paper, an alias, or a field of another kind or origin.
         """
-        held = {field.name: field for field in self.fields}
+        held = {field.name: field for field in (*self.fields, *self.kept)}
         new = []
         for field in fields:
             there = held.get(field.name)
-            if field.name in ALIASES or (there and there.origin == "paper"):
+            if field.name in ALIASES or (there and there.origin == "paper" and field != PUBLICATION):
                 raise InputError(f"Every paper has a field {field.name} already; choose another name.")
             if there and (there.kind, there.origin) != (field.kind, field.origin):
                 raise InputError(
@@ -440,10 +450,13 @@ class IndexSchema:
             if there is None:
                 held[field.name] = field
                 new.append(field)
-        return replace(self, fields=(*self.fields, *new)) if new else self
+        if not new:
+            return self
+        own = tuple(field for field in new if field != PUBLICATION)
+        return replace(self, fields=(*self.fields, *own), publications=self.publications or PUBLICATION in new)
 
 
-_LATER = ("sparse", "own", "projection")
+_LATER = ("sparse", "own", "projection", "publications")
 """What the schemas of older indexes lack."""
 
 

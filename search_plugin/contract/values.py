@@ -11,7 +11,7 @@ from corpora.errors import InputError
 from corpora.plain import plain
 from search_plugin.contract.schema import Field, IndexSchema
 
-UPDATABLE = ("origins",)
+UPDATABLE = ("origins", "publication")
 """Fields of every paper that are not part of its content."""
 
 
@@ -22,7 +22,7 @@ def checked(schema: IndexSchema, values: Mapping[str, Mapping[str, object]]) -> 
     Raises `InputError` if the index has no such field, it is part of the paper's content, or a value is of another
     kind.
     """
-    fields = {field.name: field for field in schema.fields}
+    fields = {field.name: field for field in (*schema.fields, *schema.kept)}
     return {
         id_: {name: _checked(fields, id_, name, value) for name, value in row.items()} for id_, row in values.items()
     }

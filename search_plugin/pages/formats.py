@@ -16,9 +16,11 @@ from corpora.identifiers import identifier_of, link_of
 from corpora.names import parse_name
 from corpora.outgoing import cell, json_text, plain
 from corpora.paper import Paper
+from corpora.publication import PARTS, Publication
 from search_plugin.contract.ordering import title_key
 from search_plugin.pages.hit import Hit
 
+_NONE = Publication()
 _MEETING = re.compile(r"conference|proceedings|meeting", re.IGNORECASE)
 _ESCAPED = str.maketrans(
     {char: f"\\{char}" for char in "&%$#_"}
@@ -56,6 +58,7 @@ def facts_of(hit: Hit) -> dict[str, Any]:
         "url": paper.url,
         "retracted": paper.retracted,
         "origins": paper.origins,
+        **{name: getattr(paper.publication or _NONE, name) for name in PARTS},
     }
 
 
@@ -106,13 +109,19 @@ def bibtex(hits: Sequence[Hit]) -> str:
 
 
 def _bibtex_entry(paper: Paper, key: str) -> str:
-    meeting = at_meeting(paper)
+    meeting, where = at_meeting(paper), paper.publication or _NONE
     kind = "misc" if not paper.venue else "inproceedings" if meeting else "article"
     fields = {
         # The second pair of braces keeps capitals, which styles would make small (DNA).
         "title": f"{{{escaped(paper.title)}}}",
         "author": " and ".join(map(_bibtex_author, paper.authors)),
         "booktitle" if meeting else "journal": escaped(paper.venue),
+        "volume": escaped(where.volume),
+        "number": escaped(where.issue),
+        # LaTeX sets the two hyphens as a dash.
+        "pages": "--".join(map(escaped, filter(None, where.page_range))),
+        "publisher": escaped(where.publisher),
+        "issn": escaped(", ".join(where.issn)),
         "year": str(paper.year or ""),
         "doi": one_line(identifier_of(paper, "doi")).translate(_VERBATIM),
         "url": link_of(paper).translate(_VERBATIM),
@@ -160,13 +169,20 @@ def ris(hits: Sequence[Hit]) -> str:
 
 
 def _ris_lines(paper: Paper) -> Iterator[tuple[str, str]]:
-    meeting = at_meeting(paper)
+    meeting, where = at_meeting(paper), paper.publication or _NONE
+    first, last = where.page_range
     yield "TY", "GEN" if not paper.venue else "CONF" if meeting else "JOUR"
     yield "ID", one_line(paper.id)
     yield "TI", one_line(paper.title)
     yield from (("AU", str(parse_name(one_line(author)))) for author in paper.authors)
     yield "PY", str(paper.year or "")
     yield "T2", one_line(paper.venue)
+    yield "VL", one_line(where.volume)
+    yield "IS", one_line(where.issue)
+    yield "SP", one_line(first)
+    yield "EP", one_line(last)
+    yield "PB", one_line(where.publisher)
+    yield from (("SN", one_line(number)) for number in where.issn)
     yield "AB", one_line(paper.abstract)
     yield "DO", one_line(identifier_of(paper, "doi"))
     # A semicolon would end the address.

@@ -243,7 +243,8 @@ def show_papers(papers: Sequence[Paper], *, as_json: bool) -> None:
     for place, paper in enumerate(papers):
         if place:
             show()
-        held = {**{name: value for name, value in asdict(paper).items() if name != "extra"}, **paper.extra}
+        own = {name: value for name, value in asdict(paper).items() if name not in ("extra", "publication")}
+        held = {**own, **(asdict(paper.publication) if paper.publication else {}), **paper.extra}
         for name, value in held.items():
             if not is_empty(value):
                 text = "; ".join(value) if isinstance(value, tuple) else "yes" if value is True else str(value)

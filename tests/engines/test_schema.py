@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 
 from corpora.errors import InputError
 from corpora.paper import Accepted, is_empty
+from corpora.publication import Publication
 from encoders.models.formats import Format
 from indexer.moving import rebuilding
 from indexer.pipeline import index_corpus
 from search_plugin.contract.plan import Plan
-from search_plugin.contract.schema import Field
+from search_plugin.contract.schema import PUBLICATION, Field
 from search_plugin.request import SearchRequest
 from search_plugin.search import search
 from tests.engines.conftest import EVERY_VERSION, SCHEMA, another, documents, emptied
@@ -275,6 +276,47 @@ def test_a_fresh_index_takes_over_what_its_corpus_does_not_give(engine, home):
     assert index.count() == 5
     with pytest.raises(InputError, match="made with language german; leave language out, or index again with fresh"):
         index_into(engine, home, other, language="english")
+
+
+PUBLISHED = [
+    replace(paper, publication=Publication("12", str(n), "45-51", 'A "Press"', ("1234-5679", "0000-000X")))
+    for n, paper in enumerate(SIX)
+]
+
+
+def test_volume_and_pages_come_into_an_index_that_was_made_without_them_and_nothing_is_encoded(engine, home):
+    index_into(engine, home, SIX)
+    assert not engine.open("papers").schema.publications
+    report = index_into(engine, home, PUBLISHED, fields=(PUBLICATION,), encoder=no_encoder)
+    assert (report.unchanged, report.updated, report.revalued, report.fields) == (6, 0, 6, {})
+    for again in (engine, another(engine)):
+        index = again.open("papers")
+        assert index.schema.publications
+        assert index.papers(IDS) == {paper.id: replace(paper, origins=("tiny",)) for paper in PUBLISHED}
+    assert not engine.diagnose("papers").troubles or "changed" not in str(engine.diagnose("papers").troubles)
+    assert index_into(engine, home, PUBLISHED, fields=(PUBLICATION,), encoder=no_encoder).revalued == 0
+    # What is gone from the corpus goes; it is no field to filter or count by.
+    report = index_into(engine, home, [SIX[0], *PUBLISHED[1:]], fields=(PUBLICATION,), encoder=no_encoder)
+    assert report.revalued == 1
+    index = engine.open("papers")
+    assert index.papers(IDS)[IDS[0]].publication is None
+    with pytest.raises(InputError, match="no field 'publication'"):
+        index.schema.facet("publication")
+    # A new index keeps them from the first paper on, also one that is made of this one.
+    index_into(engine, home, PUBLISHED, fields=(PUBLICATION,), fresh=True)
+    job = make_job(home, home / "none")
+    index_corpus(rebuild(job, engine.open("papers")), engine)
+    assert engine.open("papers").papers(IDS)[IDS[5]].publication == PUBLISHED[5].publication
+
+
+def test_a_custom_field_named_publication_is_refused(engine, home):
+    own = Field("publication", "keyword")
+    index_into(engine, home, SIX, fields=(own,))
+    with pytest.raises(InputError, match="has a field publication already, of kind keyword and origin custom"):
+        index_into(engine, home, SIX, fields=(PUBLICATION,))
+    index_into(engine, home, PUBLISHED, fields=(PUBLICATION,), fresh=True)
+    with pytest.raises(InputError, match="Every paper has a field publication already"):
+        index_into(engine, home, SIX, fields=(PUBLICATION, own))
 
 
 def rebuild(job, index):

@@ -12,9 +12,10 @@ import orjson
 from corpora.custom import FieldKind, FieldValue
 from corpora.errors import UnavailableError
 from corpora.paper import Paper, is_empty
+from corpora.publication import publication_from
 from search_plugin.contract.engine import Document, Refused
 from search_plugin.contract.ordering import title_key
-from search_plugin.contract.schema import ForeignField, IndexSchema
+from search_plugin.contract.schema import PUBLICATION, ForeignField, IndexSchema
 from search_plugin.engines.cluster.dialect import as_json
 from search_plugin.engines.cluster.mapping import TITLE_ORDER
 from search_plugin.engines.cluster.passages import as_stored, path_of, read_vectors
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from search_plugin.contract.schema import VectorField
 
-ATTRIBUTES = tuple(field.name for field in fields(Paper) if field.name != "extra")
+ATTRIBUTES = tuple(field.name for field in fields(Paper) if field.name not in ("extra", "publication"))
 _MAX_ID_BYTES = 512
 _TYPES: dict[FieldKind, type | tuple[type, ...]] = {"number": (int, float), "keywords": list, "boolean": bool}
 
@@ -87,17 +88,21 @@ def updates(values: Mapping[str, Mapping[str, FieldValue | None]]) -> BulkReques
 def paper_of(source: Mapping[str, Any], schema: IndexSchema) -> Paper:
     """Return the paper that a document holds, or raise `UnavailableError` if ses did not write it."""
     added = [field.name for field in schema.added]
-    held = values_of(source, schema, [*ATTRIBUTES, *added])
+    held = values_of(source, schema, [*ATTRIBUTES, *added, *(field.name for field in schema.kept)])
     if "id" not in held:
         raise foreign("")
+    try:
+        publication = publication_from(held.pop(PUBLICATION.name, None) if schema.publications else None)
+    except ValueError:
+        raise foreign(str(held["id"])) from None
     extra = {name: held.pop(name) for name in added if name in held}
-    own: dict[str, Any] = {"title": "", **held, "extra": extra}
+    own: dict[str, Any] = {"title": "", **held, "extra": extra, "publication": publication}
     return Paper(**own)
 
 
 def values_of(source: Mapping[str, Any], schema: IndexSchema, names: Iterable[str]) -> dict[str, FieldValue]:
     """Return the values of some fields that a document holds, or raise `UnavailableError` if ses did not write it."""
-    kinds = {field.name: field.kind for field in schema.fields}
+    kinds = {field.name: field.kind for field in (*schema.fields, *schema.kept)}
     # Missing values are left out of the document; null means that a value was removed later.
     held = {name: source[name] for name in names if source.get(name) is not None}
     if not all(isinstance(value, _TYPES.get(kinds.get(name, "keyword"), str)) for name, value in held.items()):
@@ -139,7 +144,8 @@ def _source(document: Document, schema: IndexSchema) -> dict[str, Any]:
     # Missing values are left out, so that `exists` means the same in every engine.
     held = ((name, getattr(document.paper, name)) for name in ATTRIBUTES)
     kept: dict[str, Any] = {name: value for name, value in held if not is_empty(value)}
-    kept |= {field.name: value for field in schema.added if (value := document.paper.value(field.name)) is not None}
+    others = (*schema.added, *schema.kept)
+    kept |= {field.name: value for field in others if (value := document.paper.value(field.name)) is not None}
     if key := title_key(document.paper.title):
         kept[TITLE_ORDER] = key
     for field in schema.written:
@@ -149,7 +155,7 @@ def _source(document: Document, schema: IndexSchema) -> dict[str, Any]:
 
 def papers_of(schema: IndexSchema) -> dict[str, list[str]]:
     """Return the options that make a search return whole papers."""
-    return {"_source": [*ATTRIBUTES, *(field.name for field in schema.added)]}
+    return {"_source": [*ATTRIBUTES, *(field.name for field in (*schema.added, *schema.kept))]}
 
 
 def among(ids: Sequence[str]) -> dict[str, Any]:

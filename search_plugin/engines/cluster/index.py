@@ -135,7 +135,7 @@ class ClusterIndex:
 
     def values(self, ids: Sequence[str], fields: Sequence[str]) -> Mapping[str, Mapping[str, FieldValue]]:
         """Return the values of some fields of the ids that exist; a field without a value is left out."""
-        kinds = {field.name: field.kind for field in self.schema.fields}
+        kinds = {field.name: field.kind for field in (*self.schema.fields, *self.schema.kept)}
         # A column is faster to read than a document, but has no text, and has dates and booleans in another form.
         if all(kinds.get(name) in ("keyword", "keywords") for name in fields):
             columns = {"_source": False, "stored_fields": "_none_", "docvalue_fields": ["id", *fields]}
@@ -250,7 +250,7 @@ class ClusterIndex:
 
     def _stored_of(self, request: BulkRequest) -> set[str]:
         """Return the papers of a bulk request that are stored as it has them; the hash stands for their texts."""
-        names = ["content_hash", "origins", *(field.name for field in self.schema.added)]
+        names = ["content_hash", "origins", *(field.name for field in (*self.schema.added, *self.schema.kept))]
         asked = [{"_id": document_id(id_), "_source": names} for id_ in request.ids]
         reply = self.cluster.call("POST", f"/{self._alias}/_mget", {"docs": asked}, retry=self.cluster.writing)
         wanted = zip(request.ids, request.lines[1::2], reply["docs"], strict=True)

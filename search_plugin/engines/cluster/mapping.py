@@ -131,6 +131,7 @@ def properties_of(schema: IndexSchema, dialect: Dialect) -> dict[str, Any]:
         TEXT: words,
         TITLE_ORDER: {**_KEYWORD, "index": False},
         "content_hash": {**_KEYWORD, "index": False},
+        **{field.name: {**_KEYWORD, "index": False} for field in schema.kept},
         **{field.name: mapping_of(field, dialect, schema.graph_of(field) or "none") for field in schema.written},
     }
 
@@ -149,9 +150,10 @@ def added_mapping(
 
     `facts` are stored beside the schema, and kept.
     """
-    held = {field.name for field in schema.fields}
+    held = {field.name for field in (*schema.fields, *schema.kept)}
     properties = properties_of(wider, dialect)
-    added = {field.name: properties[field.name] for field in wider.fields if field.name not in held}
+    fields = (*wider.fields, *wider.kept)
+    added = {field.name: properties[field.name] for field in fields if field.name not in held}
     return {"_meta": {"ses": {**facts, "schema": to_stored(wider)}}, "properties": added}
 
 

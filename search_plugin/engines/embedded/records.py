@@ -12,6 +12,7 @@ import orjson
 
 from corpora.custom import FieldValue
 from corpora.paper import Paper, is_empty, paper_from
+from corpora.publication import publication_from
 from search_plugin.contract.values import UPDATABLE
 
 _NAMES = tuple(field.name for field in fields(Paper))
@@ -63,6 +64,8 @@ def to_record(paper: Encoded) -> bytes:
 def with_values(paper: Paper, values: Mapping[str, FieldValue | None]) -> Paper:
     """Return a paper with other values in some fields; None for no value."""
     own: dict[str, Any] = {name: value or () for name, value in values.items() if name in UPDATABLE}
+    if "publication" in own:
+        own["publication"] = publication_from(values["publication"])
     extra = {**paper.extra, **{name: value for name, value in values.items() if name not in UPDATABLE}}
     return replace(paper, **own, extra={name: value for name, value in extra.items() if value is not None})
 

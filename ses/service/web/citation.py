@@ -18,6 +18,7 @@ from markupsafe import Markup
 
 from corpora.identifiers import identifier_of, link_of
 from corpora.names import parse_name
+from corpora.publication import Publication
 from search_plugin.pages.formats import at_meeting, one_line
 
 if TYPE_CHECKING:
@@ -44,12 +45,19 @@ _UNSAFE_IN_SCRIPT = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u20
 
 def highwire(paper: Paper, address: str) -> Iterator[tuple[str, str]]:
     """Yield the names and contents of a paper's `citation_*` tags; `address` is that of its page."""
-    meeting = at_meeting(paper)
+    meeting, where = at_meeting(paper), paper.publication or Publication()
+    first, last = where.page_range
     values = [
         ("title", paper.title),
         *(("author", str(parse_name(one_line(author)))) for author in paper.authors),
         ("publication_date", str(paper.year or "")),
         ("conference_title" if meeting else "journal_title", paper.venue),
+        ("volume", where.volume),
+        ("issue", where.issue),
+        ("firstpage", first),
+        ("lastpage", last),
+        ("publisher", where.publisher),
+        *(("issn", number) for number in where.issn),
         ("doi", identifier_of(paper, "doi")),
         ("pmid", identifier_of(paper, "pmid")),
         ("arxiv_id", identifier_of(paper, "arxiv")),
@@ -64,7 +72,7 @@ def highwire(paper: Paper, address: str) -> Iterator[tuple[str, str]]:
 
 def json_ld(paper: Paper, address: str) -> Markup:
     """Return a paper as JSON-LD, in the vocabulary of schema.org, that is safe inside of a `script` element."""
-    link = link_of(paper)
+    link, where = link_of(paper), paper.publication or Publication()
     content = {
         "@context": "https://schema.org",
         "@type": "ScholarlyArticle",
@@ -73,7 +81,9 @@ def json_ld(paper: Paper, address: str) -> Markup:
         "name": paper.title,
         "author": [_author(author) for author in paper.authors],
         "datePublished": str(paper.year or ""),
-        "isPartOf": {"@type": "Periodical", "name": paper.venue} if paper.venue else "",
+        "isPartOf": _periodical(paper),
+        "pagination": where.pages,
+        "publisher": {"@type": "Organization", "name": where.publisher} if where.publisher else "",
         "abstract": paper.abstract,
         "keywords": list(paper.fields),
         "inLanguage": paper.language,
@@ -86,6 +96,15 @@ def json_ld(paper: Paper, address: str) -> Markup:
     }
     written = orjson.dumps({name: value for name, value in content.items() if value}).decode()
     return Markup(written.translate(_UNSAFE_IN_SCRIPT))  # noqa: S704 - no character of markup is left in it
+
+
+def _periodical(paper: Paper) -> dict[str, Any]:
+    """Return the journal with the volume and the issue that a paper is in."""
+    where = paper.publication or Publication()
+    if not paper.venue:
+        return {}
+    numbers = {"volumeNumber": where.volume, "issueNumber": where.issue, "issn": list(where.issn)}
+    return {"@type": "Periodical", "name": paper.venue, **{name: value for name, value in numbers.items() if value}}
 
 
 def _author(name: str) -> dict[str, str]:
@@ -131,12 +150,13 @@ def _pdf_of(paper: Paper) -> str:
 
 
 def citation(paper: Paper) -> str:
-    """Return a citation of a paper as text in one line: authors, year, title, venue, link."""
+    """Return a citation of a paper as text in one line: authors, year, title, venue, `12(3):45-51`, link."""
     names = [str(parse_name(one_line(author))) for author in paper.authors]
     listed = "; ".join(names)
     year = f"({paper.year})" if paper.year else ""
     head = " ".join(filter(None, (listed, year)))
-    parts = [head, one_line(paper.title), one_line(paper.venue)]
+    where = one_line(paper.publication.place) if paper.publication else ""
+    parts = [head, one_line(paper.title), ", ".join(filter(None, (one_line(paper.venue), where)))]
     ended = [part if part.endswith((".", "?", "!")) else f"{part}." for part in parts if part]
     return " ".join([*ended, link_of(paper), "[Retracted]" if paper.retracted else ""]).strip()
 

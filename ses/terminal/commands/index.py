@@ -124,7 +124,9 @@ def _summary(report: IndexReport, corpus: str = "", path: str = "") -> str:
     for name, count in report.fields.items():
         parts.append(f"Field {name}: {count:,} records have a value")
     if report.revalued:
-        parts.append(f"Unchanged except for custom fields, which were written: {report.revalued:,}")
+        parts.append(
+            f"Unchanged except for custom fields, or volume, pages and so on, which were written: {report.revalued:,}"
+        )
     if report.kept:
         parts.append(f"No longer in this corpus, but kept since another corpus holds them: {report.kept:,}")
     if report.absent:

@@ -11,6 +11,7 @@ from corpora.custom import CustomField
 from corpora.errors import InputError, UnavailableError
 from corpora.identifiers import identifier_of
 from corpora.paper import Accepted, Paper, Rejected
+from corpora.publication import Publication
 from corpora.readers import bibtex
 
 FULL = r"""% An export
@@ -65,6 +66,7 @@ def test_an_entry_with_everything(tmp_path):
                 identifiers=("doi:10.1000/a_b", "arxiv:2004.07180", "key:sample2014"),
                 url="https://example.org/a_b",
                 extra={"publisher": "A Press", "month": "may", "key": "sample2014"},
+                publication=Publication(publisher="A Press"),
             ),
         )
     ]

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from corpora.custom import CustomField
 from corpora.errors import InputError
 from corpora.paper import Accepted, Paper, Rejected
+from corpora.publication import Publication
 from corpora.readers import openalex
 
 WORK = {
@@ -78,6 +79,7 @@ def test_a_work_with_everything(tmp_path, name):
                 ),
                 references=("W1", "W2"),
                 url="https://doi.org/10.7717/peerj.4375",
+                publication=Publication(publisher="PeerJ, Inc."),
             ),
         )
     ]

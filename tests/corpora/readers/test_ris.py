@@ -11,6 +11,7 @@ from corpora.custom import CustomField
 from corpora.errors import InputError, UnavailableError
 from corpora.opening import Opening
 from corpora.paper import Accepted, Paper, Rejected
+from corpora.publication import Publication
 from corpora.readers import bibtex, delimited, jsonl, pubmed, ris
 from corpora.sniffing import likely_corpus
 
@@ -60,6 +61,7 @@ def test_a_reference_with_everything(tmp_path, end):
             identifiers=("doi:10.1000/abc", "key:12345"),
             url="https://example.org/1",
             extra={"publisher": "A Press"},
+            publication=Publication(volume="9", publisher="A Press"),
         ),
     )
 
@@ -205,6 +207,7 @@ def test_pubmeds_own_text(tmp_path):
             identifiers=("doi:10.5555/nb1", "pmid:99000201", "pmc:PMC900"),
             retracted=True,
             extra={"volume": "3"},
+            publication=Publication(volume="3"),
         ),
     )
     assert (second.line, second.paper.id, second.paper.authors) == (28, "99000202", ("Sample A",))

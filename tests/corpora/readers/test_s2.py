@@ -8,6 +8,7 @@ import pytest
 from corpora.custom import CustomField
 from corpora.errors import InputError
 from corpora.paper import Accepted, Paper, Rejected
+from corpora.publication import Publication
 from corpora.readers import s2
 
 PAPER = {
@@ -56,6 +57,7 @@ EXPECTED = Paper(
         "dblp:conf/x/Y20",
     ),
     url="https://www.semanticscholar.org/paper/abc",
+    publication=Publication(volume="abs/2004", pages="1-9"),
 )
 
 

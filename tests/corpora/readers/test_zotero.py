@@ -17,6 +17,7 @@ from corpora.fetching import Fetcher, Visitor
 from corpora.obtaining import Order
 from corpora.paper import Accepted, Deleted, Paper, Rejected
 from corpora.progress import Silent
+from corpora.publication import Publication
 from corpora.readers import zotero
 from corpora.zotero_library import KEY, _paths, follow, items_of, obtain
 from ses.papers import of_corpus
@@ -369,6 +370,7 @@ def test_exports_in_csl_json(tmp_path):
         fields=("Bats", "Night", "Caves"),
         identifiers=("doi:10.5555/b", "pmid:77", "pmc:PMC5"),
         extra={"publisher": "A Press"},
+        publication=Publication(publisher="A Press"),
     )
     assert (second.paper.identifiers, second.paper.authors, second.paper.year) == (("key:sample2019",), ("Itor",), 1999)
     assert second.paper.id.startswith("hash-")

@@ -20,6 +20,7 @@ from corpora.identifiers import identifier_of, link_of, normal
 from corpora.markup import plain_text
 from corpora.names import parse_name, whole_name
 from corpora.paper import Accepted, Paper
+from corpora.publication import Publication
 from corpora.readers import bibtex, delimited, jsonl, ris
 from search_plugin.pages.hit import Hit
 from search_plugin.pages.page import FORMATS, Page
@@ -29,6 +30,14 @@ HARD = "\\{}&%$#_~^<>|\"'=+-@,;:/().α病é"
 texts = st.text(st.sampled_from([*HARD, *"abAB01 "]), max_size=30).map(lambda text: " ".join(text.split()))
 words = texts.filter(bool)
 dois = st.text(st.sampled_from("0123456789abc./()<>;:_-#{}\\%"), min_size=1, max_size=20).map("10.1000/{}".format)
+publications = st.builds(
+    Publication,
+    volume=texts,
+    issue=texts,
+    pages=st.just("") | st.from_regex(r"[a-z]?[0-9]{1,4}(-[0-9]{1,4})?(, [0-9]{1,3})?", fullmatch=True),
+    publisher=texts,
+    issn=st.lists(st.from_regex(r"[0-9]{4}-[0-9]{3}[0-9X]", fullmatch=True), max_size=2, unique=True).map(tuple),
+)
 papers = st.builds(
     Paper,
     id=words,
@@ -42,6 +51,7 @@ papers = st.builds(
     identifiers=st.none() | dois,
     retracted=st.booleans(),
     extra=st.dictionaries(st.sampled_from(["shelf", "impact"]), words, max_size=2),
+    publication=st.none() | publications,
 )
 lists = st.lists(papers, max_size=4).map(
     lambda made: [
@@ -331,4 +341,5 @@ def compared(paper):
     return (
         *(paper.title, paper.abstract, paper.year, paper.venue, normal("doi", identifier_of(paper, "doi")).rstrip("/")),
         *(dict.fromkeys(map(parse_name, paper.authors)), dict.fromkeys(paper.fields), paper.retracted),
+        paper.publication or Publication(),
     )

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from corpora.aliases import ATTRIBUTES, COLLECTED, IDENTIFIERS, SINGLE
+from corpora.aliases import ATTRIBUTES, COLLECTED, IDENTIFIERS, OF_PUBLICATION, SINGLE
 from corpora.assembling import assemble
 from corpora.custom import custom_value
 from corpora.errors import InputError
@@ -231,7 +231,8 @@ def record_of(number: int, hit: Mapping[str, Any], places: tuple[Place, ...]) ->
     extra: dict[str, FieldValue] = {}
     for place in places:
         with suppress(ValueError):
-            value = None if place.name in _NAMES else custom_value(place.kind, raw[place.name])
+            own_name = place.name in _NAMES and place.name not in OF_PUBLICATION
+            value = None if own_name else custom_value(place.kind, raw[place.name])
             if value is not None and not is_empty(value):
                 extra[place.name] = value
     return replace(record, paper=replace(record.paper, extra=extra))
@@ -245,5 +246,6 @@ def as_stored(record: Accepted) -> dict[str, Any]:
     """Return a paper in the form in which indexes of ses keep it."""
     paper = asdict(record.paper)
     extra = paper.pop("extra")
+    del paper["publication"]
     listed = {name: list(value) if isinstance(value, tuple) else value for name, value in (paper | extra).items()}
     return {name: value for name, value in listed.items() if not is_empty(value) and value != []}
