@@ -81,6 +81,7 @@ class RemoteEntry:
         bm25: The constants by which words are scored.
         language: Language by which words are analysed.
         fields: Fields of the papers.
+        publications: Whether the index keeps volume, issue, pages, publisher and ISSN of its papers.
     """
 
     name: str
@@ -99,6 +100,7 @@ class RemoteEntry:
     bm25: Bm25 = field(default_factory=Bm25)
     language: str = DEFAULT_LANGUAGE
     fields: tuple[Field, ...] = PAPER_FIELDS
+    publications: bool = False
 
     def facts(self) -> IndexFacts:
         """Return this as the library of an engine has it; `ValueError` if the time can't be read."""
@@ -119,6 +121,7 @@ class RemoteEntry:
                 self.fields,
                 self.language,
                 foreign=self.foreign_fields,
+                publications=self.publications,
             ),
             disk_bytes=self.disk_bytes,
         )

@@ -43,6 +43,7 @@ class IndexEntry:
         quantization: How the engine keeps all vectors in memory.
         bm25: The constants by which words are scored.
         disk_bytes: Size of all copies.
+        publications: Whether the index keeps volume, issue, pages, publisher and ISSN of its papers.
     """
 
     name: str
@@ -61,6 +62,7 @@ class IndexEntry:
     quantization: Quantization
     bm25: Bm25
     disk_bytes: int
+    publications: bool
 
 
 def entry_of(facts: IndexFacts) -> IndexEntry:
@@ -83,6 +85,7 @@ def entry_of(facts: IndexFacts) -> IndexEntry:
         quantization=schema.quantization,
         bm25=schema.bm25,
         disk_bytes=facts.disk_bytes,
+        publications=schema.publications,
     )
 
 
