@@ -386,5 +386,5 @@ def test_commands_name_fields_and_models(server, models, vectors, tmp_path):
     assert f"searched by its own vectors near ({model})" in checked
     found = json.loads(run("search", QUERY, "--json")[1])
     assert set(found["found"]) == {"lexical", "near"}
-    assert "write each field once" in run("attach", NAME, "--vector", "near")[1]
+    assert "write it as --vector FIELD=MODEL" in run("attach", NAME, "--vector", "near")[1]
     assert run("detach", NAME)[0] == 0
