@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from corpora.publication import Publication
 from search_plugin.engines.cluster.attached.places import Place, find_places, read_from, record_of
 from search_plugin.engines.cluster.attached.translation import Translation
 
@@ -49,3 +50,14 @@ def test_identifiers_in_one_field_are_found():
     assert translation.query({"exists": {"field": "identifiers"}})["bool"]["should"] == [
         {"exists": {"field": "all_ids"}}
     ]
+
+
+def test_volume_and_issn_are_fields_to_filter_by_and_are_cited_too():
+    places = (
+        Place("title", "t", "t", "text"),
+        Place("issn", "i", "i", "keywords"),
+        Place("volume", "v", "v", "keyword"),
+    )
+    paper = record_of(1, {"_id": "a", "_source": {"t": "A", "i": ["1234-5679"], "v": "12"}}, places).paper
+    assert paper.extra == {"issn": ("1234-5679",), "volume": "12"}
+    assert paper.publication == Publication(volume="12", issn=("1234-5679",))

@@ -231,7 +231,7 @@ def record_of(number: int, hit: Mapping[str, Any], places: tuple[Place, ...]) ->
     extra: dict[str, FieldValue] = {}
     for place in places:
         with suppress(ValueError):
-            own_name = place.name in _NAMES and place.name not in OF_PUBLICATION
+            own_name = place.name in _NAMES and place.name not in (*OF_PUBLICATION, "issn")
             value = None if own_name else custom_value(place.kind, raw[place.name])
             if value is not None and not is_empty(value):
                 extra[place.name] = value
