@@ -237,9 +237,9 @@ def test_an_index_keeps_its_choice_through_updates_copies_and_builds(changing):
     made = of_sentences(12)
     changing.index("papers", made, passages="sentences")
     changing.index("whole", made)
-    with pytest.raises(InputError, match="has vectors of sentences; leave passages out, or index again with fresh and"):
+    with pytest.raises(InputError, match="was made with passages sentences; leave passages out, or index again with fresh"):
         changing.index("papers", made, passages="none")
-    with pytest.raises(InputError, match="has no vectors of passages; leave passages out"):
+    with pytest.raises(InputError, match="was made with passages none; leave passages out"):
         changing.index("whole", made, passages="sentences")
     assert changing.index("papers", made, passages="sentences").unchanged == 12
     changing.copy("papers", "twin")
