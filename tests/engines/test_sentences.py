@@ -237,7 +237,7 @@ def test_an_index_keeps_its_choice_through_updates_copies_and_builds(changing):
     made = of_sentences(12)
     changing.index("papers", made, passages="sentences")
     changing.index("whole", made)
-    with pytest.raises(InputError, match="was made with passages sentences; leave passages out, or index again with fresh"):
+    with pytest.raises(InputError, match="was made with passages sentences; leave passages out, or index again"):
         changing.index("papers", made, passages="none")
     with pytest.raises(InputError, match="was made with passages none; leave passages out"):
         changing.index("whole", made, passages="sentences")
