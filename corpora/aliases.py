@@ -44,7 +44,7 @@ SINGLE: dict[str, tuple[str, ...]] = {
     ),
     "retracted": ("retracted", "isretracted"),
     "volume": ("volume", "volumenumber", "bibliovolume"),
-    "issue": ("issue", "issuenumber", "biblioissue"),
+    "issue": ("issue", "issuenumber", "biblioissue", "number"),
     "pages": ("pages", "pagination", "pagerange", "medlinepgn"),
     "first_page": ("firstpage", "startpage", "pagestart", "beginningpage", "bibliofirstpage"),
     "last_page": ("lastpage", "endpage", "pageend", "endingpage", "bibliolastpage"),
