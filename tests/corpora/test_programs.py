@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from corpora.registry import get_corpus
 from tests.corpora.programs import EXPECTED, EXPORTS, FOLDER, PAGE, fields_of, with_table
+from tests.search_plugin.pages.test_formats import page_of
 
 
 @pytest.mark.parametrize("export", EXPORTS, ids=[one.file for one in EXPORTS])
@@ -19,3 +23,11 @@ def test_every_export_is_in_the_table_of_the_docs():
     assert sorted(path.name for path in FOLDER.iterdir()) == sorted(one.file for one in EXPORTS)
     page = PAGE.read_text(encoding="utf-8")
     assert with_table(page) == page
+
+
+@pytest.mark.parametrize("form", ["bibtex", "csv", "jsonl", "ris"])
+def test_what_ses_exports_of_them_is_read_back(form, tmp_path):
+    papers = [replace(paper, id=f"{number}") for number, one in enumerate(EXPORTS) for paper in one.papers()]
+    (tmp_path / "export").write_text(page_of(*papers).format(form), encoding="utf-8", newline="")
+    read = [one.paper for one in get_corpus(form).read(tmp_path / "export", {})]
+    assert [fields_of(paper) for paper in read] == [fields_of(paper) for paper in papers]
