@@ -54,7 +54,7 @@ def test_readers_and_programs_see_no_place_and_an_admin_does(tmp_path, small_mod
     def away(*_):
         raise UnavailableError(sentence)
 
-    monkeypatch.setattr(Service, "_follow", away)
+    monkeypatch.setattr(Service, "_watcher", away)
     monkeypatch.setattr(Service, "ready", away)
     logging.getLogger("ses.service").propagate = True
     paths = ["/", "/?query=a", "/help", "/papers/a", "/map", "/v1/search", "/v1/papers/a", "/search.atom", "/readyz"]
