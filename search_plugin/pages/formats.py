@@ -192,6 +192,50 @@ def _ris_lines(paper: Paper) -> Iterator[tuple[str, str]]:
     yield "N1", "Retracted" if paper.retracted else ""
 
 
+def csl(hits: Sequence[Hit]) -> str:
+    """Return CSL JSON, which citation processors, Zotero and pandoc take: a list with an item for each hit.
+
+    The fields are those of citeproc's schema (docs.citationstyles.org); the reader of Zotero's exports reads it.
+    """
+    import orjson
+
+    items = [{name: value for name, value in _csl_item(hit.paper).items() if value} for hit in hits]
+    return json_text(orjson.dumps(items, option=orjson.OPT_INDENT_2)) + "\n"
+
+
+def _csl_item(paper: Paper) -> dict[str, Any]:
+    where = paper.publication or _NONE
+    return {
+        "id": paper.id,
+        "type": "document" if not paper.venue else "paper-conference" if at_meeting(paper) else "article-journal",
+        "title": one_line(paper.title),
+        "author": list(map(_csl_name, paper.authors)),
+        "issued": {"date-parts": [[paper.year]]} if paper.year else None,
+        "container-title": one_line(paper.venue),
+        "volume": one_line(where.volume),
+        "issue": one_line(where.issue),
+        "page": one_line(where.pages),
+        "publisher": one_line(where.publisher),
+        "ISSN": ", ".join(where.issn),
+        "DOI": identifier_of(paper, "doi"),
+        "PMID": identifier_of(paper, "pmid"),
+        "PMCID": identifier_of(paper, "pmc"),
+        "URL": link_of(paper),
+        "abstract": one_line(paper.abstract),
+        "keyword": ", ".join(map(one_line, paper.fields)),
+        "language": one_line(paper.language),
+        "note": "Retracted" if paper.retracted else "",
+    }
+
+
+def _csl_name(text: str) -> dict[str, str]:
+    name = parse_name(one_line(text))
+    if not name.given:
+        return {"literal": str(name)}
+    parts = {"family": name.family, "given": name.given, "suffix": name.suffix}
+    return {part: value for part, value in parts.items() if value}
+
+
 def at_meeting(paper: Paper) -> bool:
     """Return whether a paper's types say that it appeared in the proceedings of a meeting."""
     return any(_MEETING.search(kind) for kind in paper.types)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 FORMATS: Mapping[str, Callable[[Sequence[Hit]], str]] = {
-    name: deferred("search_plugin.pages.formats", name) for name in ("jsonl", "csv", "bibtex", "ris")
+    name: deferred("search_plugin.pages.formats", name) for name in ("jsonl", "csv", "bibtex", "ris", "csl")
 }
 """Functions from hits to text for other programs, by name."""
 
@@ -97,7 +97,7 @@ class Page:
         """Return the page as text for other programs.
 
         Args:
-            name: `json` for the page, or for its hits `jsonl`, `csv`, `bibtex` or `ris`.
+            name: `json` for the page, or for its hits `jsonl`, `csv`, `bibtex`, `ris` or `csl`.
 
         Returns:
             The text, with its last line ended.

@@ -38,6 +38,7 @@ ANSWER_FORMATS = (
     AnswerFormat("csv", "text/csv; charset=utf-8; header=present", "csv"),
     AnswerFormat("bibtex", "application/x-bibtex; charset=utf-8", "bib", ("text/x-bibtex",)),
     AnswerFormat("ris", "application/x-research-info-systems; charset=utf-8", "ris"),
+    AnswerFormat("csl", "application/vnd.citationstyles.csl+json", "json"),
 )
 """The formats of papers; the first is sent to a client that has no preference."""
 

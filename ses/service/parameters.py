@@ -30,6 +30,9 @@ def _names(value: Any) -> Any:
 Names = Annotated[list[str], BeforeValidator(_names)]
 """A list of names, such as of fields: `a,b`, or the parameter repeated."""
 
+FormatName = Literal["json", "jsonl", "csv", "bibtex", "ris", "csl"]
+"""The formats of answers: `ses.service.negotiation.ANSWER_FORMATS`."""
+
 
 class NoParameters(BaseModel):
     """No parameters; an unknown one is an error, and one without a value counts as not given if it may be left out."""
@@ -76,11 +79,11 @@ class Shown(BaseModel):
         description="Also show each leg's rank, score and share of a hit's score, and the time and the requests to a "
         "cluster of each stage; in JSON only.",
     )
-    format: Literal["json", "jsonl", "csv", "bibtex", "ris"] | None = Field(
+    format: FormatName | None = Field(
         None,
         description="Format of the answer; without it, the one that the header Accept prefers.",
         json_schema_extra=lambda schema: _replace(
-            schema, type="string", enum=["json", "jsonl", "csv", "bibtex", "ris"], description=schema["description"]
+            schema, type="string", enum=[*get_args(FormatName)], description=schema["description"]
         ),
     )
 

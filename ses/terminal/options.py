@@ -95,7 +95,7 @@ _output_options = together(
         type=click.Choice(("text", "json", *FORMATS)),
         default="text",
         show_default=True,
-        help="What to print; bibtex and ris are for programs for references.",
+        help="What to print; bibtex, ris and csl (CSL JSON) are for programs for references.",
     ),
     click.option("--json", "as_json", is_flag=True, help="The same as --format json."),
     click.option("--quiet", "-q", is_flag=True, help="Print the hits alone, without notes and summary."),

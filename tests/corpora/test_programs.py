@@ -25,9 +25,11 @@ def test_every_export_is_in_the_table_of_the_docs():
     assert with_table(page) == page
 
 
-@pytest.mark.parametrize("form", ["bibtex", "csv", "jsonl", "ris"])
-def test_what_ses_exports_of_them_is_read_back(form, tmp_path):
+@pytest.mark.parametrize(
+    ("form", "corpus"), [("bibtex",) * 2, ("csl", "zotero"), ("csv",) * 2, ("jsonl",) * 2, ("ris",) * 2]
+)
+def test_what_ses_exports_of_them_is_read_back(form, corpus, tmp_path):
     papers = [replace(paper, id=f"{number}") for number, one in enumerate(EXPORTS) for paper in one.papers()]
     (tmp_path / "export").write_text(page_of(*papers).format(form), encoding="utf-8", newline="")
-    read = [one.paper for one in get_corpus(form).read(tmp_path / "export", {})]
+    read = [one.paper for one in get_corpus(corpus).read(tmp_path / "export", {})]
     assert [fields_of(paper) for paper in read] == [fields_of(paper) for paper in papers]

@@ -116,7 +116,7 @@ def test_as_a_user_types_it(tmp_path, models):
     path, own = write_jsonl(tmp_path / "some.jsonl", papers(12)), models / "own"
     asked = ("index", "--corpus", "jsonl", "--path", path, "--index", "papers")
     for wrong in ("clf", "clf=", "=x"):
-        fails(command(tmp_path, *asked, "--own", wrong), 2, "write each format once, as --own FORMAT=MODEL")
+        fails(command(tmp_path, *asked, "--own", wrong), 2, "write it as --own FORMAT=MODEL")
     done = command(tmp_path, *asked, "--own", f"clf={own}", SES_MODEL=str(models / "dense"))
     assert done.returncode == 0, done.stderr
     shown = command(tmp_path, "indexes", "show", "papers").stdout

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     type=click.Choice(("text", "json", *FORMATS)),
     default="text",
     show_default=True,
-    help="What to print; bibtex and ris are for programs for references.",
+    help="What to print; bibtex, ris and csl (CSL JSON) are for programs for references.",
 )
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @model_options

@@ -271,7 +271,7 @@ def test_every_format_writes_no_hits_and_an_unknown_one_is_refused():
         assert "virus" not in page_of().format(name)
         assert page_of(Paper("a", "A virus")).format(name).endswith("\n")
     assert json.loads(page_of().format("json"))["hits"] == []
-    with pytest.raises(InputError, match="no format 'docx'; choose one of json, jsonl, csv, bibtex, ris"):
+    with pytest.raises(InputError, match="no format 'docx'; choose one of json, jsonl, csv, bibtex, ris, csl"):
         page_of().format("docx")
 
 

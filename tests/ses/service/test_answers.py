@@ -66,7 +66,7 @@ def test_json_is_sent_unless_the_client_wants_none(client, accept, status):
     assert reply.status_code == status
     if status == 406:
         assert reply.headers["content-type"] == "application/problem+json"
-        assert reply.json()["hint"] == "add format= with one of json, jsonl, csv, bibtex, ris"
+        assert reply.json()["hint"] == "add format= with one of json, jsonl, csv, bibtex, ris, csl"
     else:
         assert reply.headers["content-type"] == "application/json"
 
@@ -256,7 +256,7 @@ def test_a_body_of_another_type_is_refused(client):
         ("title_boost=x", "title_boost can't be 'x'; give a number."),
         ("exact=x&mode=y", "mode can't be 'y'; choose one of lexical, vector, hybrid. exact can't be 'x'; give true"),
         ("size=-1", "A page of -1 hits"),
-        ("format=xml", "format can't be 'xml'; choose one of json, jsonl, csv, bibtex, ris."),
+        ("format=xml", "format can't be 'xml'; choose one of json, jsonl, csv, bibtex, ris, csl."),
     ],
 )
 def test_a_wrong_parameter_is_a_problem_in_plain_words(client, asked, sentence):
