@@ -163,8 +163,8 @@ def test_requests_are_refused_at_once_while_a_cluster_is_known_to_be_away(cluste
         assert len(proxy.requests) == before  # nobody waits for a connection that fails
         service = client.app.state.service
         proxy.clear()
-        for followed in service._followed.values():
-            followed._until = 0.0  # the hour is over
+        for watcher in service._watchers.values():
+            watcher._until = 0.0  # the hour is over
         until_right(client, expected)
 
 
