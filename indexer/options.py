@@ -1,6 +1,6 @@
 """The options of indexing, each described once: the command line, Python's checks and the documentation are made of it.
 
-A new setting of an index has a line here, and an attribute of the schema that keeps it (`HELD`).
+A new setting of an index is an option and a name of `SETTINGS` here, and an attribute of its schema.
 """
 
 from __future__ import annotations

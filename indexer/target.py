@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from corpora.errors import InputError, UnavailableError
@@ -65,7 +65,8 @@ def generation_to_write(
         if kept:
             given = {field.name for field in job.fields}
             schema = schema.with_fields(field for field in kept.added if field.name not in given)
-        chosen = {name: job.settings[name] for name in ("quantization", "bm25", "language") if name in job.settings}
+        attributes = {one.name for one in fields(IndexSchema)}
+        chosen = {name: value for name, value in job.settings.items() if name in attributes}
         return engine.build(job.index, replace(schema, **chosen), job.source), False
     index = before
     check_model(index, card.name, card.fingerprint)
