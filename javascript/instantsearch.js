@@ -99,7 +99,7 @@ export function sesSearchClient(url, options = {}) {
   async function similar({ indexName, objectID, maxRecommendations = 10, queryParameters = {} }) {
     const { index } = place(indexName);
     const asked = { ...(index && { index }), size: maxRecommendations || 10, filter: conditions(queryParameters) };
-    const found = await ask(`similar/${encodeURIComponent(objectID)}`, asked);
+    const found = await ask(`similar/${escapedTwice(objectID)}`, asked);
     return { hits: found.hits.map((hit) => asHit(hit, queryParameters)), nbHits: found.candidates, index: indexName };
   }
 
@@ -159,6 +159,9 @@ function compares(text) {
 
 /** Return a value in quotes, so that no sign in it belongs to the filter. */
 const quoted = (value) => `"${value.replace(/["\\]/g, "\\$&")}"`;
+
+/** Return an id as a part of a path that neither clients nor proxies change. */
+const escapedTwice = (id) => encodeURIComponent(encodeURIComponent(id).replaceAll(".", "%2E"));
 
 const list = (value) => (value == null || value === "" ? [] : [value].flat());
 

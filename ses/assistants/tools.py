@@ -18,6 +18,7 @@ from pydantic import Field
 from corpora.errors import InputError, require
 from corpora.identifiers import link_of
 from corpora.outgoing import plain
+from corpora.url_names import escaped_name
 from products.support import READ
 from search_plugin.request import DEFAULTS, MAX_WINDOW
 from ses.assistants.budget import BYTES_PER_TOKEN, DEFAULT, LEAST, MOST, first_part, fitting, size_of, within
@@ -208,7 +209,7 @@ class Assistant:
         if not self.site:
             return ""
         asked = f"?index={quote(index, safe='')}" if index else ""
-        return f"{self.site}/papers/{quote(paper.id, safe='')}{asked}"
+        return f"{self.site}/papers/{escaped_name(paper.id)}{asked}"
 
 
 def assistant_of(library: Library) -> Assistant:

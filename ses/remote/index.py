@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from corpora.errors import InputError, NotFoundError, require
 from corpora.paper import Paper
+from corpora.url_names import escaped_name
 from search_plugin.contract.schema import (
     PAPER_FIELDS,
     Bm25,
@@ -185,7 +186,7 @@ class RemoteIndex(OpenIndex):
 
     def similar(self, paper: str | Paper | Hit, **options: Unpack[PageOptions]) -> Page:
         """Find papers like one in the index; arguments and errors as of `OpenIndex.similar`."""
-        paper_id = quote(self._id_of(paper), safe="")
+        paper_id = escaped_name(self._id_of(paper))
         return self._page(self._client.get(f"/v1/similar/{paper_id}", self._asked(options)))
 
     def similar_text(self, text: str, **options: Unpack[PageOptions]) -> Page:
@@ -269,7 +270,7 @@ class RemoteIndex(OpenIndex):
 
     def find(self, name: str) -> list[Paper]:
         """Return the papers that an identifier names; arguments and errors as of `OpenIndex.find`."""
-        content = self._client.get(f"/v1/papers/{quote(name, safe='')}", {"index": self.name})
+        content = self._client.get(f"/v1/papers/{escaped_name(name)}", {"index": self.name})
         try:
             first = read_as(Paper, content["paper"])
             return [first, *(read_as(Paper, other) for other in content["others"])]

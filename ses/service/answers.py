@@ -15,9 +15,10 @@ from urllib.parse import urlencode
 import orjson
 from fastapi import Request, Response
 
-from corpora.errors import InputError, require
+from corpora.errors import InputError, NotFoundError, require
 from corpora.identifiers import identifier_of, link_of
 from corpora.paper import Paper
+from corpora.url_names import unescaped_name
 from search_plugin.pages.hit import Hit
 from search_plugin.pages.page import FORMATS
 from search_plugin.request import MAX_WINDOW
@@ -176,6 +177,21 @@ def read_answer(request: Request, service: Service, asked: Any, read: ReadPage, 
     return json_response({**content, **following}, headers=headers)
 
 
+def paper_name(service: Service, index: str, path: str) -> str:
+    """Return the id, or another identifier, that the end of a path names.
+
+    `escaped_name` escapes some twice, since proxies would change them; other programs escape every id once.
+    """
+    name = unescaped_name(path)
+    if name == path:
+        return path
+    try:
+        service.opened(index).find(name)
+    except NotFoundError:
+        return path
+    return name
+
+
 def paper_answer(request: Request, service: Service, asked: Any, name: str) -> Response:
     """Return a paper by its id or another identifier, and others that share the identifier; or 304.
 
@@ -183,7 +199,7 @@ def paper_answer(request: Request, service: Service, asked: Any, name: str) -> R
         request: The request.
         service: The service.
         asked: Its parameters, `PaperParameters`.
-        name: The identifier.
+        name: The identifier, as the end of the path.
 
     Returns:
         The response.
@@ -195,7 +211,7 @@ def paper_answer(request: Request, service: Service, asked: Any, name: str) -> R
     chosen = _chosen(request, service, asked)
 
     def answer() -> Response:
-        first, *others = service.opened(asked.index).find(name)
+        first, *others = service.opened(asked.index).find(paper_name(service, asked.index, name))
         if chosen is JSON:
             content = {
                 "paper": paper_content(first, asked.fields),

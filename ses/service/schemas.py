@@ -32,7 +32,8 @@ _PAPER_EXAMPLE: Mapping[str, Any] = {
 
 PAPER_ID = Path(
     description="Id of the paper in the index, or its DOI, PMID, PMCID or arXiv id in any form people type; slashes "
-    "can be written as they are.",
+    "can be written as they are. Escape an id twice if it has `%` or `//` in it, or `.` or `..` between slashes: "
+    "proxies change these.",
     examples=["10.1038/s41586-020-2012-7"],
 )
 

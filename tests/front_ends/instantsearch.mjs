@@ -50,7 +50,7 @@ console.log(JSON.stringify({
   without: await found((state) => state.setQuery("virus").setDisjunctiveFacets([]).setFacets(["venue"])
     .addExcludeRefinement("venue", "Nature")),
   values: (await values("lan")).facetHits,
-  similar: (await client.getRecommendations([{ indexName: "papers", objectID: "odd/1", maxRecommendations: 3 }])).results[0].hits.length,
+  similar: (await client.getRecommendations([{ indexName: "papers", objectID: "odd//./1", maxRecommendations: 3 }])).results[0].hits.length,
   nothing: await found((state) => state.setQuery("xyzzy")),
   sent,
   refused: [refused.status, refused.message],

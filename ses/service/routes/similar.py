@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field
 from corpora.errors import require
 from ses.service import cursors
 from ses.service.access import needs
-from ses.service.answers import page_answer, read_answer
+from ses.service.answers import page_answer, paper_name, read_answer
 from ses.service.parameters import SOME_TEXT, NoParameters, ServiceOf, SimilarAsked, SimilarRead, asks, parameters_of
 from ses.service.schemas import PAGE, PAPER_ID
 
@@ -51,6 +51,7 @@ def similar(
     asked: Annotated[SimilarRead, asks(SimilarRead)],
 ) -> Response:
     """Find papers like one of the index, by its vector; the paper itself is not among the hits."""
+    paper_id = paper_name(service, asked.index, paper_id)
     if asked.cursor:
         return read_answer(request, service, asked, cursors.similar_page(service, asked, paper_id), file="similar")
     return page_answer(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
-from urllib.parse import quote, unquote, urlencode
+from urllib.parse import urlencode
 
 from fastapi import Path
 from pydantic import AfterValidator
+
+from corpora.url_names import escaped_name, escaped_path, unescaped_name
 
 if TYPE_CHECKING:
     from fastapi import Request
@@ -68,30 +70,16 @@ def address(path: str, *, name: str = "", ending: str = "", **parameters: Any) -
         The address in ASCII.
     """
     given = {key: value for key, value in parameters.items() if value not in ("", None, (), [])}
-    twice = name and (_is_odd(name) or "%" in name)
     query = f"?{urlencode(given, doseq=True)}" if given else ""
-    return f"{path}{quote(quote(name, safe=''), safe='') if twice else quote(name, safe=_SAFE)}{ending}{query}"
+    return f"{path}{escaped_name(name)}{ending}{query}"
 
 
 def same_path(path: str) -> str:
     """Return the path of a request as a link to it; none leads to another host."""
-    name = path.removeprefix("/")
-    return f"/{quote(name, safe='' if _is_odd(name) else _SAFE)}"
+    return f"/{escaped_path(path.removeprefix('/'))}"
 
 
-_SAFE = "/:@,;"
-
-
-def _is_odd(name: str) -> bool:
-    """Say whether browsers and proxies would change a path: they remove `//`, `.` and `..`, proxies also if escaped."""
-    return not {"", ".", ".."}.isdisjoint(name.split("/"))
-
-
-def _named(path: str) -> str:
-    return path if "/" in path else unquote(path)
-
-
-PaperName = Annotated[str, Path(), AfterValidator(_named)]
+PaperName = Annotated[str, Path(), AfterValidator(unescaped_name)]
 """What follows the path of a page: the name that `address` was given, also where that escaped it twice."""
 
 

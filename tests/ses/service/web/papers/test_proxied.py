@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urljoin, urlsplit
 
@@ -14,15 +11,14 @@ import pytest
 from lxml import etree, html
 
 from ses.service.web.address import address
-from tests.front_ends.clusters import free_port, wait_for
-from tests.guide import ROOT
+from tests.front_ends.clusters import free_port
+from tests.proxying import nginx, nginx_lines
 from tests.serving import listening, service_over
 from tests.ses.service.web.pages import PAGES
 from tests.ses.service.web.papers.conftest import HOSTILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 pytestmark = [pytest.mark.serve, pytest.mark.slow, pytest.mark.nginx]
 
@@ -41,31 +37,10 @@ FURTHER += (
 )
 
 
-@contextmanager
-def nginx(folder: Path, lines: str, service: str, port: int) -> Iterator[None]:
-    """Run nginx before a service, with the lines of docs/serving.md."""
-    temporary = "".join(
-        f"{kind}_temp_path {folder}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-    )
-    (folder / "nginx.conf").write_text(
-        f"daemon off; master_process off; pid {folder}/pid; error_log {folder}/errors; events {{}}"
-        f"http {{ access_log off; {temporary} server {{ listen 127.0.0.1:{port}; "
-        f"{lines.replace('127.0.0.1:8765', service)} }} }}"
-    )
-    process = subprocess.Popen([str(shutil.which("nginx")), "-p", str(folder), "-c", str(folder / "nginx.conf")])
-    try:
-        wait_for(port)
-        yield
-    finally:
-        process.terminate()
-        process.wait()
-
-
 @pytest.fixture(params=["prefix of the proxy", "setting"])
 def site(request, library, tmp_path, monkeypatch) -> Iterator[str]:
     """The address of the site, whose path the proxy says, or a setting."""
-    page = (ROOT / "docs" / "serving.md").read_text(encoding="utf-8")
-    lines = re.findall(r"```nginx\n(.*?)```", page, re.DOTALL)[0].replace("/ses", PREFIX)
+    lines = nginx_lines(PREFIX)
     if "air" not in library.feeds:
         library.feeds.create("air", index="papers", liked=["cited"])
     port = free_port()
