@@ -7,7 +7,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 PYTHON ?= $(shell for python in python3.11 python3; do $$python -c '' 2> /dev/null && echo $$python && break; done)
 VENV ?= .venv
-EXTRAS ?= test,eval,pubmed,references,spreadsheets,marc,opensearch,elasticsearch,serve,client
+EXTRAS ?= test,eval,pubmed,references,spreadsheets,marc,opensearch,elasticsearch,serve
 WORKERS ?= logical
 AREA ?= products/forecasts
 N ?= 40

@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-import http.client
 import re
 import shutil
-import ssl
 import time
-import urllib.error
-import urllib.request
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from corpora.checksums import sha256_of
 from corpora.errors import UnavailableError
+from corpora.http_client import BUSY, HttpClient, TransientError, is_loopback, reason_of, retried
 from corpora.writing import locking
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from http.client import HTTPMessage
+    from collections.abc import Callable, Iterator, Mapping
+
+    from urllib3 import BaseHTTPResponse
 
 TRIES = 4
 TIMEOUT_SECONDS = 30
 
 _CHUNK = 1 << 20
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+)")
 
 
@@ -68,7 +66,8 @@ def download(url: str, target: Path, *, sha256: str | None = None, pause_seconds
     Raises:
         UnavailableError: If the download fails; the message names the URL and where to put the file by hand.
     """
-    _require_https(url)
+    if not _is_safe(url):
+        raise UnavailableError(f"{url} isn't an HTTPS address: use one, so that nobody can alter the file on its way.")
     partial = _Partial(target.with_name(f"{target.name}.part"), target.with_name(f"{target.name}.part.etag"))
     record = target.with_name(f"{target.name}.sha256")
     busy = UnavailableError(f"Another ses is downloading {target}: wait for it to finish.")
@@ -92,81 +91,80 @@ def download(url: str, target: Path, *, sha256: str | None = None, pause_seconds
     return target
 
 
-def _require_https(url: str) -> None:
-    parts = urlsplit(url)
-    if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _LOOPBACK):
-        raise UnavailableError(f"{url} isn't an HTTPS address: use one, so that nobody can alter the file on its way.")
+def _is_safe(url: str) -> bool:
+    """Return whether nobody can alter a file on its way."""
+    return url.startswith("https:") or (url.startswith("http:") and is_loopback(url))
 
 
 def _fetch_all(url: str, partial: _Partial, target: Path, pause_seconds: float) -> None:
-    for attempt in range(TRIES):
-        if attempt:
-            time.sleep(pause_seconds * 2 ** (attempt - 1))
+    def pause(_: TransientError, attempt: int) -> None:
+        time.sleep(pause_seconds * 2 ** (attempt - 1))
+
+    with closing(HttpClient(TIMEOUT_SECONDS, TIMEOUT_SECONDS, proxies=True)) as client:
         try:
-            _fetch_rest(url, partial)
-        except urllib.error.HTTPError as error:
-            reason = f"HTTP {error.code} {error.reason}"
-            retry = error.code >= http.client.INTERNAL_SERVER_ERROR or error.code in (408, 416, 429)
-            error.close()
-            if error.code == http.client.REQUESTED_RANGE_NOT_SATISFIABLE:
-                if error.headers.get("Content-Range") == f"bytes */{partial.size()}":
-                    return  # an earlier run had the complete file and was stopped before it could rename it
-                partial.drop()
-        except (urllib.error.URLError, http.client.HTTPException, ConnectionError, TimeoutError, ssl.SSLError) as error:
-            reason, retry = str(getattr(error, "reason", error)) or type(error).__name__, True
-        else:
-            return
-        if not retry:
-            break
-    raise UnavailableError(f"{url} can't be downloaded ({reason}); get it in another way, and save it as {target}.")
+            refused = retried(lambda: _fetch_rest(client, url, partial), TRIES, pause)
+        except TransientError as error:
+            refused = error.reason
+    if refused:
+        raise UnavailableError(
+            f"{url} can't be downloaded ({refused}); get it in another way, and save it as {target}."
+        )
 
 
-def _fetch_rest(url: str, partial: _Partial) -> None:
+def _fetch_rest(client: HttpClient, url: str, partial: _Partial) -> str:
+    """Fetch what is missing; return why that can't be, or nothing."""
+    from urllib3.exceptions import HTTPError
+
     have, validator = partial.size(), partial.validator()
     headers = {"User-Agent": "ses", "Accept-Encoding": "identity"}
     if have and validator:
         headers |= {"Range": f"bytes={have}-", "If-Range": validator}
-    request = urllib.request.Request(url, headers=headers)  # noqa: S310  # _require_https has seen it
-    with _opener().open(request, timeout=TIMEOUT_SECONDS) as response:
-        start, total = _extent(response.status, response.headers)
-        if start not in (0, have):
-            partial.drop()
-            raise http.client.HTTPException("the server sent a part that was not requested")
-        if total is not None and shutil.disk_usage(partial.bytes_path.parent).free < total - start:
-            raise OSError(f"the download needs {total - start:,} bytes of free space")
-        partial.validator_path.write_text(_validator(response.headers))
-        with partial.bytes_path.open("ab" if start else "wb") as out, _progress(url, start, total) as advance:
-            while chunk := response.read1(_CHUNK):
-                out.write(chunk)
-                advance(len(chunk))
+    try:
+        with client.follow(url, lambda _: headers, lambda _, target: _is_safe(target)) as reply:
+            if reply.status >= HTTPStatus.BAD_REQUEST:
+                return _refusal(reply, partial)
+            start, total = _extent(reply.status, reply.headers)
+            if start not in (0, have):
+                partial.drop()
+                raise TransientError("the server sent a part that was not requested")
+            if total is not None and shutil.disk_usage(partial.bytes_path.parent).free < total - start:
+                raise OSError(f"the download needs {total - start:,} bytes of free space")
+            partial.validator_path.write_text(_validator(reply.headers))
+            with partial.bytes_path.open("ab" if start else "wb") as out, _progress(url, start, total) as advance:
+                while chunk := reply.read1(_CHUNK):
+                    out.write(chunk)
+                    advance(len(chunk))
+    except HTTPError as error:
+        raise TransientError(reason_of(error)) from error
     if total is not None and partial.size() != total:
-        raise http.client.HTTPException(f"it broke off at {partial.size():,} of {total:,} bytes")
+        raise TransientError(f"it broke off at {partial.size():,} of {total:,} bytes")
+    return ""
 
 
-def _extent(status: int, headers: HTTPMessage) -> tuple[int, int | None]:
+def _refusal(reply: BaseHTTPResponse, partial: _Partial) -> str:
+    """Return why a server sends nothing, or nothing if all is there; raise `TransientError` if it may send it later."""
+    reason = f"HTTP {reply.status} {reply.reason or ''}".rstrip()
+    if reply.status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
+        if reply.headers.get("Content-Range") == f"bytes */{partial.size()}":
+            return ""  # an earlier run had the complete file and was stopped before it could rename it
+        partial.drop()
+    elif reply.status not in BUSY:
+        return reason
+    raise TransientError(reason)
+
+
+def _extent(status: int, headers: Mapping[str, str]) -> tuple[int, int | None]:
     """Return where the body begins in the file, and the file's length if the server states it."""
-    if status == http.client.PARTIAL_CONTENT:
+    if status == HTTPStatus.PARTIAL_CONTENT:
         stated = _CONTENT_RANGE.fullmatch(headers.get("Content-Range", ""))
         return (int(stated.group(1)), int(stated.group(2))) if stated else (-1, None)
     length = headers.get("Content-Length", "")
     return 0, int(length) if length.isdecimal() else None
 
 
-def _validator(headers: HTTPMessage) -> str:
+def _validator(headers: Mapping[str, str]) -> str:
     etag = headers.get("ETag", "")
     return etag if etag and not etag.startswith("W/") else headers.get("Last-Modified", "")
-
-
-class _HttpsRedirects(urllib.request.HTTPRedirectHandler):
-    def redirect_request(
-        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
-    ) -> urllib.request.Request | None:
-        _require_https(newurl)
-        return super().redirect_request(req, fp, code, msg, headers, newurl)
-
-
-def _opener() -> urllib.request.OpenerDirector:
-    return urllib.request.build_opener(_HttpsRedirects)
 
 
 @contextmanager

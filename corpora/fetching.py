@@ -8,19 +8,26 @@ from __future__ import annotations
 
 import email.utils
 import logging
-import re
 import time
-import urllib.request
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
-from urllib.parse import SplitResult, urlencode, urljoin, urlsplit
+from functools import partial
+from urllib.parse import urlencode, urlsplit
 
 from corpora.errors import InputError, UnavailableError, require
+from corpora.http_client import (
+    BUSY,
+    EndlessError,
+    HttpClient,
+    TransientError,
+    address_of,
+    is_loopback,
+    read_all,
+    reason_of,
+    retried,
+    seconds_of,
+)
 from corpora.installed import installed_version
-
-if TYPE_CHECKING:
-    import urllib3
 
 TRIES = 6
 """How often one document is asked for."""
@@ -33,11 +40,6 @@ LARGEST_REPLY = 64 << 20
 
 _LONGEST_REPLY = 600.0
 _CONNECT_SECONDS, _READ_SECONDS = 15.0, 120.0
-_MOST_REDIRECTS = 5
-_BUSY = (408, 429, 500, 502, 503, 504)
-_REDIRECTS = (301, 302, 303, 307, 308)
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
-_CHUNK = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,7 @@ class Fetcher:
         headers: Mapping[str, str] | None = None,
     ) -> None:
         self._visitor, self._wait, self._largest, self._headers = visitor, wait, largest, dict(headers or {})
-        self._pools: dict[str, urllib3.PoolManager] = {}
+        self._client = HttpClient(_CONNECT_SECONDS, _READ_SECONDS, proxies=True)
         self._answered = False
 
     def get(self, url: str, query: Mapping[str, str]) -> Reply:
@@ -112,30 +114,20 @@ class Fetcher:
         """
         self._check(url)
         asked = f"{url}{'&' if '?' in url else '?'}{urlencode(query)}" if query else url
-        reason = ""
-        wanted: float | None = None
-        for attempt in range(TRIES):
-            if attempt:
-                seconds = wanted if wanted is not None else 2.0**attempt
-                logging.getLogger("ses").warning("%s: %s; asking again in %.0f seconds.", url, reason, seconds)
-                self._wait(seconds)
-            wanted = None
-            try:
-                answer = self._follow(asked)
-            except _BrokenError as error:
-                reason = str(error)
-                continue
-            if isinstance(answer, Reply):
-                # Zotero's way to ask for fewer requests: zotero.org/support/dev/web_api/v3/basics, Rate Limiting.
-                if pause := _seconds(answer.headers.get("backoff", "")):
-                    self._wait(min(pause, LONGEST_WAIT))
-                return answer
-            reason, wanted = answer
-            if wanted is not None and wanted > LONGEST_WAIT:
-                raise UnavailableError(
-                    f"{url} asks to come back in {wanted / 60:,.0f} minutes", "run the same command again then"
-                )
-        raise UnavailableError(f"{url} can't be read ({reason})", "run the same command again later")
+        try:
+            reply = retried(lambda: self._once(asked), TRIES, partial(self._pause, url))
+        except TransientError as error:
+            raise UnavailableError(
+                f"{url} can't be read ({error.reason})", "run the same command again later"
+            ) from error
+        # Zotero's way to ask for fewer requests: zotero.org/support/dev/web_api/v3/basics, Rate Limiting.
+        if pause := seconds_of(reply.headers.get("backoff", "")):
+            self._wait(min(pause, LONGEST_WAIT))
+        return reply
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._client.close()
 
     def _check(self, url: str) -> None:
         parts = address_of(url)
@@ -151,51 +143,27 @@ class Fetcher:
             "use an address that begins with https",
         )
 
-    def _follow(self, url: str) -> Reply | tuple[str, float | None]:
-        """Return a document, or why there is none and how many seconds the server wants us to wait."""
-        asked = url
-        for _ in range(_MOST_REDIRECTS + 1):
-            answer = self._once(asked, with_credentials=urlsplit(asked).netloc == urlsplit(url).netloc)
-            if not isinstance(answer, str):
-                return answer
-            try:
-                target = urljoin(asked, answer)
-                scheme = address_of(target).scheme
-            except (ValueError, InputError):
-                target, scheme = answer, ""
-            if scheme != "https" and not (scheme == "http" and urlsplit(asked).scheme == "http"):
-                raise UnavailableError(
-                    f"{url} sends us on to {target[:200]}, which is not safe", "ask for its new address"
-                )
-            asked = target
-        raise UnavailableError(f"{url} sends us on more than {_MOST_REDIRECTS} times", "ask for its new address")
+    def _pause(self, url: str, error: TransientError, attempt: int) -> None:
+        seconds = error.wait if error.wait is not None else 2.0**attempt
+        if seconds > LONGEST_WAIT:
+            raise UnavailableError(
+                f"{url} asks to come back in {seconds / 60:,.0f} minutes", "run the same command again then"
+            )
+        logging.getLogger("ses").warning("%s: %s; asking again in %.0f seconds.", url, error.reason, seconds)
+        self._wait(seconds)
 
-    def _once(self, url: str, *, with_credentials: bool) -> Reply | str | tuple[str, float | None]:
+    def _once(self, url: str) -> Reply:
         import urllib3
 
-        headers = {**self._visitor.headers(), "Accept-Encoding": "gzip"}
-        if with_credentials:
-            headers |= self._headers
-        if with_credentials and self._visitor.username:
-            headers |= urllib3.make_headers(basic_auth=f"{self._visitor.username}:{self._visitor.password}")
-        timeout = urllib3.Timeout(connect=_CONNECT_SECONDS, read=_READ_SECONDS)
         try:
-            reply = self._pool(url).request(
-                "GET", url, headers=headers, timeout=timeout, retries=False, redirect=False, preload_content=False
-            )
-            self._answered = True
-            try:
-                if reply.status in _REDIRECTS and (target := reply.headers.get("Location")):
-                    return target
-                if reply.status in _BUSY:
-                    return f"HTTP {reply.status} {reply.reason or ''}".strip(), _wait_of(reply.headers)
-                return Reply(
-                    reply.status,
-                    self._read(reply, url),
-                    {name.lower(): value for name, value in reply.headers.items()},
-                )
-            finally:
-                reply.release_conn()
+            with self._client.follow(url, partial(self._headers_for, url), _stays_safe) as reply:
+                self._answered = True
+                if reply.status in BUSY:
+                    raise TransientError(f"HTTP {reply.status} {reply.reason or ''}".strip(), _wait_of(reply.headers))
+                body = read_all(reply, self._largest, _LONGEST_REPLY)
+                return Reply(reply.status, body, {name.lower(): value for name, value in reply.headers.items()})
+        except EndlessError as error:
+            raise UnavailableError(f"The answer of {url} {error}", "ask those who run it for smaller answers") from None
         except (urllib3.exceptions.HTTPError, OSError) as error:
             if isinstance(error.__cause__, ConnectionRefusedError) and is_loopback(url):
                 raise UnavailableError(
@@ -207,88 +175,38 @@ class Fetcher:
             if isinstance(cause, wrong) or (isinstance(cause, late) and not self._answered):
                 # An address that never worked is more often wrong than away, and a certificate stays as it is.
                 raise UnavailableError(
-                    f"{url.partition('?')[0]} can't be reached ({_first_line(error)})",
+                    f"{url.partition('?')[0]} can't be reached ({reason_of(error)})",
                     "check the address and the network",
                 ) from None
-            raise _BrokenError(_first_line(error)) from error
+            raise TransientError(reason_of(error)) from error
 
-    def _read(self, reply: urllib3.BaseHTTPResponse, url: str) -> bytes:
-        deadline = time.monotonic() + _LONGEST_REPLY
-        pieces, size = [], 0
-        # What has come so far, so that the deadline also ends an answer that comes byte by byte.
-        while piece := reply.read1(_CHUNK, decode_content=True):
-            pieces.append(piece)
-            size += len(piece)
-            if size > self._largest or time.monotonic() > deadline:
-                reply.close()
-                much = f"more than {self._largest >> 20:,} MiB" if size > self._largest else "a document without end"
-                raise UnavailableError(f"{url} sends {much} at once", "ask those who run it for smaller answers")
-        return b"".join(pieces)
-
-    def _pool(self, url: str) -> urllib3.PoolManager:
-        """Return connections to a host, by way of the proxy that the environment names for it."""
+    def _headers_for(self, url: str, asked: str) -> dict[str, str]:
+        """Return the headers for an address to which a document may have moved; secrets stay with the first host."""
         import urllib3
 
-        parts = urlsplit(url)
-        bypassed = urllib.request.proxy_bypass(parts.hostname or "")
-        proxy = "" if bypassed else urllib.request.getproxies().get(parts.scheme, "")
-        if proxy not in self._pools:
-            self._pools[proxy] = urllib3.ProxyManager(proxy) if proxy else urllib3.PoolManager()
-        return self._pools[proxy]
-
-    def close(self) -> None:
-        """Close all connections."""
-        for pool in self._pools.values():
-            pool.clear()
+        headers = {**self._visitor.headers(), "Accept-Encoding": "gzip"}
+        if urlsplit(asked).netloc != urlsplit(url).netloc:
+            return headers
+        if self._visitor.username:
+            headers |= urllib3.make_headers(basic_auth=f"{self._visitor.username}:{self._visitor.password}")
+        return headers | self._headers
 
 
-def address_of(url: str) -> SplitResult:
-    """Return the parts of an address of the web, or raise `InputError` if it is none."""
-    from urllib3.util import parse_url
-
-    try:
-        parse_url(url)  # also checks the names of hosts and the numbers of ports
-        parts = urlsplit(url)
-        known = parts.scheme in ("http", "https") and parts.hostname
-    except ValueError:
-        known = False
-    require(known, f"{url[:200]!r} is no address of the web", "write it as https://HOST/PATH")
-    return parts
-
-
-class _BrokenError(Exception):
-    """A request that got no whole answer, and may get one at another time."""
+def _stays_safe(asked: str, target: str) -> bool:
+    """Return whether a redirect does not leave https."""
+    return target.startswith("https:") or asked.startswith("http:")
 
 
 def _wait_of(headers: Mapping[str, str]) -> float | None:
     """Return the seconds of a header Retry-After, which holds seconds or a date; None without a usable one."""
     text = headers.get("Retry-After", "").strip()
-    if (seconds := _seconds(text)) is not None:
+    if (seconds := seconds_of(text)) is not None:
         return seconds
     try:
         moment = email.utils.parsedate_to_datetime(text)
     except ValueError:
         return None
     return max(0.0, moment.timestamp() - time.time())
-
-
-def _seconds(text: str) -> float | None:
-    return float(text) if text.isdecimal() and len(text) < 10 else None
-
-
-def is_loopback(url: str) -> bool:
-    """Return whether an address is one of this machine."""
-    return urlsplit(url).hostname in _LOOPBACK
-
-
-def _first_line(error: Exception) -> str:
-    # urllib3 puts what it raises after its own sentence, as in ("Connection aborted.", ConnectionResetError(...)).
-    said = next((one for one in error.args if isinstance(one, str)), str(error))
-    line = (said.splitlines() or [type(error).__name__])[0]
-    return _CONNECTION.sub("", line)[:200].rstrip(".")
-
-
-_CONNECTION = re.compile(r"^HTTPS?Connection(Pool)?\(.*?\): ")
 
 
 def checked_status(url: str, reply: Reply) -> Reply:

@@ -18,7 +18,8 @@ from pathlib import Path
 from xml.etree.ElementTree import Element
 
 from corpora.errors import InputError, UnavailableError, require, short_list
-from corpora.fetching import Fetcher, address_of, checked_status
+from corpora.fetching import Fetcher, checked_status
+from corpora.http_client import address_of
 from corpora.oai import OaiPage, formats_of, identity_of, page_of, parse_mended
 from corpora.obtaining import Harvest, Obtained, Order
 from corpora.progress import Progress

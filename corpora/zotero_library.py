@@ -22,7 +22,8 @@ import orjson
 
 from corpora.documents import json_of
 from corpora.errors import InputError, UnavailableError, require
-from corpora.fetching import Fetcher, Reply, is_loopback
+from corpora.fetching import Fetcher, Reply
+from corpora.http_client import is_loopback
 from corpora.obtaining import Obtained, Order
 from corpora.spool import AnswerFolder, spooling
 

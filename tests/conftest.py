@@ -94,7 +94,7 @@ LANES = {
     ),
     "serve": Lane(
         _installed("babel", "fastapi", "httpx", "jinja2", "prometheus_client", "uvicorn"),
-        "pip install '.[serve,client]'",
+        "pip install '.[serve]'",
     ),
     "mcp": Lane(_installed("mcp"), "pip install '.[mcp]'"),
     "ray": Lane(_installed("ray"), "pip install '.[scale]'"),

@@ -31,7 +31,7 @@ def test_the_package_has_the_name_of_the_constant():
     own = [need for needs in project["optional-dependencies"].values() for need in needs if re.match(r"ses\b", need)]
     assert own
     assert all(need.startswith(f"{DISTRIBUTION}[") for need in own)
-    assert extra("serve", "client") == f"'{DISTRIBUTION}[serve,client]'"
+    assert extra("serve", "mcp") == f"'{DISTRIBUTION}[serve,mcp]'"
 
 
 @pytest.mark.parametrize(

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import random
 import time
 import weakref
 from collections.abc import Mapping, Sequence
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode, urlsplit
 
 from corpora.errors import ConflictError, InputError, NotFoundError, SesError, UnavailableError
-from corpora.installed import extra, needing
+from corpora.http_client import (
+    EndlessError,
+    HttpClient,
+    TransientError,
+    address_of,
+    read_all,
+    reason_of,
+    retried,
+    seconds_of,
+)
 from search_plugin.contract.connection import CONNECTING, Connection
 
 if TYPE_CHECKING:
-    import httpx
-    from tenacity import RetryCallState
+    from urllib3 import BaseHTTPResponse
 
 UrlValues = Mapping[str, str | Sequence[str]]
 """The query of a URL; a sequence repeats its name."""
@@ -36,12 +47,12 @@ _KINDS: Mapping[int, type[SesError]] = {
 }
 
 
-class _RefusedError(Exception):
-    """An answer after which the same request may succeed, and the seconds to wait that it asks for."""
+class _RefusedRequestError(TransientError):
+    """An answer after which the same request may succeed, as an error to tell."""
 
-    def __init__(self, error: SesError, wait: float) -> None:
-        super().__init__(error, wait)
-        self.error, self.wait = error, wait
+    def __init__(self, error: SesError, wait: float | None) -> None:
+        super().__init__(error.sentence, wait)
+        self.error = error
 
 
 class ServiceClient:
@@ -53,110 +64,96 @@ class ServiceClient:
 
     Raises:
         InputError: If the URL can't be read.
-        UnavailableError: If the extra client isn't installed.
     """
 
     def __init__(self, url: str, connection: Connection) -> None:
-        with needing("A service needs the client of ses, which is not installed", extra("client")):
-            import httpx
-            import tenacity  # noqa: F401 - used when it asks
+        self.url = url.rstrip("/")
         try:
-            parsed = httpx.URL(url.rstrip("/"))
-        except httpx.InvalidURL:
-            parsed = httpx.URL("")
-        if parsed.scheme not in ("http", "https") or not parsed.host or parsed.userinfo or parsed.query:
+            parts = address_of(self.url)
+        except InputError:
+            parts = urlsplit("")
+        if not parts.hostname or "@" in parts.netloc or parts.query:
             shown = url.rpartition("@")[2]
             raise InputError(f"{shown!r} is no URL of a service", "write it as https://HOST/PATH, without a password")
-        self.url, self._patience = str(parsed), connection.patience
-        self._timeout = connection.timeout
-        headers = {"accept": "application/json"}
+        self._patience, self._timeout = connection.patience, connection.timeout
+        self._headers = {"Accept": "application/json", "Accept-Encoding": "gzip"}
         secret = connection.api_key or connection.token
         if authorization := f"Bearer {secret}" if secret else connection.authorization:
             from search_plugin.engines.cluster.product import tell_of_plain_text
 
-            tell_of_plain_text(f"{parsed.scheme}://{parsed.host}")
-            headers["authorization"] = authorization
-        self._client = httpx.Client(
-            headers=headers,
-            timeout=httpx.Timeout(connection.timeout, connect=min(connection.timeout, CONNECTING)),
-            verify=connection.tls_context() if parsed.scheme == "https" else False,
-            # A redirect could lead the credentials to another host, and so could a proxy or .netrc of the environment.
-            follow_redirects=False,
-            trust_env=False,
+            tell_of_plain_text(f"{parts.scheme}://{parts.netloc}")
+            self._headers["authorization"] = authorization
+        self._client = HttpClient(
+            min(connection.timeout, CONNECTING),
+            connection.timeout,
+            proxies=False,  # one of the environment would see the credentials
+            tls=connection.tls_context() if parts.scheme == "https" else None,
         )
         # For a library that nobody closes.
         weakref.finalize(self, self._client.close)
 
     def get(self, path: str, params: UrlValues | None = None) -> Any:
         """Return the parsed answer to a GET; errors as of `search.search`, with the sentences of the service."""
-        return self._ask("GET", path, params=dict(params or {}))
+        return self._ask("GET", f"{path}?{urlencode(params, doseq=True)}" if params else path)
 
     def post(self, path: str, content: Mapping[str, Any]) -> Any:
         """Return the parsed answer to a POST that changes nothing; errors as of `get`."""
-        return self._ask("POST", path, json=content)
+        return self._ask("POST", path, content)
 
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
 
-    def _ask(self, method: str, path: str, **sent: Any) -> Any:
-        from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, stop_after_delay
+    def _ask(self, method: str, path: str, content: Mapping[str, Any] | None = None) -> Any:
+        until = time.monotonic() + self._patience
 
-        retrying = Retrying(
-            retry=retry_if_exception_type(_RefusedError),
-            stop=stop_after_attempt(ATTEMPTS) | stop_after_delay(self._patience),
-            wait=_wait,
-            reraise=True,
-        )
+        def pause(refused: TransientError, attempt: int) -> None:
+            if time.monotonic() > until:
+                raise refused
+            # Many clients should not come back at the same moment.
+            drawn = random.uniform(0.0, min(1.0, 0.1 * 2**attempt))  # noqa: S311 - no secret
+            time.sleep(min(refused.wait or 0.0, LONGEST_WAIT) or drawn)
+
         try:
-            return retrying(self._once, method, path, sent)
-        except _RefusedError as refused:
+            return retried(lambda: self._once(method, path, content), ATTEMPTS, pause)
+        except _RefusedRequestError as refused:
             raise refused.error from refused
 
-    def _once(self, method: str, path: str, sent: Mapping[str, Any]) -> Any:
-        import httpx
+    def _once(self, method: str, path: str, content: Mapping[str, Any] | None) -> Any:
         import orjson
+        from urllib3.exceptions import HTTPError
 
+        body = None if content is None else orjson.dumps(content)
+        headers = self._headers if body is None else {**self._headers, "Content-Type": "application/json"}
         try:
-            with self._client.stream(method, f"{self.url}{path}", **sent) as reply:
-                content = self._content(reply)
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            # A name that is not found has no text of its own.
-            reason = f"{error}" or type(error).__name__
-            away = UnavailableError(f"The service {self.url} does not answer ({reason})", "check <engine>")
-            raise _RefusedError(away, 0.0) from error
+            with self._client.send(method, f"{self.url}{path}", headers, body) as reply:
+                text = read_all(reply, LARGEST, self._timeout)
+        except EndlessError as error:
+            raise self.odd(f"it {error}") from error
+        except HTTPError as error:
+            away = UnavailableError(f"The service {self.url} does not answer ({reason_of(error)})", "check <engine>")
+            raise _RefusedRequestError(away, None) from error
         try:
-            body = orjson.loads(content)
+            said = orjson.loads(text)
         except orjson.JSONDecodeError:
-            body = None
-        if reply.status_code == 200:
-            if body is None:
+            said = None
+        if reply.status == HTTPStatus.OK:
+            if said is None:
                 raise self.odd("it is no JSON")
-            return body
-        refused = self._error(reply, body)
-        if reply.status_code in _BUSY:
-            raise _RefusedError(refused, _seconds(reply.headers.get("retry-after", "")))
+            return said
+        refused = self._error(reply, said)
+        if reply.status in _BUSY:
+            raise _RefusedRequestError(refused, seconds_of(reply.headers.get("Retry-After", "")))
         raise refused
-
-    def _content(self, reply: httpx.Response) -> bytes:
-        parts, size, end = [], 0, time.monotonic() + self._timeout
-        for part in reply.iter_bytes():
-            size += len(part)
-            if time.monotonic() > end:  # a timeout of httpx is that of one part
-                raise self.odd(f"it takes more than {self._timeout:g} s")
-            if size > LARGEST:
-                raise self.odd(f"it has more than {LARGEST >> 20} MiB")
-            parts.append(part)
-        return b"".join(parts)
 
     def odd(self, why: str) -> UnavailableError:
         """Return the error for an answer that no service of ses gives."""
         return UnavailableError(f"The answer of {self.url} can't be read, since {why}", "check <engine>")
 
-    def _error(self, reply: httpx.Response, body: Any) -> SesError:
-        status = reply.status_code
+    def _error(self, reply: BaseHTTPResponse, body: Any) -> SesError:
+        status = reply.status
         if 300 <= status < 400:
-            target = reply.headers.get("location", "")[:200]
+            target = reply.headers.get("Location", "")[:200]
             return UnavailableError(f"The service {self.url} has moved to {target!r}", "give its new address")
         kind = _KINDS.get(status, UnavailableError)
         detail, hint = (body.get("detail"), body.get("hint", "")) if isinstance(body, dict) else (None, "")
@@ -165,16 +162,3 @@ class ServiceClient:
         # The detail of a problem is the sentence with its hint.
         end = f"; {hint}."
         return kind(detail.removesuffix(end), hint) if hint and detail.endswith(end) else kind(detail)
-
-
-def _wait(state: RetryCallState) -> float:
-    from tenacity import wait_random_exponential
-
-    error = state.outcome.exception() if state.outcome else None
-    asked = error.wait if isinstance(error, _RefusedError) else 0.0
-    return min(asked, LONGEST_WAIT) or wait_random_exponential(multiplier=0.1, max=1.0)(state)
-
-
-def _seconds(text: str) -> float:
-    """Return the seconds of a Retry-After; 0 for a date, or anything else."""
-    return float(text) if text.isascii() and text.isdecimal() and len(text) < 6 else 0.0

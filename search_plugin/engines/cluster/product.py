@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import functools
-import ipaddress
 import logging
 import re
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Literal
 
 import orjson
 
 from corpora.errors import InputError, UnavailableError
-from search_plugin.contract.connection import Connection
+from corpora.http_client import EndlessError, HttpClient, is_loopback, read_all
+from search_plugin.contract.connection import CONNECTING, Connection
 from search_plugin.engines.cluster.errors import BusyError, failure, unreachable
 
 ProductName = Literal["opensearch", "elasticsearch"]
@@ -22,6 +23,9 @@ SUPPORTED: dict[ProductName, tuple[tuple[int, int], ...]] = {
     "elasticsearch": ((8, 16), (9, 0)),
 }
 """The lowest supported minor version of each supported major version."""
+
+_LARGEST_GREETING = 1 << 20
+"""Bytes of what a server says of itself."""
 
 
 class NoClusterError(UnavailableError):
@@ -74,21 +78,11 @@ def split_hosts(url: str) -> tuple[str, ...]:
 @functools.cache
 def tell_of_plain_text(host: str) -> None:
     """Warn once that credentials go over plain http to another machine, where anyone on the way can read them."""
-    from urllib3.util import parse_url
-
-    url = parse_url(host)
-    if url.scheme != "http" or _is_loopback((url.host or "").strip("[]")):
+    if host.startswith("https:") or is_loopback(host):
         return
     logging.getLogger("ses").warning(
         "The credentials are sent to %s unencrypted, and anyone on the way can read them; use https.", host
     )
-
-
-def _is_loopback(name: str) -> bool:
-    try:
-        return ipaddress.ip_address(name).is_loopback
-    except ValueError:
-        return name == "localhost" or name.endswith(".localhost")
 
 
 def probe(hosts: tuple[str, ...], connection: Connection) -> Product:
@@ -105,25 +99,25 @@ def probe(hosts: tuple[str, ...], connection: Connection) -> Product:
 
 
 def _ask(host: str, connection: Connection) -> Product:
-    import urllib3
+    from urllib3.exceptions import HTTPError
 
     headers = {"accept": "application/json"}
     if connection.authorization:
         tell_of_plain_text(host)
         headers["authorization"] = connection.authorization
     trust = connection.tls_context() if host.startswith("https:") else None
+    with closing(
+        HttpClient(min(connection.timeout, CONNECTING), connection.timeout, proxies=False, tls=trust)
+    ) as client:
+        try:
+            with client.send("GET", f"{host}/", headers) as reply:
+                text = read_all(reply, _LARGEST_GREETING, connection.timeout)
+        except (HTTPError, EndlessError) as error:
+            raise unreachable(host, str(error)) from error
     try:
-        with urllib3.PoolManager(ssl_context=trust) as pool:
-            # A redirect is not followed: it could lead the credentials to another host.
-            reply = pool.request(
-                "GET", f"{host}/", headers=headers, timeout=connection.limits(), retries=False, redirect=False
-            )
-    except (urllib3.exceptions.HTTPError, OSError) as error:
-        raise unreachable(host, str(error)) from error
-    try:
-        body = orjson.loads(reply.data)
+        body = orjson.loads(text)
     except orjson.JSONDecodeError:
-        body = reply.data[:200].decode(errors="replace")
+        body = text[:200].decode(errors="replace")
     if reply.headers.get("content-type", "").startswith("application/problem+json"):
         raise NoClusterError(f"{host} is neither OpenSearch nor Elasticsearch", "check <engine>")
     if reply.status != 200:
