@@ -16,6 +16,8 @@ from search_plugin.contract.engine import EVALUATION
 from ses.argument_validation import checked_methods
 from ses.extra_vectors import own_jobs, sparse_job
 from ses.library_models import LibraryModels
+from ses.library_parts import LibraryParts
+from ses.products import Products
 from ses.stored_formats import formats_to_store
 
 if TYPE_CHECKING:
@@ -43,11 +45,10 @@ if TYPE_CHECKING:
     from ses.reviewers import Reviewers
     from ses.screening import Screening
     from ses.settings import Settings
-    from ses.tags import Tags
 
 
 @checked_methods
-class Library:
+class Library(Products):
     """The indexes of an engine, by name; made by `open`.
 
     Args:
@@ -641,13 +642,6 @@ class Library:
         return Screening(*self._kept("screening", ReviewState, "review"), self._opened)
 
     @property
-    def tags(self) -> Tags:
-        """The taggers of this library: training, applying and measuring them."""
-        from ses.tags import Tags
-
-        return Tags(self._settings.data_dir / "taggers", self._engine.open, self._writing, self._models.of_leg)
-
-    @property
     def forecasts(self) -> Forecasts:
         """The forecasters of this library: training, applying and measuring them."""
         from ses.forecasts import Forecasts
@@ -660,6 +654,10 @@ class Library:
         from ses.formats import Formats
 
         return Formats(self._engine.open, self._models.encoder)
+
+    @property
+    def _parts(self) -> LibraryParts:
+        return LibraryParts(self._settings, self._engine, self._models, self._opened, self.index)
 
     def _opened(self, name: str) -> OpenIndex:
         return self[name] if name else self.default()

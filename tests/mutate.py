@@ -193,6 +193,8 @@ def _by_name(graph: grimp.ImportGraph) -> Iterator[tuple[str, str]]:
         if module.endswith(".registry") or module == f"{_COMMANDS}eval":
             for other in graph.find_children(module.removesuffix(".registry")) - {module}:
                 yield module, other
+        if re.fullmatch(r"products\.\w+\.(api|command|routes)", module):
+            yield "ses.products", module
         for named in set(_MODULE.findall(_text_of(module))) & graph.modules - {module}:
             yield module, named  # of a table such as that of the service's routes
     yield from _commands_run(graph)  # by the command line
@@ -200,7 +202,10 @@ def _by_name(graph: grimp.ImportGraph) -> Iterator[tuple[str, str]]:
 
 def _commands_run(graph: grimp.ImportGraph) -> Iterator[tuple[str, str]]:
     """Yield the test modules that run a command of ses, with the module of the command."""
-    commands: dict[str, list[str]] = {}
+    from ses.products import product_commands
+
+    places = {name: [place.partition(":")[0]] for name, (place, _) in product_commands().items()}
+    commands = {name: modules for name, modules in places.items() if set(modules) <= graph.modules}
     for module in graph.modules:
         if module.startswith(_COMMANDS):
             commands.setdefault(module.rpartition(".")[2], []).append(module)

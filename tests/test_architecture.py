@@ -7,6 +7,7 @@ import re
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ PAGE = ROOT / "docs" / "architecture.md"
 PACKAGES = {"ses", "training", "eval", "products", "indexer", "search_plugin", "encoders", "corpora"}
 
 _PICTURE = re.compile(r"^```tree\n(?P<picture>.*?)^```", re.DOTALL | re.MULTILINE)
-_ROOM = r"[\w*]+(?:/|\.py)"
+_ROOM = r"(?:\*/)?[\w*]+(?:/|\.py)"
 _LINE = re.compile(rf"(?P<packages>\w+(?: \| \w+)*)?(?: {{2,}}(?P<rooms>{_ROOM}(?: [|+] {_ROOM})*))?(?: {{2,}}.*)?")
 
 
@@ -37,7 +38,8 @@ def rooms_of(page: str) -> dict[str, Room]:
     """Return the rooms of a page's first picture, by the modules that they hold.
 
     In the picture, `|` separates rooms of one floor, and `+` the parts of one room. `folder/` is a package, `file.py`
-    is a module, and `*.py` stands for all modules of the package that have no room of their own.
+    is a module, and `*.py` stands for all modules of the package that have no room of their own. `*/file.py` stands for
+    the modules of this name in all its folders.
     """
     found: dict[str, Room] = {}
     within = ""
@@ -50,7 +52,7 @@ def rooms_of(page: str) -> dict[str, Room]:
                 found[package] = Room(floor, package)
         for room in (line["rooms"] or "").split(" | "):
             for part in filter(None, room.split(" + ")):
-                name = part.removesuffix("/").removesuffix(".py")
+                name = part.removesuffix("/").removesuffix(".py").replace("/", ".")
                 found[f"{within}.{name}"] = Room(floor, room)
     return found
 
@@ -77,7 +79,8 @@ def modules(root: Path) -> dict[str, Path]:
 def room_of(name: str, rooms: dict[str, Room]) -> Room | None:
     """Return the room that holds a module, or a name in a module."""
     package, *rest = name.split(".")
-    return rooms.get(".".join([package, *rest[:1]])) or rooms.get(package)
+    in_each = rooms.get(".".join([package, "*", *rest[1:2]])) if rest[1:] else None
+    return in_each or rooms.get(".".join([package, *rest[:1]])) or rooms.get(package)
 
 
 def faults_of(rooms: dict[str, Room], root: Path) -> Iterator[str]:
@@ -95,7 +98,9 @@ def faults_of(rooms: dict[str, Room], root: Path) -> Iterator[str]:
             there = room_of(name, rooms)
             if here and there and here != there and here.floor >= there.floor:
                 yield f"{module} ({here.name}) imports {name} ({there.name})"
-    yield from (f"{name} is not in the tree" for name in rooms if "*" not in name and name not in found)
+    for name in rooms:
+        if name.removesuffix(".*") not in found and not any(fnmatch(module, name) for module in found):
+            yield f"{name} is not in the tree"
 
 
 def test_every_import_goes_down_in_the_picture():
@@ -150,6 +155,11 @@ def test_a_picture_of_the_tree_has_no_fault(small):
         ("corpora\nses\n", "ses (ses) imports corpora.paper (corpora)"),
         ("ses  terminal/\n     kept.py\ncorpora\n", "ses.library has no room"),
         ("ses  terminal/\n     *.py\neval\ncorpora\n", "eval is not in the tree"),
+        (
+            "ses  terminal/\n     *.py\nses  */cli.py\ncorpora\n",
+            "ses.terminal.cli (*/cli.py) imports ses.library (*.py)",
+        ),
+        ("ses  */cli.py | */web.py\n     terminal/ + *.py\ncorpora\n", "ses.*.web is not in the tree"),
     ],
 )
 def test_what_the_picture_shows_wrongly_is_a_fault(small, shown, fault):

@@ -16,6 +16,7 @@ from anyio.to_thread import current_default_thread_limiter
 from fastapi import FastAPI
 
 from corpora.installed import DISTRIBUTION
+from ses.products import product_routers
 from ses.service.admission import heavy_turns
 from ses.service.compression import Compression
 from ses.service.methods import EveryMethod
@@ -38,7 +39,7 @@ ROUTERS = (
     "ses.service.routes.assistants:router",
     "ses.service.routes.papers:router",
     "ses.service.routes.indexes:router",
-    "ses.service.routes.tags:router",
+    *product_routers(),
     "ses.service.routes.feeds:router",
     "ses.service.routes.health:router",
     "ses.service.routes.metrics:router",

@@ -13,6 +13,7 @@ from click.exceptions import NoArgsIsHelpError
 
 from corpora.installed import DISTRIBUTION
 from corpora.outgoing import in_a_line
+from ses.products import product_commands
 from ses.terminal.lazy import LazyGroup
 from ses.terminal.messages import explained
 
@@ -27,7 +28,7 @@ COMMANDS = {
     "corpora": (f"{_HERE}.corpora:corpora", "Check what is read of a file before it is indexed."),
     "indexes": (f"{_HERE}.indexes:indexes", "List, show, choose, delete or copy indexes."),
     "delete": (f"{_HERE}.delete:delete", "Delete papers from an index by their ids."),
-    "tags": (f"{_HERE}.tags:tags", "Tag papers by linear models on their vectors: train, apply, measure."),
+    **product_commands(),
     "forecasts": (f"{_HERE}.forecasts:forecasts", "Forecast citations from vectors: train, apply, measure."),
     "feed": (f"{_HERE}.feed:feed", "Recommend new papers by what a reader likes, or by a saved query."),
     "screen": (f"{_HERE}.screen:screen", "Screen the papers of a systematic review, the most relevant first."),

@@ -12,6 +12,7 @@ import ses
 from indexer.options import IndexOptions
 from products.forecasts.training import ForecastOptions
 from products.reviewers.matching import MatchingOptions
+from products.tags.api import Tags
 from products.tags.training import TaggerOptions
 from search_plugin.request import PageOptions
 from ses.cluster import ClusterTools
@@ -20,7 +21,6 @@ from ses.forecasts import Forecasts
 from ses.formats import Formats
 from ses.reviewers import Reviewers
 from ses.screening import Screening
-from ses.tags import Tags
 from tests.tiny import make_model
 
 PAGE = Path(__file__).parents[2] / "docs" / "python.md"

@@ -33,6 +33,7 @@ reveal_type(index["a"].authors)  # tuple[str, ...]
 reveal_type(list(index))  # list[corpora.paper.Paper]
 reveal_type(index.similar(page[0]))  # search_plugin.pages.page.Page
 reveal_type(library.feeds.get("air"))  # products.feeds.feed.Feed
+reveal_type(library.tags["subject"])  # products.tags.tagger.Tagger
 reveal_type(library.describe("mine").papers)  # int
 with ses.open() as opened:
     reveal_type(opened)  # ses.library.Library
@@ -109,6 +110,7 @@ def test_types_under_strict_checks(installed, tmp_path):
         ("ses.open()['a'].search('x')[0].", {"paper", "score", "doi", "link", "weak"}),
         ("[hit.paper for hit in ses.open()['a'].search('x')][0].", {"title", "authors", "year", "extra"}),
         ("ses.open().feeds.", {"create", "show", "export"}),
+        ("ses.open().tags.", {"train", "apply", "suggest"}),
         ("ses.load_model().", {"encode", "encode_papers", "card"}),
     ],
 )

@@ -12,6 +12,7 @@ import pytest
 import ses
 from products.forecasts.training import ForecastOptions
 from products.reviewers.matching import MatchingOptions
+from products.tags.api import Tags
 from products.tags.training import TaggerOptions
 from search_plugin.request import PageOptions
 from ses.argument_validation import _ELSEWHERE, _arguments, _resolved
@@ -20,7 +21,6 @@ from ses.forecasts import Forecasts
 from ses.formats import Formats
 from ses.reviewers import Reviewers
 from ses.screening import Screening
-from ses.tags import Tags
 from tests.tiny import make_model, papers
 
 WRONG = [None, 1.5, -1, "", "\0", [], [None], {}, {"a": object()}, object(), b"a", print, float("nan"), True]

@@ -13,6 +13,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
+from ses.products import LibraryProduct
 from tests.corpora.test_errors import LOWER, sources
 from tests.tiny import make_model, papers
 
@@ -36,7 +37,7 @@ PRODUCTS = (
     "ses.formats:Formats",
     "ses.reviewers:Reviewers",
     "ses.screening:Screening",
-    "ses.tags:Tags",
+    "products.tags.api:Tags",
 )
 """What a library has as attributes, and what functions take as `**options`."""
 
@@ -110,7 +111,10 @@ def _named(name: str, held: Any) -> Iterator[str]:
         kept = inspect.getattr_static(held, attribute)
         if attribute.startswith("_") or attribute in attributes or _is_of_python(held, attribute):
             continue
-        if isinstance(kept, property | functools.cached_property):
+        if isinstance(kept, LibraryProduct):
+            room = importlib.import_module(f"products.{kept.name}.api").room
+            yield f"{name}.{attribute}: {inspect.signature(room).return_annotation}"
+        elif isinstance(kept, property | functools.cached_property):
             function = kept.fget if isinstance(kept, property) else kept.func
             yield f"{name}.{attribute}: {inspect.signature(function).return_annotation}"
         elif inspect.isfunction(function := getattr(kept, "__func__", kept)):

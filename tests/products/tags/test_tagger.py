@@ -11,12 +11,12 @@ from corpora.progress import Silent
 from encoders.heads import Head
 from encoders.models.formats import Format
 from eval.reports import html
-from eval.tags import label_rows, summary_lines, tagger_report
 from products.tags.apply import apply_tagger, measure_tagger, record_labels, suggested
 from products.tags.hierarchy import Concept, Hierarchy, make_hierarchy
 from products.tags.labels import LabelledPapers
 from products.tags.measures import LabelMeasures, measured
 from products.tags.names import tagger_of_names
+from products.tags.report import label_rows, summary_lines, tagger_report
 from products.tags.tagger import DESCRIPTION, Tagger, read_tagger, write_tagger
 from products.trained import TrainedVectors, names_in, place_of
 from tests.damage import EDITS, edited

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from products.tags.hierarchy import Hierarchy
     from products.tags.tagger import Tagger
     from search_plugin.contract.engine import Index
+    from ses.library_parts import LibraryParts
 
 _SAMPLE = 20_000
 """Papers with which the names of labels are compared, and among which some are suggested."""
@@ -288,3 +289,8 @@ class Tags:
         from products.tags.tagger import SHIPPED
 
         return [self.folder, SHIPPED]
+
+
+def room(library: LibraryParts) -> Tags:
+    """Return the taggers of a library."""
+    return Tags(library.settings.data_dir / "taggers", library.open, library.writing, library.models.of_leg)

@@ -185,7 +185,7 @@ def _write_page(tagger: Tagger, path: Path) -> None:
     from eval.files.text import write_lines
     from eval.reports.html import render
     from eval.reports.provenance import gather_provenance
-    from eval.tags import tagger_report
+    from products.tags.report import tagger_report
 
     report = tagger_report(tagger, gather_provenance(settings={"vectors": str(tagger.source)}))
     write_lines(path, render(report).splitlines())
@@ -199,7 +199,7 @@ def _show(tagger: Tagger, *, as_json: bool) -> None:
     from dataclasses import asdict
 
     from corpora.outgoing import aligned
-    from eval.tags import label_rows, summary_lines
+    from products.tags.report import label_rows, summary_lines
 
     lines = list(summary_lines(tagger))
     if tagger.measures:
