@@ -214,6 +214,8 @@ def identified(kind: str, values: Sequence[Given]) -> Filter:
             parts.append(Alike("identifiers", "prefix", (f"{kind}:{given.text}",)))
             continue
         identifier = identifier_of(kind, given.text)
+        if not identifier.value:
+            raise unreadable(given.position, f"expected a {kind} but found {short(given.text)}")
         parts.append(OneOf("identifiers", identifier.identifiers))
         if identifier.ids:
             parts.append(OneOf("id", identifier.ids))

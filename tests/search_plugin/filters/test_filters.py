@@ -175,6 +175,8 @@ def test_reads_the_grammar(text, expected):
         ("retracted<true", 10, "expected = or != for retracted, which is true or false, but found <"),
         ("journal >= x", 9, "expected = or != for venue, which is text, but found >="),
         ('venue = ""', 9, "expected a value but found empty quotes (papers without one: not venue exists)"),
+        ('doi = ""', 7, "expected a doi but found ''"),
+        (r'doi = "\""', 7, "expected a doi but found '\"'"),
     ],
 )
 def test_says_where_and_what_was_expected(text, position, problem):
@@ -213,6 +215,14 @@ PIECES = (
     *("2020", "2020-03", "2020-13-45", "-1", "1e999", "0.25", "true", "10.1000/x", "The Lancet", '"a b"', "'c'", '"'),
     *("'", "\\", '"\\""', "*", '"a"*', "toth*", "Kim, Mi-Na", "é", "中文", "\0", "\ud800", "\n", "🧬", "İ", "it's"),
 )
+
+
+def test_what_is_left_of_an_identifier_is_not_searched_if_it_is_empty():
+    for name in ("doi", "pmid", "pmc", "arxiv"):
+        for text in ("", " ", "doi:", "https://doi.org/", '\\"'):
+            with suppress(InputError):
+                where = parse_filter(f'{name} = "{text}"', FIELDS)
+                assert parse_filter(to_text(where), FIELDS) == where
 
 
 def test_any_mixture_of_signs_is_read_or_refused():
