@@ -84,6 +84,17 @@ def test_documents_that_no_update_can_give_a_vector_are_told_apart(server, libra
     )
 
 
+@pytest.mark.parametrize("beside", [False, True])
+def test_listed_documents_are_counted_from_one(server, library, beside):
+    cluster = server.cluster
+    cluster.call("POST", f"/{ALIAS}/_delete_by_query", {"query": {"match_all": {}}}, params={"refresh": True})
+    write(cluster, INDEXES[0], {name: {"summary_t": "No title here"} for name in "abc"})
+    report = library.attach(ALIAS, **ATTACHED, beside=beside)
+    told = [orjson.loads(line) for line in report.dead_letter.read_text().splitlines()]
+    assert [one["line"] for one in told] == [1, 2, 3]
+    assert {one["id"] for one in told} == set("abc")
+
+
 def test_documents_that_are_no_papers_are_listed(server, library):
     write(server.cluster, INDEXES[0], {"untitled": {"summary_t": "No title here"}, "id-50": document(50)})
     report = library.attach(ALIAS, **ATTACHED)

@@ -11,6 +11,8 @@ import pytest
 from corpora.errors import InputError, StoppedError, UnavailableError
 from indexer.block_files import read_block
 from indexer.storage import storage_at
+from search_plugin.contract.engine import Refused
+from search_plugin.engines.cluster import bulk
 from search_plugin.engines.cluster.attached.index import AttachedIndex
 from search_plugin.engines.cluster.attached.places import record_of
 from tests.commands import ses
@@ -36,6 +38,31 @@ def test_documents_are_as_they_were_after_detaching(server, library):
     assert after == mapping
     assert ALIAS not in library
     assert server.cluster.call("GET", "/ses.attached*") == {}
+
+
+@newest_version
+def test_detaching_passes_over_a_document_that_its_owner_deletes_meanwhile(server, library, attached, monkeypatch):
+    strip, deleted = AttachedIndex.strip, []
+
+    def after_deleting(self, hits):
+        if not deleted:
+            deleted.append(hits[0]["_id"])
+            server.cluster.call("DELETE", f"/{hits[0]['_index']}/_doc/{deleted[0]}", params={"refresh": True})
+        return strip(self, hits)
+
+    monkeypatch.setattr(AttachedIndex, "strip", after_deleting)
+    library.detach(ALIAS)
+    assert not any("ses" in orjson.loads(source) for source in sources(server.cluster).values())
+    assert len(deleted) == 1
+    assert len(sources(server.cluster)) == 59
+
+
+@newest_version
+def test_a_document_that_cannot_be_restored_is_told(server, library, attached, monkeypatch):
+    refused = [Refused("id-1", "It is kept."), Refused("id-2", bulk.MISSING)]
+    monkeypatch.setattr("search_plugin.engines.cluster.attached.writing.update", lambda *_, **__: refused)
+    with pytest.raises(UnavailableError, match="The document id-1 can't be restored: It is kept"):
+        library.detach(ALIAS)
 
 
 @newest_version

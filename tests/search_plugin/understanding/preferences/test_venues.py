@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corpora.paper import Paper
+from search_plugin.contract.engine import Document
+from search_plugin.engines.registry import connect
 from search_plugin.understanding.preferences.venues import abbreviates, distance, read_venue, venue_words
 from search_plugin.words.terms import folded
+from tests.search_plugin.understanding.preferences.conftest import SCHEMA
+
+SERIALS = (
+    *("acta", "annales", "annals", "archives", "archiv", "bulletin", "giornale", "journal", "proceedings"),
+    *("revista", "revue", "rivista", "transactions", "zeitschrift"),
+)
 
 
 @pytest.mark.parametrize(
@@ -112,6 +122,20 @@ def test_a_venue_is_read_from_its_abbreviation_or_its_name(index, query, told, t
 )
 def test_ordinary_words_are_no_venue(index, query):
     assert read_venue(index, query, query) is None
+
+
+@pytest.mark.parametrize("serial", sorted(SERIALS))
+def test_a_word_of_journals_names_makes_a_name_of_ordinary_words(serial, tmp_path):
+    """Each of these words alone tells the name of a venue, though papers say all of its words."""
+    venue = f"{serial} lung cancer"
+    index = connect(f"embedded:{tmp_path}").build("papers", SCHEMA, "s")
+    vector = {"prx": np.array([1, 0], np.float32)}
+    index.upsert(
+        Document(Paper(f"{number}", f"{serial} of lung cancer", venue=venue), "h", vector) for number in range(20)
+    )
+    index.finish()
+    read = read_venue(index, f"{venue} masks", f"{venue} masks")
+    assert (read.preference.description, read.topic) == (f"in {venue}", "masks")
 
 
 def test_a_single_word_is_a_venue_beside_a_year_if_papers_hardly_say_it(index):
