@@ -1,4 +1,4 @@
-"""Sentences near a claim (`products/support.py`): how early a paper with evidence is found.
+"""Sentences near a claim (`products/support/support.py`): how early a paper with evidence is found.
 
 By three forms of the sentences, and by the search alone, on claims of SciFact. Its rationales, which name the sentences
 too, are in its own release (`corpus.jsonl` and `claims_dev.jsonl`): give that folder to measure the gold sentences.
@@ -25,7 +25,7 @@ from corpora.paper import Paper
 from encoders.models.formats import Format
 from encoders.text_encoder import TextEncoder
 from eval.retrieval.beir import BeirFolder
-from products.support import READ
+from products.support.support import READ
 from search_plugin.contract.closeness import closeness
 from search_plugin.pages.hit import Hit
 from search_plugin.words.sentences import sentences

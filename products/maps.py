@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from corpora.paper import Paper
-from products.topics import WORD, LabelledTopic, Projection, best_terms, label_of
+from products.topics.topics import WORD, LabelledTopic, Projection, best_terms, label_of
 from search_plugin.words.languages import get_language
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def _squared(rows: np.ndarray, others: np.ndarray) -> np.ndarray:
 def _terms(
     titles: Sequence[str], topic_of: np.ndarray, count: int, stop_words: Collection[str]
 ) -> list[tuple[str, ...]]:
-    """Return the best terms of each topic as `products.topics.terms_of` does; a title has each of its terms once."""
+    """Return the best terms of each topic as `terms_of` of topics does; a title has each of its terms once."""
     pattern, counts = re.compile(WORD), [Counter[str]() for _ in range(count)]
     for title, topic in zip(titles, topic_of.tolist(), strict=True):
         words = [word for word in pattern.findall(title.lower()) if word not in stop_words]

@@ -45,7 +45,7 @@ _HOMES = {
         ("ConflictError", "InputError", "NotFoundError", "SesError", "StoppedError", "UnavailableError"),
         "corpora.errors",
     ),
-    **dict.fromkeys(("AuthorClusters", "cluster_authors"), "ses.authors"),
+    **dict.fromkeys(("AuthorClusters", "cluster_authors"), "products.authors.api"),
     **dict.fromkeys(("experiment", "measure"), "ses.evaluation.measuring"),
     **dict.fromkeys(("Hit", "Page"), "search_plugin.pages.page"),
     "Evaluation": "ses.evaluation.result",

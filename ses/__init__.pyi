@@ -9,10 +9,10 @@ from corpora.obtaining import Harvest as Harvest
 from corpora.paper import Paper as Paper
 from corpora.publication import Publication as Publication
 from indexer.job import IndexReport as IndexReport
+from products.authors.api import AuthorClusters as AuthorClusters
+from products.authors.api import cluster_authors as cluster_authors
 from search_plugin.pages.hit import Hit as Hit
 from search_plugin.pages.page import Page as Page
-from ses.authors import AuthorClusters as AuthorClusters
-from ses.authors import cluster_authors as cluster_authors
 from ses.evaluation.measuring import experiment as experiment
 from ses.evaluation.measuring import measure as measure
 from ses.evaluation.models import ModelComparison as ModelComparison

@@ -37,7 +37,7 @@ _ELSEWHERE = {
     "Paper": "corpora.paper",
     "Passages": "search_plugin.contract.schema",
     "Progress": "corpora.progress",
-    "Projection": "products.topics",
+    "Projection": "products.topics.topics",
     "Quantization": "search_plugin.contract.schema",
     "Venue": "products.reviewers.venue",
 }

@@ -27,23 +27,17 @@ if TYPE_CHECKING:
     from encoders.models.formats import Format
     from encoders.models.model import Model
     from indexer.job import IndexJob, IndexReport
-    from products.state_store import StateStore
-    from products.topics import Projection, Topics
+    from products.topics.topics import Projection, Topics
     from search_plugin.contract.engine import Engine, Index
     from search_plugin.contract.schema import IndexSchema
     from search_plugin.engines.cluster.attached.engine import AttachingEngine, Detached
     from search_plugin.fusion.search_settings import SearchSettings
     from search_plugin.understanding.expansion.expand import Synonyms
     from ses.cluster import ClusterTools
-    from ses.feeds import Feeds
-    from ses.forecasts import Forecasts
     from ses.formats import Formats
     from ses.index_facts import IndexFacts
-    from ses.named_states import State
     from ses.open_index import OpenIndex
     from ses.papers import Papers
-    from ses.reviewers import Reviewers
-    from ses.screening import Screening
     from ses.settings import Settings
 
 
@@ -270,8 +264,8 @@ class Library(Products):
             UnavailableError: If scikit-learn is missing.
         """
         from corpora.progress import Silent
-        from products.topics import clean_field
-        from ses.topics import topics_of, write_topics
+        from products.topics.api import topics_of, write_topics
+        from products.topics.topics import clean_field
 
         require(count is None or count >= 1, f"{count} topics can't be found", "give <count> of 1 or more")
         require(0 <= seed < 2**32, f"The seed can't be {seed}", "give <seed> from 0 to 4294967295")
@@ -619,36 +613,6 @@ class Library(Products):
         return ClusterTools(self._opened, lambda: self._engine, self._settings.connector_key)
 
     @property
-    def reviewers(self) -> Reviewers:
-        """Finds reviewers for submissions, by the reviewers' papers in an index."""
-        from ses.reviewers import Reviewers
-
-        return Reviewers(self.index, lambda name: self._opened(name).index, self._models.of_leg, self._models.encoder)
-
-    @property
-    def feeds(self) -> Feeds:
-        """The feeds over this library's indexes."""
-        from products.feeds.feed import Feed
-        from ses.feeds import Feeds
-
-        return Feeds(*self._kept("feeds", Feed, "feed"), self._opened)
-
-    @property
-    def screening(self) -> Screening:
-        """The systematic reviews over this library's indexes."""
-        from products.screening.screening import ReviewState
-        from ses.screening import Screening
-
-        return Screening(*self._kept("screening", ReviewState, "review"), self._opened)
-
-    @property
-    def forecasts(self) -> Forecasts:
-        """The forecasters of this library: training, applying and measuring them."""
-        from ses.forecasts import Forecasts
-
-        return Forecasts(self._settings.data_dir / "forecasters", self._engine.open, self._writing)
-
-    @property
     def formats(self) -> Formats:
         """Formats of one's own, trained by the papers of an index."""
         from ses.formats import Formats
@@ -747,13 +711,6 @@ class Library(Products):
 
         model = self._models.to_write(self._engine.schema(name))
         return IndexJob(records=lambda: iter(()), source="", index=name, **self._encoding(model), **options)
-
-    def _kept(self, folder: str, kind: type[State], noun: str) -> tuple[StateStore[State], str]:
-        """Return the states of a kind in the data folder, and the URL of the engine that new ones are over."""
-        from products.state_store import StateStore
-        from ses.default_index import shown_url
-
-        return StateStore(self._settings.data_dir / folder, kind, noun), shown_url(self._settings)
 
 
 def _asked_formats(formats: Sequence[str] | None) -> tuple[Format, ...] | None:

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from indexer.job import IndexReport
+    from products.state_store import StateStore
     from search_plugin.contract.engine import Engine, Index
     from ses.library_models import LibraryModels
+    from ses.named_states import State
     from ses.open_index import OpenIndex
     from ses.settings import Settings
 
@@ -42,3 +44,10 @@ class LibraryParts:
         """Provide an index for writing, under its lock."""
         with self.engine.lock(name):
             yield self.engine.open(name)
+
+    def states(self, folder: str, kind: type[State], noun: str) -> tuple[StateStore[State], str]:
+        """Return the states of a kind in the data folder, and the URL of the engine that new ones are over."""
+        from products.state_store import StateStore
+        from ses.default_index import shown_url
+
+        return StateStore(self.settings.data_dir / folder, kind, noun), shown_url(self.settings)

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from products.citations import IndexedReference
     from products.maps import PaperMap
     from products.suggestions import Suggestion
-    from products.support import Support
-    from products.topics import Projection
+    from products.support.support import Support
+    from products.topics.topics import Projection
     from search_plugin.contract.engine import Index
     from search_plugin.contract.legs import Facets
     from search_plugin.contract.trace import Clock
@@ -55,7 +55,7 @@ def title_and_abstract(text: str) -> tuple[str, str]:
 
 def support_asked(sentence: str, size: int, most: int) -> str:
     """Return a sentence in one line; `InputError` if `OpenIndex.support` can't take it, or the numbers."""
-    from products.support import LONGEST, READ
+    from products.support.support import LONGEST, READ
 
     asked = " ".join(sentence.split())
     require(asked, "The sentence is empty: give the one that papers should support.")
@@ -366,7 +366,7 @@ class OpenIndex:
                 index's.
             UnavailableError: If the engine does not answer, or the model is missing.
         """
-        from products.support import support_of
+        from products.support.support import support_of
         from search_plugin.contract.schema import SENTENCES
 
         asked = support_asked(sentence, size, sentences)

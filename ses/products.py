@@ -12,6 +12,10 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 if TYPE_CHECKING:
+    from products.feeds.api import Feeds
+    from products.forecasts.api import Forecasts
+    from products.reviewers.api import Reviewers
+    from products.screening.api import Screening
     from products.tags.api import Tags
     from ses.library_parts import LibraryParts
 
@@ -44,6 +48,14 @@ class Products:
     """The products of a library, by name."""
 
     tags: LibraryProduct[Tags] = LibraryProduct("Tag papers by linear models on their vectors: train, apply, measure.")
+    forecasts: LibraryProduct[Forecasts] = LibraryProduct("Forecast citations from vectors: train, apply, measure.")
+    feeds: LibraryProduct[Feeds] = LibraryProduct(
+        "Recommend new papers by what a reader likes, or by a saved query.", command="feed"
+    )
+    screening: LibraryProduct[Screening] = LibraryProduct(
+        "Screen the papers of a systematic review, the most relevant first.", command="screen"
+    )
+    reviewers: LibraryProduct[Reviewers] = LibraryProduct("Find reviewers for submissions.")
 
     @property
     def _parts(self) -> LibraryParts:
@@ -51,9 +63,18 @@ class Products:
         raise NotImplementedError
 
 
+class FunctionProducts:
+    """Products that are functions of `ses`, of a library or of an index, by name."""
+
+    authors = LibraryProduct[None]("Group papers under one name by author.")
+    support = LibraryProduct[None]("Find papers with sentences near in meaning to a sentence.")
+    topics = LibraryProduct[None]("Cluster the papers of an index into topics.")
+
+
 def products() -> list[LibraryProduct[object]]:
     """Return all products."""
-    return [one for one in vars(Products).values() if isinstance(one, LibraryProduct)]
+    held = [*vars(Products).values(), *vars(FunctionProducts).values()]
+    return [one for one in held if isinstance(one, LibraryProduct)]
 
 
 def product_commands() -> dict[str, tuple[str, str]]:

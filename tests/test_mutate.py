@@ -60,8 +60,9 @@ def test_tests_are_found_by_imports_and_fixtures_nearest_first():
     assert found("encoders/layouts/composed.py")[0] == "tests/encoders/test_composed.py"  # by the registry, by its name
     assert found("ses/service/web/map.py")[0] == "tests/ses/service/web/papers/test_map.py"  # of a table of routes
     assert "tests/ses/test_eval_retrieval.py" in found("ses/evaluation/tuning.py")  # by a command
-    for command, test in (("reviewers", "ses"), ("eval/reviewers", "eval/reviewers")):  # of one name
-        assert f"tests/{test}/test_reviewers.py" in found(f"ses/terminal/commands/{command}.py")
+    # Two commands of one name.
+    assert "tests/products/reviewers/test_api.py" in found("products/reviewers/command.py")
+    assert "tests/eval/reviewers/test_reviewers.py" in found("ses/terminal/commands/eval/reviewers.py")
     assert importers(limit=2)("corpora/paper.py") == found("corpora/paper.py")[:2]
 
 

@@ -19,7 +19,7 @@ from eval.embedder import Embedder, Vectors
 from eval.measures.clusters import BCubed, b_cubed, b_cubed_of_each
 from eval.outcome import Outcome
 from eval.statistics.interval import bootstrap_statistic
-from products.authors import cut_block
+from products.authors.authors import cut_block
 
 THRESHOLDS = tuple(step / 100 for step in range(101))
 """Cosine distances to try as the threshold above which clusters are not joined."""

@@ -19,7 +19,7 @@ from corpora.errors import InputError, require
 from corpora.identifiers import link_of
 from corpora.outgoing import plain
 from corpora.url_names import escaped_name
-from products.support import READ
+from products.support.support import READ
 from search_plugin.request import DEFAULTS, MAX_WINDOW
 from ses.assistants.budget import BYTES_PER_TOKEN, DEFAULT, LEAST, MOST, first_part, fitting, size_of, within
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from products.citations import IndexedReference
-    from products.support import Support
+    from products.support.support import Support
     from search_plugin.contract.engine import Index
     from search_plugin.contract.legs import Facets
     from search_plugin.request import Mode
@@ -253,7 +253,7 @@ class RemoteIndex(OpenIndex):
         mode: Mode = "hybrid",
     ) -> Support:
         """Find the papers that have a sentence near in meaning; arguments and errors as of `OpenIndex.support`."""
-        from products.support import Support
+        from products.support.support import Support
 
         narrowed: PageOptions = {"filter": filter, "mode": mode, "size": size}
         asked = {**self._asked(narrowed), "sentence": sentence, "sentences": str(sentences)}

@@ -15,10 +15,8 @@ from ses.remote.index import RemoteEntry, RemoteIndex, refuse, refuse_writing
 from ses.remote.parsing import read_as
 
 if TYPE_CHECKING:
-    from products.state_store import StateStore
     from search_plugin.contract.engine import Engine
     from ses.index_facts import IndexFacts
-    from ses.named_states import State
     from ses.open_index import OpenIndex
     from ses.settings import Settings
 
@@ -109,9 +107,6 @@ class RemoteLibrary(Library):
 
     def _opened_client(self) -> ServiceClient:
         return self.client
-
-    def _kept(self, folder: str, kind: type[State], noun: str) -> tuple[StateStore[State], str]:  # noqa: ARG002
-        refuse()
 
     def default(self) -> OpenIndex:
         """Open the default index: that of the settings, else that of the service."""

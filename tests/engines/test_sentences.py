@@ -192,7 +192,7 @@ def test_support_reads_the_stored_sentences(library, monkeypatch):
             return encoder.encode(texts, task_format)
 
     whole = library["whole"].support(QUERY, size=30, sentences=30)
-    from products.support import support_of
+    from products.support.support import support_of
 
     page = library["whole"].search(QUERY, literal=True, size=30)
     held = library["papers"].index.vectors([hit.id for hit in page], SENTENCES)

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 import ses
+from products.feeds.api import Feeds
+from products.forecasts.api import Forecasts
+from products.reviewers.api import Reviewers
+from products.screening.api import Screening
 from products.tags.api import Tags
 from search_plugin.engines.registry import connect
-from ses.feeds import Feeds
-from ses.forecasts import Forecasts
-from ses.reviewers import Reviewers
-from ses.screening import Screening
 from tests.products import planted
 from tests.tiny import make_model
 

@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 
 import ses
+from products.feeds.api import Feeds
+from products.forecasts.api import Forecasts
 from products.forecasts.training import ForecastOptions
+from products.reviewers.api import Reviewers
 from products.reviewers.matching import MatchingOptions
+from products.screening.api import Screening
 from products.tags.api import Tags
 from products.tags.training import TaggerOptions
 from search_plugin.request import PageOptions
 from ses.argument_validation import _ELSEWHERE, _arguments, _resolved
-from ses.feeds import Feeds
-from ses.forecasts import Forecasts
 from ses.formats import Formats
-from ses.reviewers import Reviewers
-from ses.screening import Screening
 from tests.tiny import make_model, papers
 
 WRONG = [None, 1.5, -1, "", "\0", [], [None], {}, {"a": object()}, object(), b"a", print, float("nan"), True]

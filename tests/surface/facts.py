@@ -32,11 +32,11 @@ OPTIONS = (
 )
 PRODUCTS = (
     "ses.cluster:ClusterTools",
-    "ses.feeds:Feeds",
-    "ses.forecasts:Forecasts",
+    "products.feeds.api:Feeds",
+    "products.forecasts.api:Forecasts",
     "ses.formats:Formats",
-    "ses.reviewers:Reviewers",
-    "ses.screening:Screening",
+    "products.reviewers.api:Reviewers",
+    "products.screening.api:Screening",
     "products.tags.api:Tags",
 )
 """What a library has as attributes, and what functions take as `**options`."""

@@ -10,7 +10,7 @@ import pytest
 
 from corpora.errors import InputError
 from eval.measures.clusters import b_cubed
-from products.authors import AuthorName, block_of, cut_block, read_blocks
+from products.authors.authors import AuthorName, block_of, cut_block, read_blocks
 from tests.commands import fails, ses
 from tests.tiny import make_model
 

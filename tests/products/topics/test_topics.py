@@ -12,8 +12,8 @@ import pytest
 
 import ses as api
 from corpora.errors import InputError
-from products import topics
-from products.topics import Projection, clean_field, find_topics, terms_of
+from products.topics import topics
+from products.topics.topics import Projection, clean_field, find_topics, terms_of
 from tests.commands import fails, ses
 from tests.tiny import make_model, papers, write_jsonl
 

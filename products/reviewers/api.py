@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from products.reviewers.profiles import ProfilePapers
     from products.reviewers.venue import Reviewer, Venue
     from search_plugin.contract.engine import Document, Index
+    from ses.library_parts import LibraryParts
 
 OPENREVIEW = "openreview"
 """The name of OpenReview's form, beside the corpora."""
@@ -357,3 +358,10 @@ def _encoded(encoder: Any, task_format: Any, papers: Sequence[Paper], progress: 
 
 def _read_again(encode: Callable[[Sequence[Paper]], np.ndarray], documents: Sequence[Document]) -> np.ndarray:
     return encode([document.paper for document in documents])
+
+
+def room(library: LibraryParts) -> Reviewers:
+    """Return what finds reviewers by the papers of a library."""
+    return Reviewers(
+        library.indexed, lambda name: library.opened(name).index, library.models.of_leg, library.models.encoder
+    )

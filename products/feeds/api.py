@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from products.feeds.feed import Feed, FeedEntry
     from search_plugin.contract.tree import Filter
     from search_plugin.request import PageOptions
+    from ses.library_parts import LibraryParts
     from ses.open_index import OpenIndex
 
 SIZE, DATE_FIELD = 20, "year"
@@ -210,3 +211,10 @@ def _id_or_same(opened: OpenIndex, name: str) -> str:
     with suppress(NotFoundError):
         return opened.show(name).id
     return name
+
+
+def room(library: LibraryParts) -> Feeds:
+    """Return the feeds of a library."""
+    from products.feeds.feed import Feed
+
+    return Feeds(*library.states("feeds", Feed, "feed"), library.opened)

@@ -9,7 +9,7 @@ import pytest
 import ses
 from corpora.paper import Paper
 from encoders.models.formats import Format
-from products.support import support_of
+from products.support.support import support_of
 from search_plugin.words.sentences import sentences
 from tests.commands import ses as run
 from tests.serving import served

@@ -12,7 +12,7 @@ from ses.terminal.options import PATH, engine_options, open_library, together
 from ses.terminal.results import say, tell
 
 if TYPE_CHECKING:
-    from ses.screening import LabelReport
+    from products.screening.api import LabelReport
 
 _recall = together(
     click.option("--target", default=0.95, show_default=True, metavar="RECALL", help="Recall to reach."),

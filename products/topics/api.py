@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from corpora.progress import Progress
-    from products.topics import Projection, Topics
+    from products.topics.topics import Projection, Topics
     from search_plugin.contract.engine import Index
 
 
@@ -22,7 +22,7 @@ def topics_of(
     import numpy as np
 
     from products.indexed import read_vectors
-    from products.topics import find_topics
+    from products.topics.topics import find_topics
 
     index.schema.vector(task_format)
     ids = sorted(index.ids())
@@ -42,7 +42,7 @@ def write_topics(index: Index, topics: Topics, field: str, progress: Progress) -
     """Write the topic and the coordinates of each paper into the fields `field`, `field_x` and `field_y`."""
     from corpora.custom import CustomField
     from products.indexed import in_blocks
-    from products.topics import clean_field
+    from products.topics.topics import clean_field
     from search_plugin.contract.schema import custom_fields
 
     names = (clean_field(field), f"{field}_x", f"{field}_y")

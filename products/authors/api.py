@@ -72,7 +72,7 @@ def cluster_authors(
 
     from eval.authors.protocol import THRESHOLDS
     from eval.measures.clusters import b_cubed
-    from products.authors import FURTHEST, cut_block, read_blocks
+    from products.authors.authors import FURTHEST, cut_block, read_blocks
     from ses.loaded_model import load_model
 
     if not 0 <= threshold <= FURTHEST:

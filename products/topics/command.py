@@ -12,7 +12,7 @@ from ses.terminal.options import PATH, engine_options, open_library
 from ses.terminal.results import say, write_csv
 
 if TYPE_CHECKING:
-    from products.topics import Topics
+    from products.topics.topics import Topics
 
 
 @click.command()

@@ -13,7 +13,7 @@ from ses.terminal.results import pass_on, say_json, tell
 from ses.terminal.styles import linked, show, styled
 
 if TYPE_CHECKING:
-    from products.support import Support, SupportingPaper
+    from products.support.support import Support, SupportingPaper
 
 
 @click.command()

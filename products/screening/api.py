@@ -14,6 +14,7 @@ from ses.named_states import NamedStates
 if TYPE_CHECKING:
     from products.screening.screening import NextPaper, ReviewState, Status
     from products.screening.simulation import Simulated
+    from ses.library_parts import LibraryParts
 
 BATCH = 20
 TARGET = CONFIDENCE = 0.95
@@ -214,3 +215,10 @@ class Screening(NamedStates["ReviewState"]):
         starts = [draw_known(included, draw) for draw in range(draws)]
         learner = learner_of(views_of(pool.papers, pool.vectors, FOR_SCREENING))
         return [simulate(included, learner, known, target=target, confidence=confidence) for known in starts]
+
+
+def room(library: LibraryParts) -> Screening:
+    """Return the systematic reviews of a library."""
+    from products.screening.screening import ReviewState
+
+    return Screening(*library.states("screening", ReviewState, "review"), library.opened)

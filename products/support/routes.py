@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Response
 from pydantic import Field
 
-from products.support import LONGEST, READ
+from products.support.support import LONGEST, READ
 from ses.service.access import needs
 from ses.service.answers import json_response
 from ses.service.parameters import SOME_TEXT, NoParameters, ServiceOf, asks, parameters_of

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from corpora.progress import Progress
     from products.forecasts.forecaster import Forecaster, ForecastReport
     from search_plugin.contract.engine import Index
+    from ses.library_parts import LibraryParts
 
 
 @checked_methods
@@ -134,3 +135,8 @@ class Forecasts:
         forecaster = self[name]
         with self.writing(index) as opened:
             return apply_forecaster(opened, forecaster, read_filter(filter, opened), progress or Silent())
+
+
+def room(library: LibraryParts) -> Forecasts:
+    """Return the forecasters of a library."""
+    return Forecasts(library.settings.data_dir / "forecasters", library.open, library.writing)

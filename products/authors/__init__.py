@@ -1,0 +1,1 @@
+"""Authors: papers under one name, grouped by person."""

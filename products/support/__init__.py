@@ -1,0 +1,1 @@
+"""Support: papers with sentences near in meaning to a sentence."""
