@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
-from functools import reduce
+from functools import cache, reduce
 from operator import or_
 from pkgutil import resolve_name
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from corpora.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,10 @@ class Option:
         read: What reads a value that is written as text, as `module:attribute`, where the type does not say it: a
             function of the text, or of the list of texts if the option takes several values.
         least: The smallest number that is allowed, if there is one.
+        most: The largest one.
+        above: The number that it must be larger than.
+        below: The number that it must be smaller than.
+        example: A value for the documentation, as HTTP takes it.
         typed: Whether its value can be written as text.
         search_only: Whether only a search takes it, and not the search for similar papers.
         name: Name of the option.
@@ -37,12 +43,44 @@ class Option:
     choices: str = ""
     others: str = ""
     read: str = ""
-    least: int | None = None
+    least: float | None = None
+    most: float | None = None
+    above: float | None = None
+    below: float | None = None
+    example: Any = None
     typed: bool = True
     search_only: bool = False
     name: str = ""
     type: Any = None
     default: Any = None
+
+    @property
+    def bounds_text(self) -> str:
+        """The numbers that are allowed, for people; empty if all are."""
+        if self.least is not None and self.most is not None:
+            return f"from {self.least:,} to {self.most:,}"
+        ends = ("of at least", self.least), ("above", self.above), ("at most", self.most), ("below", self.below)
+        return " and ".join(f"{words} {end:,}" for words, end in ends if end is not None)
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The bounds, as JSON Schema has them."""
+        names = ("least", "minimum"), ("most", "maximum"), ("above", "exclusiveMinimum"), ("below", "exclusiveMaximum")
+        return {word: end for name, word in names if (end := getattr(self, name)) is not None}
+
+    def check(self, value: Any) -> None:
+        """Raise `InputError` for a number out of bounds; of other values the type is checked elsewhere."""
+        if not isinstance(value, int | float):
+            return
+        within = (
+            (self.least is None or value >= self.least)
+            and (self.most is None or value <= self.most)
+            and (self.above is None or value > self.above)
+            and (self.below is None or value < self.below)
+        )  # what is not a number is not within
+        if not within:
+            kind = "a whole number" if self.type is int else "a number"
+            raise InputError(f"{self.name} can't be {value:,}", f"give {kind} {self.bounds_text}")
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -69,14 +107,31 @@ def options_of(described: type, defaults: Mapping[str, Any] | None = None) -> tu
     """Return the descriptions of all options of a `TypedDict` or a dataclass, whole: with name, type, default and help.
 
     Each is annotated as `Annotated[type, Option(...)]`. A type `X | None` is that of X: None means that nothing is
-    given. The defaults of a dataclass are its own.
+    given. The defaults of a dataclass are its own; attributes that are no options are left out.
     """
-    found = []
     if is_dataclass(described):
         defaults = {one.name: one.default for one in fields(described)}
-    for name, annotated in get_type_hints(described, include_extras=True).items():
-        kind, option = get_args(annotated)[:2]
-        kinds = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
-        whole = reduce(or_, (one for one in kinds if one is not NoneType))
-        found.append(replace(option, name=name, type=whole, default=(defaults or {}).get(name)))
-    return tuple(found)
+    hints = get_type_hints(described, include_extras=True).items()
+    found = (whole_option(name, annotated, (defaults or {}).get(name)) for name, annotated in hints)
+    return tuple(one for one in found if one)
+
+
+def whole_option(name: str, annotated: Any, default: Any = None) -> Option | None:
+    """Return the description that a type is annotated with, with name, type and default; None if it has none."""
+    kind, *described = get_args(annotated) if get_origin(annotated) is Annotated else (annotated,)
+    if not described or not isinstance(described[0], Option):
+        return None
+    kinds = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+    whole = reduce(or_, (one for one in kinds if one is not NoneType))
+    return replace(described[0], name=name, type=whole, default=default)
+
+
+def check_options(given: object, described: type | None = None) -> None:
+    """Raise `InputError` if an attribute is out of the bounds of its option, which its class or another describes."""
+    for option in _bounded(described or type(given)):
+        option.check(getattr(given, option.name))
+
+
+@cache
+def _bounded(described: type) -> tuple[Option, ...]:
+    return tuple(one for one in options_of(described) if one.schema)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 from corpora.options import Option
-from search_plugin.contract.schema import Bm25, IndexSchema, Passages, Quantization
+from search_plugin.contract.schema import SPARSE_RATIO, SPARSE_TOKENS, Bm25, IndexSchema, Passages, Quantization
 
 
 class EncodingOptions(TypedDict, total=False):
@@ -106,18 +106,8 @@ class VersionOptions(VectorOptions, total=False):
             default_help="as before, else none",
         ),
     ]
-    sparse_tokens: Annotated[
-        int | None,
-        Option("How many tokens of its sparse vector a paper keeps in a new index, the heaviest", default_help="256"),
-    ]
-    sparse_ratio: Annotated[
-        float | None,
-        Option(
-            "Least weight of a kept token, as a share of the paper's heaviest, in a new index",
-            "SHARE",
-            default_help="0",
-        ),
-    ]
+    sparse_tokens: Annotated[int | None, SPARSE_TOKENS]
+    sparse_ratio: Annotated[float | None, SPARSE_RATIO]
     own: Annotated[
         Mapping[str, str] | None,
         Option(

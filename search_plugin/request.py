@@ -12,10 +12,10 @@ from typing import Annotated, Any, Literal, TypedDict, get_args
 
 from corpora.errors import InputError
 from corpora.markup import plain_text
-from corpora.options import Option, options_of
+from corpora.options import Option, check_options, options_of
 from search_plugin.contract.legs import Join
 from search_plugin.contract.ordering import Sort, parse_sort
-from search_plugin.contract.plan import TITLE_BOOST, check_boost
+from search_plugin.contract.plan import TITLE_BOOST, TITLE_WEIGHT
 from search_plugin.contract.schema import PAPER_FIELDS, Field
 from search_plugin.contract.tree import Filter, all_of
 from search_plugin.fusion.boosting import Boost, parse_boost
@@ -54,28 +54,36 @@ class PageOptions(TypedDict, total=False):
             "Weights of the legs, such as lexical=0.7",
             "LEG=NUMBER",
             default_help="1 for words, 1 for all vectors together",
+            example=["lexical=0.7"],
         ),
     ]
-    title_boost: Annotated[float, Option("Weight of the title's BM25 beside that of the whole text")]
+    title_boost: Annotated[float, TITLE_WEIGHT]
     filter: Annotated[
         str | Sequence[str] | Filter,
-        Option("Condition for every hit, such as 'year>=2020 and not journal=Nature'", "EXPR"),
+        Option(
+            "Condition for every hit, such as 'year>=2020 and not journal=Nature'",
+            "EXPR",
+            example=["year>=2020", "venue=Nature"],
+        ),
     ]
-    facets: Annotated[str | Sequence[str], Option("Field to count the matches by", "FIELD")]
-    facet_size: Annotated[int, Option("Values to show of each of these fields, the most frequent first")]
+    facets: Annotated[str | Sequence[str], Option("Field to count the matches by", "FIELD", example=["venue", "year"])]
+    facet_size: Annotated[
+        int, Option("Values to show of each of these fields, the most frequent first", least=1, most=MAX_FACET_SIZE)
+    ]
     sort: Annotated[
         str | Sort,
         Option(
             "Order of the papers: title, year, or a custom field of numbers or dates; -year for the largest first",
             "FIELD",
             default_help="the best first; without words, -year",
+            example="-year",
         ),
     ]
     expand: Annotated[
         bool, Option("Search words of the first papers too, which helps with topics, not with claims", search_only=True)
     ]
     neighbours: Annotated[
-        float, Option("How much a hybrid search ranks a paper by the papers most like it, from 0 to 1")
+        float, Option("How much a hybrid search ranks a paper by the papers most like it, from 0 to 1", least=0, most=1)
     ]
     boost: Annotated[
         str | Boost,
@@ -83,11 +91,12 @@ class PageOptions(TypedDict, total=False):
             "Move papers with a higher forecast a little up, such as impact, or impact=0.1 with a strength",
             "FIELD",
             default_help="no boost",
+            example="impact=0.1",
         ),
     ]
-    size: Annotated[int, Option("Hits on the page; 0 for facets alone")]
-    offset: Annotated[int, Option("Hits before the page")]
-    window: Annotated[int, Option("Candidates per leg; paging ends there")]
+    size: Annotated[int, Option("Hits on the page; 0 for facets alone", least=0, most=MAX_WINDOW)]
+    offset: Annotated[int, Option("Hits before the page", least=0, most=MAX_WINDOW)]
+    window: Annotated[int, Option("Candidates per leg; paging ends there", least=1, most=MAX_WINDOW)]
     exact: Annotated[bool, Option("Compare with every vector, without an approximate index")]
     collapse: Annotated[
         str,
@@ -96,6 +105,7 @@ class PageOptions(TypedDict, total=False):
             "such as preprint and article, 'none' to show every paper",
             "FIELD",
             default_help="none; work in the text of the command line and on the web page",
+            example="venue",
         ),
     ]
     rerank: Annotated[
@@ -107,7 +117,9 @@ class PageOptions(TypedDict, total=False):
             others="the folder or hub id of a cross-encoder or late-interaction model; a service takes those it lists",
         ),
     ]
-    rerank_depth: Annotated[int, Option("Papers that a reranking model reads, the best first")]
+    rerank_depth: Annotated[
+        int, Option("Papers that a reranking model reads, the best first", least=1, most=MAX_WINDOW)
+    ]
     rerank_budget: Annotated[
         str | float,
         Option(
@@ -178,20 +190,13 @@ class SearchRequest:
             raise InputError(f"There is no mode {self.mode!r}; choose one of {', '.join(get_args(Mode))}.")
         if self.join not in get_args(Join):
             raise InputError(f"The legs can't be joined by {self.join!r}; choose one of {', '.join(get_args(Join))}.")
-        check_page(0, 0, self.window)
+        check_options(self, PageOptions)
         check_page(self.size, self.offset, self.window if self.query else MAX_WINDOW)
         if self.rerank and self.window > MAX_WINDOW // 2:
             # Two legs find up to twice as many papers, and no engine returns more than MAX_WINDOW at once.
             raise InputError(
                 f"A window of {self.window:,} is too large to rank again; choose up to {MAX_WINDOW // 2:,}."
             )
-        check_boost(self.title_boost)
-        if not 0 <= self.neighbours <= 1:  # also false for NaN
-            raise InputError(f"Neighbours can't count {self.neighbours:g}; choose a number from 0 to 1.")
-        if not 1 <= self.rerank_depth <= MAX_WINDOW:
-            raise InputError(f"A model can't read {self.rerank_depth:,} papers; choose 1 to {MAX_WINDOW:,}.")
-        if not 1 <= self.facet_size <= MAX_FACET_SIZE:
-            raise InputError(f"{self.facet_size:,} values of a field can't be counted; choose 1 to {MAX_FACET_SIZE:,}.")
 
 
 def make_request(
@@ -311,10 +316,6 @@ def clean_query(text: str) -> str:
 
 def check_page(size: int, offset: int, window: int) -> None:
     """Raise `InputError` if a page is outside the window."""
-    if not 1 <= window <= MAX_WINDOW:
-        raise InputError(f"A window of {window} can't be searched; choose 1 to {MAX_WINDOW:,}.")
-    if size < 0 or offset < 0:
-        raise InputError(f"A page of {size} hits from {offset} can't be shown; size and offset begin at 0.")
     if offset + size > window:
         raise InputError(
             f"Hits {offset + 1} to {offset + size} lie beyond the search window of {window}",

@@ -1,5 +1,7 @@
 """Arguments of the Python API, checked against the annotations of its functions: a wrong one is an `InputError`.
 
+The bounds of an argument that is annotated with an `Option` are checked too.
+
 Types that a module imports for type checkers alone are imported when an argument of such a type is given.
 """
 
@@ -21,6 +23,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from corpora.errors import InputError
+from corpora.options import Option, whole_option
 from corpora.plain import plain
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -153,19 +156,30 @@ def _argument(takes: _Arguments, name: str, value: Any) -> Any:
     """Return the value of an argument, or raise `InputError` if it is of another type."""
     if name not in takes.annotations:
         return value
-    kind = _resolved(*takes.annotations[name])
+    kind, option = _described(name, *takes.annotations[name])
     parameter = takes.signature.parameters.get(name)
     if value is None and (parameter is None or parameter.default is None):
         return value  # of options, it means that none is given
     with suppress(_Wrong):
         if not (isinstance(value, str) and "\0" in value and Path in get_args(kind)):  # no system has such a path
-            return _fitting(kind, value)
+            found = _fitting(kind, value)
+            if option:
+                option.check(found)
+            return found
     raise InputError(f"{name} can't be {_shown(value)}", f"give {_expected(kind)}")
 
 
 @functools.cache
+def _described(name: str, annotation: str, module: str) -> tuple[Any, Option | None]:
+    """Return the type of an argument, and its description if it is an option."""
+    annotated = _resolved(annotation, module)
+    kind = get_args(annotated)[0] if get_origin(annotated) is Annotated else annotated
+    return kind, whole_option(name, annotated)
+
+
+@functools.cache
 def _resolved(annotation: str, module: str) -> Any:
-    """Return the type of an annotation; a name that is not known here may be anything."""
+    """Return what an annotation says; a name that is not known here may be anything."""
     names = dict(vars(sys.modules[module]))
     code = compile(annotation, "an annotation", "eval")
     for name in code.co_names:
@@ -173,8 +187,7 @@ def _resolved(annotation: str, module: str) -> Any:
             names[name] = getattr(import_module(_ELSEWHERE[name]), name)
         elif name not in names and not hasattr(builtins, name):
             names[name] = Any
-    kind = eval(code, names)  # noqa: S307 - an annotation of ses
-    return get_args(kind)[0] if get_origin(kind) is Annotated else kind
+    return eval(code, names)  # noqa: S307 - an annotation of ses
 
 
 def _fitting(kind: Any, value: Any) -> Any:

@@ -350,7 +350,6 @@ class Library(Products):
         corpus, encoding, tags = (options.get("corpus", ""), options.get("encoding", ""), options.get("tags", ""))
         fresh, prune = options.get("fresh", False), options.get("prune", False)
         limit = options.get("limit")
-        require(limit is None or limit >= 1, f"A limit of {limit} leaves no paper", "give <limit> of 1 or more")
         if prune and limit:
             raise InputError(
                 "Pruning to a limit would delete all papers after the first few", "give <limit> or <prune>"

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
-from corpora.errors import InputError, require
-from corpora.options import Option
+from corpora.errors import InputError
+from corpora.options import Option, check_options
 from encoders.heads import Head
 from products.forecasts.forecaster import Forecaster, ForecastMeasures, intervals
 from products.indexed import read_values
@@ -126,17 +126,20 @@ _MOST_CATEGORIES = 10
 class ForecastOptions:
     """How a forecaster is trained; raises `InputError` if a number is out of bounds."""
 
-    level: Annotated[float, Option("Probability of the intervals", "P")] = 0.9
+    level: Annotated[float, Option("Probability of the intervals", "P", above=0, below=1)] = 0.9
     fewest: Annotated[int, Option("Papers that a field and year needs", least=2)] = 20
     held_out: Annotated[
-        float, Option("Share of the papers for the report; the same share calibrates the intervals", "SHARE")
+        float,
+        Option(
+            "Share of the papers for the report; the same share calibrates the intervals", "SHARE", least=0.05, most=0.4
+        ),
     ] = 0.25
-    seed: Annotated[int, Option("Seed of the split into papers to fit, calibrate and test on")] = 0
+    seed: Annotated[
+        int, Option("Seed of the split into papers to fit, calibrate and test on", least=0, most=2**32 - 1)
+    ] = 0
 
     def __post_init__(self) -> None:
-        require(0 <= self.seed < 2**32, f"The seed can't be {self.seed}", "give <seed> from 0 to 4294967295")
-        require(0 < self.level < 1, f"No interval holds with a probability of {self.level:g}; choose between 0 and 1.")
-        require(0.05 <= self.held_out <= 0.4, f"A share of {self.held_out:g} can't be held out; choose 0.05 to 0.4.")
+        check_options(self)
 
 
 def train_forecaster(

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from corpora.errors import ConflictError, InputError
-from corpora.options import Option
+from corpora.options import Option, check_options
 from corpora.paper import Paper
 from encoders.text_encoder import Done, ignore
 from products.indexed import read_documents
@@ -45,8 +45,8 @@ class Match:
 class MatchingOptions:
     """How to match; raises `InputError` if a number is out of bounds."""
 
-    per_paper: Annotated[int, Option("Reviewers of each submission")] = 3
-    capacity: Annotated[int, Option("Submissions of a reviewer for whom <people> says nothing")] = 6
+    per_paper: Annotated[int, Option("Reviewers of each submission", least=1)] = 3
+    capacity: Annotated[int, Option("Submissions of a reviewer for whom <people> says nothing", least=0)] = 6
     fair: Annotated[bool, Option("Serve the worst submission as well as possible")] = False
     ranked: Annotated[
         bool,
@@ -60,8 +60,7 @@ class MatchingOptions:
     ] = "scores"
 
     def __post_init__(self) -> None:
-        if self.per_paper < 1 or self.capacity < 0:
-            raise InputError("Each submission needs one reviewer or more, and a capacity is 0 or more.")
+        check_options(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from corpora.errors import InputError, require
-from corpora.options import Option
+from corpora.errors import InputError
+from corpora.options import Option, check_options
 from encoders.heads import Head
 from products.optional import optional
 from products.tags.hierarchy import Hierarchy
@@ -41,25 +41,24 @@ class TaggerOptions:
     """How a tagger is trained; raises `InputError` if a number is out of bounds."""
 
     fewest: Annotated[int, Option("Papers that a label needs", least=2)] = 10
-    held_out: Annotated[float, Option("Share of the papers for the report", "SHARE")] = 0.2
+    held_out: Annotated[float, Option("Share of the papers for the report", "SHARE", least=0, most=0.5)] = 0.2
     precision: Annotated[
         float | None,
         Option(
             "Choose thresholds for this precision; labels that can't reach it are never given",
             "P",
             default_help="for the best F1",
+            above=0,
+            most=1,
         ),
     ] = None
     calibration: Annotated[
         Calibration, Option("Calibration of probabilities; auto is isotonic for labels of many papers")
     ] = "auto"
-    seed: Annotated[int, Option("Seed of the split into training and test papers")] = 0
+    seed: Annotated[int, Option("Seed of the split into training and test papers", least=0, most=2**32 - 1)] = 0
 
     def __post_init__(self) -> None:
-        require(0 <= self.seed < 2**32, f"The seed can't be {self.seed}", "give <seed> from 0 to 4294967295")
-        require(0 <= self.held_out <= 0.5, f"A share of {self.held_out:g} can't be held out; choose 0 to 0.5.")
-        if self.precision is not None and not 0 < self.precision <= 1:
-            raise InputError(f"A precision of {self.precision:g} can't be reached; choose more than 0 and at most 1.")
+        check_options(self)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

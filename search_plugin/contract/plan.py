@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from corpora.errors import InputError
+from corpora.options import Option
 from search_plugin.contract.ordering import Sort
 from search_plugin.contract.schema import SparseField
 from search_plugin.contract.tree import Filter
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 TITLE_BOOST = 0.3
 """Default weight of the title's own BM25, added to that of title and abstract together (docs/benchmarks.md)."""
 
-MAX_BOOST = 1_000
+TITLE_WEIGHT = Option("Weight of the title's BM25 beside that of the whole text", least=0, most=1_000)
+"""What `title_boost` may be."""
 
 LEXICAL = "lexical"
 """Name of the BM25 leg; the vector legs carry the name of their vector field."""
@@ -27,12 +29,6 @@ LEXICAL = "lexical"
 
 LISTED = "all that match the filter"
 """The papers that facets count in a listing."""
-
-
-def check_boost(boost: float) -> None:
-    """Raise `InputError` if the boost is out of range."""
-    if not 0 <= boost <= MAX_BOOST:  # also false for NaN
-        raise InputError(f"Titles can't be boosted by {boost:g}; choose a number from 0 to {MAX_BOOST:,}.")
 
 
 class TermVariant(NamedTuple):

@@ -6,10 +6,11 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from corpora.custom import CustomField, FieldKind, check_field_name
 from corpora.errors import InputError, UnavailableError
+from corpora.options import Option, check_options
 from corpora.typed import typed
 from encoders.models.formats import Format, Similarity
 from encoders.projection import VectorProjection
@@ -203,6 +204,19 @@ SPARSE = "sparse"
 """Name of the field of sparse vectors, and of its leg."""
 
 MOST_TOKENS = 1_000
+SPARSE_TOKENS = Option(
+    "How many tokens of its sparse vector a paper keeps in a new index, the heaviest",
+    default_help="256",
+    least=1,
+    most=MOST_TOKENS,
+)
+SPARSE_RATIO = Option(
+    "Least weight of a kept token, as a share of the paper's heaviest, in a new index",
+    "SHARE",
+    default_help="0",
+    least=0,
+    below=1,
+)
 """Limit of the tokens of a sparse vector: a cluster takes no query with more clauses than about that."""
 
 
@@ -222,15 +236,12 @@ class SparseField(VectorField):
 
     model: str = ""
     fingerprint: str = ""
-    most: int = 256
-    ratio: float = 0.0
+    most: Annotated[int, SPARSE_TOKENS] = 256
+    ratio: Annotated[float, SPARSE_RATIO] = 0.0
 
     def __post_init__(self) -> None:
         VectorField.__post_init__(self)
-        if not 1 <= self.most <= MOST_TOKENS:
-            raise InputError(f"A paper can't keep {self.most:,} tokens; choose 1 to {MOST_TOKENS:,}.")
-        if not 0 <= self.ratio < 1:  # also false for NaN
-            raise InputError(f"A weight can't be {self.ratio:g} of the heaviest; choose 0 or more, and less than 1.")
+        check_options(self)
 
     @property
     def width(self) -> int:

@@ -6,13 +6,14 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import orjson
 
 from corpora.documents import read_text
 from corpora.errors import InputError
-from search_plugin.contract.plan import TITLE_BOOST, check_boost
+from corpora.options import check_options
+from search_plugin.contract.plan import TITLE_BOOST, TITLE_WEIGHT
 from search_plugin.contract.schema import Bm25
 from search_plugin.fusion.fusions import DEFAULT_FUSION, LARGEST_CONSTANT, RANKED, get_fusion
 
@@ -39,7 +40,7 @@ class SearchSettings:
     fusion: str = DEFAULT_FUSION
     weights: Mapping[str, float] = field(default_factory=dict)
     rank_constant: int | None = None
-    title_boost: float = TITLE_BOOST
+    title_boost: Annotated[float, TITLE_WEIGHT] = TITLE_BOOST
     bm25: Bm25 = field(default_factory=Bm25)
     fitted: Mapping[str, Any] = field(default_factory=dict)
 
@@ -50,7 +51,7 @@ class SearchSettings:
             raise InputError(f"The tuned weight of the leg {bad[0]!r} must be a number of 0 or more.")
         if self.weights and not any(self.weights.values()):
             raise InputError("At least one of the tuned weights must be above 0.")
-        check_boost(self.title_boost)
+        check_options(self)
         constant = self.rank_constant
         if constant is None:
             return

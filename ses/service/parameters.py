@@ -11,8 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from corpora.errors import InputError
 from corpora.options import Option
-from search_plugin.contract.plan import MAX_BOOST
-from search_plugin.request import MAX_FACET_SIZE, MAX_QUERY, MAX_WINDOW, search_options
+from search_plugin.request import MAX_QUERY, search_options
 from ses.argument_validation import nearest
 
 if TYPE_CHECKING:
@@ -93,24 +92,6 @@ SOME_TEXT: Mapping[str, int | str] = {"minLength": 1, "pattern": r"\S"}
 
 DEFAULT_MARK = "Without it:"
 """Before what is in force without an option, where its default does not say it."""
-_EXAMPLES: Mapping[str, Any] = {
-    "filter": ["year>=2020", "venue=Nature"],
-    "facets": ["venue", "year"],
-    "sort": "-year",
-    "weights": ["lexical=0.7"],
-    "boost": "impact=0.1",
-    "collapse": "venue",
-}
-_BOUNDS: Mapping[str, Mapping[str, float]] = {
-    "size": {"minimum": 0, "maximum": MAX_WINDOW},
-    "offset": {"minimum": 0, "maximum": MAX_WINDOW},
-    "window": {"minimum": 1, "maximum": MAX_WINDOW},
-    "facet_size": {"minimum": 1, "maximum": MAX_FACET_SIZE},
-    "rerank_depth": {"minimum": 1, "maximum": MAX_WINDOW},
-    "neighbours": {"minimum": 0, "maximum": 1},
-    "title_boost": {"minimum": 0, "maximum": MAX_BOOST},
-}
-"""For the description alone: the library checks them. A test compares all bounds of the description with answers."""
 _NAMES = ("facets",)
 """Options that are lists of names."""
 
@@ -122,11 +103,11 @@ def _field(option: Option) -> tuple[Any, Any]:
     described = option.help + (f": {option.choices_text}." if option.choices else ".")
     if option.default_help:
         described += f" {DEFAULT_MARK} {option.default_help}."
-    extra: dict[str, Any] = dict(_BOUNDS.get(option.name, {}))
+    extra: dict[str, Any] = option.schema  # for the description alone: the library checks it
     if option.choices and not option.others:
         extra["enum"] = list(option.values)
-    if option.name in _EXAMPLES:
-        extra["examples"] = [_EXAMPLES[option.name]]
+    if option.example is not None:
+        extra["examples"] = [option.example]
     default = [] if several else "" if kind is str else option.default
 
     return kind, Field(default, description=described, json_schema_extra=extra)

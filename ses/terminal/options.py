@@ -177,8 +177,11 @@ def _option(option: Option) -> Callable[[F], F]:
     kind: Any = option.type if option.type in numbers else str
     if get_origin(option.type) is Literal:
         kind = click.Choice(option.values)
-    elif option.least is not None:
-        kind = click.IntRange(min=option.least)
+    elif option.type in numbers and option.schema:
+        low = option.least if option.above is None else option.above
+        high = option.most if option.below is None else option.below
+        ranges: Any = click.IntRange if option.type is int else click.FloatRange
+        kind = ranges(low, high, min_open=option.above is not None, max_open=option.below is not None)
     return click.option(
         flag,
         option.name,

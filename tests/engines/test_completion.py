@@ -145,8 +145,8 @@ def test_values_of_a_facet_that_contain_a_text(opened, asked, counts):
         ({"field": "zzz"}, "There is no field 'zzz'"),
         ({"field": "title"}, "There is no field 'title'"),
         ({"field": "url"}, "can't be counted"),
-        ({"field": "venue", "size": 0}, "0 values of a field can't be counted"),
-        ({"field": "venue", "size": 1001}, "can't be counted"),
+        ({"field": "venue", "size": 0}, "can't be 0; give a whole number from 1 to 1,000"),
+        ({"field": "venue", "size": 1001}, "can't be 1,001; give"),
     ],
 )
 def test_a_facet_that_cannot_be_counted_is_refused(opened, asked, said):

@@ -237,7 +237,7 @@ def test_other_models_and_settings_are_refused_in_a_sentence(tmp_path, models):
         library_of(engine, models, tmp_path, model=splade).index("papers", some)
     with pytest.raises(InputError, match="leave sparse_tokens out"):
         library.index("papers", some, sparse_tokens=3)
-    with pytest.raises(InputError, match="can't keep 0 tokens"):
+    with pytest.raises(InputError, match="sparse_tokens can't be 0; give a whole number from 1 to 1,000"):
         library.index("papers", some, sparse=splade, sparse_tokens=0)
     library.index("papers", some)
     with pytest.raises(InputError, match=r"has no sparse vectors; .* index again with fresh and sparse="):

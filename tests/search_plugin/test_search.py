@@ -98,7 +98,7 @@ def test_a_facet_shows_as_many_values_as_asked_for(world):
     assert [len(one) for one in shown.values()] == [2, 10, len(dict(index.tally("year", 99)))]
     assert shown[50][:10] == shown[10]
     for wrong in (0, 1_001):
-        with pytest.raises(InputError, match="choose 1 to 1,000"):
+        with pytest.raises(InputError, match="give a whole number from 1 to 1,000"):
             SearchRequest("", facet_size=wrong)
 
 
@@ -165,10 +165,10 @@ def test_queries_are_cleaned_and_bounded():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"size": -1}, "size and offset begin at 0"),
-        ({"offset": -1}, "size and offset begin at 0"),
+        ({"size": -1}, "size can't be -1; give a whole number from 0 to 10,000"),
+        ({"offset": -1}, "offset can't be -1; give a whole number from 0 to 10,000"),
         ({"size": 50, "offset": 60}, "lie beyond the search window of 100; ask for a window of at least 110"),
-        ({"window": 20_000}, "window of 20000 can't be searched"),
+        ({"window": 20_000}, "window can't be 20,000; give a whole number from 1 to 10,000"),
         ({"mode": "magic"}, "no mode 'magic'; choose one of lexical, vector, hybrid"),
     ],
 )

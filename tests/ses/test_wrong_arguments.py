@@ -141,7 +141,7 @@ def test_a_wrong_argument_is_told(parts, part, name):
 SEARCHES = [
     ({"query": None}, "query can't be None; give a text."),
     ({"size": 1.5}, "size can't be 1.5; give a whole number."),
-    ({"window": -1}, "A window of -1 can't be searched; choose 1 to 10,000."),
+    ({"window": -1}, "window can't be -1; give a whole number from 1 to 10,000."),
     ({"size": True}, "size can't be True; give a whole number."),
     ({"exact": 1}, "exact can't be 1; give True or False."),
     ({"filter": {"a": 1}}, "filter can't be {'a': 1}; give a text or a list of texts."),
@@ -160,7 +160,7 @@ CALLS = [
     (
         "library.index",
         {"name": "x", "papers": [], "limit": 0},
-        "A limit of 0 leaves no paper; give limit of 1 or more.",
+        "limit can't be 0; give a whole number of at least 1.",
     ),
     ("library.update", {"name": "papers", "values": {1: {}}}, "give a dictionary of dictionaries of values."),
     ("library.topics", {"name": "papers", "count": 0}, "0 topics can't be found; give count of 1 or more."),

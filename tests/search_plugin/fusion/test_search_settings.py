@@ -63,7 +63,7 @@ GOOD = {"fusion": "minmax", "weights": {"lexical": 0.4, "prx": 0.6}}
         ({"fusion": "rrf", "rank_constant": True}, "holds no tuned settings"),
         ({"fusion": "rrf", "rank_constant": "60"}, "holds no tuned settings"),
         ({"weight": 1}, "holds no tuned settings .*weight: "),
-        ({"title_boost": -0.1}, "can't be boosted by -0.1"),
+        ({"title_boost": -0.1}, "title_boost can't be -0.1; give a number from 0 to 1,000"),
         ({"title_boost": "1"}, "holds no tuned settings"),
         ({"bm25": {"k1": 1, "b": 2}}, "BM25 can't have k1 1 and b 2"),
         ({"bm25": {"k1": 1, "b": 0, "c": 0}}, "holds no tuned settings .*bm25.c: "),
