@@ -26,12 +26,11 @@ from corpora.errors import InputError, require
 from encoders.models.formats import Format
 from eval.embedder import Embedder
 from eval.files.labelled import Labelled
-from eval.measures.clusters import purity
-from eval.measures.f1 import macro_f1
+from eval.measures.classes import macro_f1, purity
 from eval.measures.similarity import l2_normalize
 from eval.optional import optional
 from eval.outcome import Outcome
-from eval.probes.softmax_regression import train_epochs
+from eval.probes.linear import train_epochs
 from eval.statistics.interval import bootstrap_statistic, mean_interval
 
 FOLDS, EPOCHS, BATCH, LEARNING_RATE = 4, 5, 100, 5e-4

@@ -21,7 +21,7 @@ from corpora.paper import Rejected
 from encoders.models.formats import Format
 from eval.embedder import Embedder, Text, Vectors
 from eval.files.text import file_in, paper_text, require_line, table_rows
-from eval.measures.f1 import macro_f1
+from eval.measures.classes import macro_f1
 from eval.measures.similarity import minus_distance
 from eval.outcome import Outcome
 from eval.probes.linear import REGRESSOR_GRID, classify

@@ -20,7 +20,7 @@ from encoders.files.texts import read_json_texts, read_plain_texts
 from encoders.models.model import read_checked
 from encoders.registry import find_model
 from encoders.tokens.tokenizer import load_tokenizer
-from eval.authors.signatures import read_named_papers
+from eval.authors import read_named_papers
 from eval.scirepeval.task_file import read_tasks
 from eval.screening import read_reviews
 from eval.trec.judgments import read_qrels

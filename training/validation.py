@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from eval.measures.f1 import macro_f1
+from eval.measures.classes import macro_f1
 from training.batches import length_grouped, part_of
 from training.data.packed import Packed
 from training.learner import Learner

@@ -182,7 +182,7 @@ def evaluate(
         measures: Names that `parse_measure` takes.
         drop_same_id: Remove results whose id is the query's, as BEIR does by default. This is right where queries are
             papers of the corpus, and wrong where both are only numbered from 1.
-        seen: Documents by query, to remove from the run, as `eval.trec.residual` returns them.
+        seen: Documents by query, to remove from the run, as `eval.trec.judgments` returns them.
 
     Returns:
         The scores.

@@ -7,9 +7,7 @@ from html import escape
 from itertools import groupby
 
 from eval.reports.plots import DARK, LIGHT
-from eval.reports.provenance import Provenance
-from eval.reports.report import Plot, Report
-from eval.reports.tables import TextTable
+from eval.reports.report import Plot, Provenance, Report, TextTable
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 """The page loads nothing and runs no script, even if a data set's texts contain some."""

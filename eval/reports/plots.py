@@ -13,7 +13,7 @@ from typing import Any
 
 from corpora.outgoing import in_a_line
 from eval.optional import optional
-from eval.reports.tables import shown
+from eval.reports.report import shown
 from eval.statistics.interval import Cell, Interval, value_of
 from eval.statistics.pairs import SAME
 from products.tags.measures import ReliabilityBin

@@ -43,7 +43,7 @@ WARMING = 3
 """Warm-up searches that are not timed, because the first ones open files."""
 
 Seen = Mapping[str, Set[str]]
-"""By query, documents that are removed from the collection (`eval.trec.residual`)."""
+"""By query, documents that are removed from the collection (`eval.trec.judgments`)."""
 
 
 @dataclass(frozen=True, slots=True)

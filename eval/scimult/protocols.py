@@ -12,7 +12,7 @@ import numpy as np
 from corpora.errors import require
 from encoders.models.formats import Format, Similarity
 from eval.embedder import Embedder, Vectors
-from eval.measures.f1 import macro_f1
+from eval.measures.classes import macro_f1
 from eval.measures.similarity import SIMILARITIES, require_same_dimension
 from eval.outcome import Outcome, outcome_of
 from eval.reranking import ranked_outcome, rerank

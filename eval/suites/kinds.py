@@ -268,8 +268,7 @@ def gold_standard(name: str, path: str) -> Sequence[Entry]:
 
 def authors(name: str, path: str) -> Sequence[Entry]:
     """Return the entry of papers with authors' full names."""
-    from eval.authors.protocol import evaluate_authors
-    from eval.authors.signatures import read_named_papers
+    from eval.authors import evaluate_authors, read_named_papers
 
     return (
         Entry(

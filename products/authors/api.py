@@ -11,7 +11,7 @@ from corpora.errors import InputError
 from ses.argument_validation import checked
 
 if TYPE_CHECKING:
-    from eval.measures.clusters import BCubed
+    from eval.measures.classes import BCubed
 
 THRESHOLD = 0.72
 """Distance by cosine up to which clusters are joined, if nothing else is said.
@@ -70,8 +70,8 @@ def cluster_authors(
     """
     import numpy as np
 
-    from eval.authors.protocol import THRESHOLDS
-    from eval.measures.clusters import b_cubed
+    from eval.authors import THRESHOLDS
+    from eval.measures.classes import b_cubed
     from products.authors.authors import FURTHEST, cut_block, read_blocks
     from ses.loaded_model import load_model
 

@@ -42,7 +42,7 @@ def cluster(*, path: Path, threshold: float, out: Path | None, as_json: bool, **
     names contradict each other are kept apart. Where all true authors are given, B-cubed is measured.
     """
     import ses
-    from eval.reports.tables import counted
+    from eval.reports.report import counted
 
     given = {name: options[name] for name in ("model", "runtime", "precision", "long_text") if options[name]}
     found = ses.cluster_authors(path, threshold=threshold, **given)

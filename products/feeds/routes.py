@@ -10,7 +10,7 @@ from pydantic import Field
 
 from ses.service.access import needs
 from ses.service.answers import json_response
-from ses.service.conditional import etag_of, unless_kept
+from ses.service.negotiation import etag_of, unless_kept
 from ses.service.parameters import NoParameters, ServiceOf, asks, parameters_of
 from ses.service.schemas import ATOM, listed
 

@@ -184,7 +184,7 @@ def _labels(options: Mapping[str, Any]) -> str | Path:
 def _write_page(tagger: Tagger, path: Path) -> None:
     from eval.files.text import write_lines
     from eval.reports.html import render
-    from eval.reports.provenance import gather_provenance
+    from eval.reports.report import gather_provenance
     from products.tags.report import tagger_report
 
     report = tagger_report(tagger, gather_provenance(settings={"vectors": str(tagger.source)}))

@@ -6,9 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from eval.reports.plots import SERIES, calibration
-from eval.reports.provenance import Provenance
-from eval.reports.report import Plot, Report
-from eval.reports.tables import TextTable
+from eval.reports.report import Plot, Provenance, Report, TextTable
 from products.tags.measures import TaggerMeasures
 from products.tags.tagger import Tagger
 

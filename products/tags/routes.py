@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Request, Response
 
 from ses.service.access import needs
 from ses.service.answers import json_response
-from ses.service.conditional import etag_of, unless_kept
+from ses.service.negotiation import etag_of, unless_kept
 from ses.service.parameters import Parameters, ServiceOf, asks, parameters_of
 from ses.service.schemas import listed
 

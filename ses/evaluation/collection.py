@@ -75,8 +75,7 @@ def beir_collection(data: str, split: str, settings: Settings) -> Collection:
 
     Raises `InputError` if there is no such split, or a file is malformed.
     """
-    from eval.retrieval.beir import BeirFolder
-    from eval.retrieval.irds import PREFIX, SPLIT, irds_folder
+    from eval.retrieval.beir import PREFIX, SPLIT, BeirFolder, irds_folder
 
     used = split
     if data.startswith(PREFIX):
@@ -104,8 +103,7 @@ def topics_collection(
     """
     from corpora.registry import get_corpus
     from eval.retrieval.beir import join
-    from eval.trec.judgments import read_qrels
-    from eval.trec.residual import parse_rounds, residual
+    from eval.trec.judgments import parse_rounds, read_qrels, residual
     from eval.trec.topics import DEFAULT_FIELDS, read_topics
     from ses.papers import located
 

@@ -16,7 +16,7 @@ from ses.evaluation.result import Evaluation
 if TYPE_CHECKING:
     from corpora.progress import Progress
     from encoders.text_encoder import TextEncoder
-    from eval.reports.tables import TextTable
+    from eval.reports.report import TextTable
     from eval.statistics.pairs import Pair
     from ses.evaluation.collection import Collection
     from ses.settings import Settings
@@ -108,7 +108,7 @@ class ModelComparison:
 
     def tables(self) -> tuple[TextTable, ...]:
         """Return what is printed: the models, and the differences of pairs."""
-        from eval.reports.tables import TextTable
+        from eval.reports.report import TextTable
 
         first, *others = self.evaluation.tables()
         costs = [self.costs[row[0]] for row in first.rows]
@@ -207,7 +207,7 @@ def compare_on(
 ) -> ModelComparison:
     """Index a collection by each model, search its judged queries, and compare; the settings' model is the baseline."""
     from eval.outcome import Outcome
-    from eval.reports.provenance import gather_provenance
+    from eval.reports.report import gather_provenance
     from eval.reports.results import Results
     from eval.retrieval.protocol import make_protocol
     from ses.evaluation.collection import index_collection

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from corpora.errors import InputError, require
-from eval.reports.provenance import Provenance, gather_provenance
+from eval.reports.report import Provenance, gather_provenance
 from eval.reports.results import Results
 from eval.statistics.interval import Interval, Values
 from eval.statistics.pairs import Pair, compare_values
@@ -21,7 +21,7 @@ from ses.argument_validation import checked_methods
 if TYPE_CHECKING:
     import pandas as pd
 
-    from eval.reports.tables import TextTable
+    from eval.reports.report import TextTable
 
 
 def python_provenance(**known: Any) -> Provenance:
@@ -170,7 +170,7 @@ class Evaluation:
             InputError: If the ending is none of these, or the folder is not there.
             UnavailableError: If it can't be written, or matplotlib is needed and isn't installed.
         """
-        from eval.reports.registry import check_report, write_report
+        from eval.reports.forms import check_report, write_report
         from eval.reports.results import results_report
 
         check_report(path)
@@ -206,7 +206,7 @@ class Evaluation:
     def __str__(self) -> str:
         from rich.console import Console
 
-        from eval.reports.tables import counted, print_table
+        from eval.reports.report import counted, print_table
 
         console = Console(file=(text := io.StringIO()), width=1_000)
         first, *others = self.tables()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from encoders.models.model import Model
     from encoders.text_encoder import TextEncoder
-    from eval.reports.provenance import Provenance
+    from eval.reports.report import Provenance
     from search_plugin.contract.engine import Index
     from search_plugin.fusion.search_settings import SearchSettings
     from search_plugin.ranking.planning import EncoderLoader
@@ -208,7 +208,7 @@ def _provenance(
     about: Mapping[str, str],
 ) -> Provenance:
     from encoders.encoder import Encoder
-    from eval.reports.provenance import gather_provenance
+    from eval.reports.report import gather_provenance
     from search_plugin.engines.registry import connect
 
     encoder = load()

@@ -21,7 +21,7 @@ def score_files(
     The scores are by the file's name, or by its path where two have the same name. Errors are those of reading and of
     `eval.measures.metrics.evaluate`, with the name of the run.
     """
-    from eval.trec.residual import parse_rounds, residual
+    from eval.trec.judgments import parse_rounds, residual
 
     for name in measures:
         parse_measure(name)

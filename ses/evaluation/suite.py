@@ -47,10 +47,10 @@ class SuiteResults:
         return {"suite": self.name, **self.results.as_dict()}
 
     def write_report(self, path: Path) -> None:
-        """Write a report; errors as of `eval.reports.registry.write_report`."""
+        """Write a report; errors as of `eval.reports.forms.write_report`."""
         from corpora.installed import installed_version
-        from eval.reports.provenance import gather_provenance
-        from eval.reports.registry import write_report
+        from eval.reports.forms import write_report
+        from eval.reports.report import gather_provenance
         from eval.reports.results import results_report
 
         # The first entry makes the index and the vectors for all, so plots of quality over time would mislead.

@@ -154,8 +154,8 @@ class VectorResults:
 
     def write_report(self, path: Path, title: str) -> None:
         """Write a report; `on` and the names of the data follow its title."""
-        from eval.reports.provenance import gather_provenance
-        from eval.reports.registry import write_report
+        from eval.reports.forms import write_report
+        from eval.reports.report import gather_provenance
         from eval.reports.results import results_report
 
         data = [value for value in self.about.values() if isinstance(value, Path)]

@@ -13,6 +13,7 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 
 from corpora.errors import SesError
+from ses.service.http_layer import HttpLayer
 from ses.service.keys import SCOPES, Scope, keys_of, looks_like_key
 from ses.service.problems import problem_of
 
@@ -44,29 +45,24 @@ class Caller:
     refused: bool = False
 
 
-class Authentication:
+class Authentication(HttpLayer):
     """A layer that finds out who sends a request; `needs` decides what they may.
 
     What has not the form of a key of ses is no key: some programs always send a placeholder.
-
-    Args:
-        app: The application inside.
-        service: The service, with its settings and its data folder.
     """
 
     def __init__(self, app: ASGIApp, service: Service) -> None:
-        self.app = app
+        super().__init__(app, service)
         self._anonymous = Caller(tuple(one for one in SCOPES if one in service.settings.anonymous))
         self._keys = keys_of(service.library.data_dir)
 
-    async def __call__(self, scope: Connection, receive: Receive, send: Send) -> None:
+    async def answer(self, scope: Connection, receive: Receive, send: Send) -> None:
         """Pass a request on with its caller as `request.state.caller`."""
-        if scope["type"] == "http":
-            try:
-                scope.setdefault("state", {})["caller"] = await self._caller(Headers(scope=scope))
-            except SesError as error:
-                await problem_of(Request(scope), error)(scope, receive, send)
-                return
+        try:
+            scope.setdefault("state", {})["caller"] = await self._caller(Headers(scope=scope))
+        except SesError as error:
+            await problem_of(Request(scope), error)(scope, receive, send)
+            return
         await self.app(scope, receive, send)
 
     async def _caller(self, headers: Headers) -> Caller:

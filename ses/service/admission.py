@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from starlette.exceptions import HTTPException
 
+from ses.service.http_layer import HttpLayer
 from ses.service.methods import path_within
 from ses.service.problems import problem
 
@@ -38,7 +39,7 @@ def heavy_turns(settings: ServiceSettings) -> int:
     return max(1, settings.concurrency // 4)
 
 
-class Admission:
+class Admission(HttpLayer):
     """A layer that lets some requests run, lets more wait, and refuses the others before memory grows.
 
     `concurrency` requests run and `waiting` wait. Heavy ones have turns of their own, a quarter as many, and a tenth of
@@ -47,23 +48,20 @@ class Admission:
     A body is read before its request waits or runs, so that slow clients hold up nobody. A request that takes longer
     than `request_seconds` after that is answered with 503. Python can't stop a thread, so its work goes on, and it
     counts as running until it is done: else a slow engine would have any number of threads.
-
-    Args:
-        app: The application inside.
-        service: The service, with its settings.
     """
 
     def __init__(self, app: ASGIApp, service: Service) -> None:
+        super().__init__(app, service)
         settings = service.settings
-        self.app, self._metrics, self._seconds = app, service.metrics, settings.request_seconds
+        self._metrics, self._seconds = service.metrics, settings.request_seconds
         self._light = _Lane(settings.concurrency, settings.waiting)
         self._heavy = _Lane(heavy_turns(settings), -(-settings.waiting // 10))
         self._held, self._most_held = 0, _HELD_BODIES * settings.max_body
         self._running: set[asyncio.Task[None]] = set()  # asyncio itself keeps no task
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer 503."""
-        if scope["type"] != "http" or (path := path_within(scope)) in _OPERATION:
+        if (path := path_within(scope)) in _OPERATION:
             await self.app(scope, receive, send)
             return
         lane = self._heavy if HEAVY.match(path) else self._light

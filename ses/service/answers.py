@@ -23,8 +23,7 @@ from search_plugin.pages.hit import Hit
 from search_plugin.pages.page import FORMATS
 from search_plugin.request import MAX_WINDOW
 from ses.argument_validation import nearest
-from ses.service.conditional import etag_of, unless_kept
-from ses.service.negotiation import JSON, AnswerFormat, chosen_format
+from ses.service.negotiation import JSON, AnswerFormat, chosen_format, etag_of, unless_kept
 
 if TYPE_CHECKING:
     from search_plugin.contract.schema import Field

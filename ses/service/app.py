@@ -18,8 +18,8 @@ from fastapi import FastAPI
 from corpora.installed import DISTRIBUTION
 from ses.products import product_routers
 from ses.service.admission import heavy_turns
-from ses.service.compression import Compression
 from ses.service.methods import EveryMethod
+from ses.service.negotiation import Compression
 from ses.service.openapi import describe
 from ses.service.problems import add_handlers
 from ses.service.routes.assistants import assistants_of, running
@@ -40,7 +40,6 @@ ROUTERS = (
     "ses.service.routes.indexes:router",
     *product_routers(),
     "ses.service.routes.health:router",
-    "ses.service.routes.metrics:router",
     "ses.service.web.search:router",
     "ses.service.web.twin:router",
     "ses.service.web.paper:router",
@@ -64,7 +63,6 @@ LAYERS = (
     "ses.service.proxies:Proxies",
     "ses.service.logs:RequestLog",
     "ses.service.tracing:traced",
-    "ses.service.counting:Counted",
     "ses.service.proxies:Hosts",
     "ses.service.headers:other_origins",
     "ses.service.limiting:BodyLimits",

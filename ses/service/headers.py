@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from starlette.datastructures import MutableHeaders
 from starlette.middleware.cors import CORSMiddleware
 
+from ses.service.http_layer import HttpLayer
+
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -41,18 +43,10 @@ _HTTPS_ONLY = "max-age=31536000"
 _READABLE = "ETag Link Location RateLimit RateLimit-Policy RateLimit-Limit RateLimit-Remaining RateLimit-Reset"
 
 
-class SecurityHeaders:
-    """A layer that adds the headers of browsers' security, and over https that this site is never asked by http.
+class SecurityHeaders(HttpLayer):
+    """A layer that adds the headers of browsers' security, and over https that this site is never asked by http."""
 
-    Args:
-        app: The application inside.
-        service: The service.
-    """
-
-    def __init__(self, app: ASGIApp, service: Service) -> None:  # noqa: ARG002 - all layers are made alike
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, and add to the response."""
 
         async def send_with_headers(message: Message) -> None:
@@ -64,7 +58,7 @@ class SecurityHeaders:
                     headers["Strict-Transport-Security"] = _HTTPS_ONLY
             await send(message)
 
-        await self.app(scope, receive, send_with_headers if scope["type"] == "http" else send)
+        await self.app(scope, receive, send_with_headers)
 
 
 def other_origins(app: ASGIApp, service: Service) -> ASGIApp:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 
+from ses.service.http_layer import HttpLayer
 from ses.service.methods import path_within
 from ses.service.problems import problem
 from ses.service.proxies import address_of
@@ -91,31 +92,24 @@ class Meter:
         return Taken(allowed, remaining, math.ceil(after - now - 1e-9), math.ceil((1 - left) * step))
 
 
-class RateLimits:
+class RateLimits(HttpLayer):
     """A layer that answers 429 to a client that asks too often, and says to every client what it has left.
 
     A key is counted by itself, others by address: of IPv6 by the network of 64 bits, which one client has. Each worker
     counts by itself. Requests from this machine have no address of a client, unless a declared proxy names one.
-
-    Args:
-        app: The application inside.
-        service: The service, with its settings.
     """
 
     def __init__(self, app: ASGIApp, service: Service) -> None:
+        super().__init__(app, service)
         settings = service.settings
-        self.app = app
         self._by_key, self._by_address = (
             Meter(Rate(*given)) if given else None for given in (settings.rate_per_key, settings.rate_per_address)
         )
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer 429."""
-        if scope["type"] != "http" or path_within(scope).startswith(_UNLIMITED):
-            await self.app(scope, receive, send)
-            return
         name, client, meter = self._counted(scope)
-        if not client or meter is None:
+        if not client or meter is None or path_within(scope).startswith(_UNLIMITED):
             await self.app(scope, receive, send)
             return
         taken = meter.take(client)
@@ -146,30 +140,19 @@ class RateLimits:
         return "address", client, self._by_address
 
 
-class BodyLimits:
-    """A layer that answers 413 to a body that is too large, said or not, and 408 to one that takes too long.
+class BodyLimits(HttpLayer):
+    """A layer that answers 413 to a body that is too large, said or not, and 408 to one that takes too long."""
 
-    Args:
-        app: The application inside.
-        service: The service, with its settings.
-        seconds: How long a client may take to send a body.
-    """
-
-    def __init__(self, app: ASGIApp, service: Service, seconds: float = BODY_SECONDS) -> None:
-        self.app, self._most, self._seconds = app, service.settings.max_body, seconds
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, with its body as far as that is allowed."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
+        most = self.service.settings.max_body
         said = Headers(scope=scope).get("content-length", "0")
-        if not said.isdecimal() or len(said) > 18 or int(said) > self._most:
-            error = self._too_large()
+        if not said.isdecimal() or len(said) > 18 or int(said) > most:
+            error = _too_large(most)
             await problem(413, error.detail, headers=error.headers)(scope, receive, send)
             return
         read, complete = 0, False
-        deadline = asyncio.get_running_loop().time() + self._seconds
+        deadline = asyncio.get_running_loop().time() + BODY_SECONDS
 
         async def receive_some() -> Message:
             nonlocal read, complete
@@ -182,8 +165,8 @@ class BodyLimits:
                 raise HTTPException(408, "The body took too long; send it faster.", {"Connection": "close"}) from None
             complete = not message.get("more_body", False)
             read += len(message.get("body", b""))
-            if read > self._most:
-                raise self._too_large()
+            if read > most:
+                raise _too_large(most)
             return message
 
         begun = False
@@ -200,9 +183,10 @@ class BodyLimits:
                 raise
             await problem(error.status_code, error.detail, headers=error.headers)(scope, receive, send)
 
-    def _too_large(self) -> HTTPException:
-        sentence = f"The body is larger than {self._most:,} bytes; send less at once."
-        return HTTPException(413, sentence, {"Connection": "close"})
+
+def _too_large(most: int) -> HTTPException:
+    sentence = f"The body is larger than {most:,} bytes; send less at once."
+    return HTTPException(413, sentence, {"Connection": "close"})
 
 
 def _headers(name: str, rate: Rate, taken: Taken) -> dict[str, str]:

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.datastructures import Headers, MutableHeaders
 
+from ses.service.http_layer import HttpLayer
 from ses.service.problems import fault, problem
 from ses.service.proxies import address_of
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+    from starlette.types import Message, Receive, Scope, Send
 
-    from ses.service.service import Service
 
 _ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _QUERY_CHARACTERS = 2_000
@@ -57,25 +57,15 @@ CONFIGURATION: dict[str, Any] = {
 """The configuration of logging for `logging.config.dictConfig`, and so for uvicorn."""
 
 
-class RequestLog:
-    """A layer that gives each request an id, logs it when it is answered, and answers faults by a problem.
+class RequestLog(HttpLayer):
+    """A layer that gives each request an id, logs and counts it when it is answered, and answers faults by a problem.
 
     A declared proxy may give the id as `X-Request-ID`. Requests that still run when `shutdown_seconds` are over are
     cancelled by uvicorn, and answered by a problem.
-
-    Args:
-        app: The application inside.
-        service: The service, with its settings.
     """
 
-    def __init__(self, app: ASGIApp, service: Service) -> None:
-        self.app, self._service, self._settings = app, service, service.settings
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, and log it."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
+    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, log it and count it."""
         began = time.perf_counter()
         state = scope.setdefault("state", {})
         given = Headers(scope=scope).get("x-request-id", "") if state.get("trusted") else ""
@@ -87,7 +77,7 @@ class RequestLog:
             if message["type"] == "http.response.start":
                 status, headers = message["status"], MutableHeaders(scope=message)
                 headers["X-Request-ID"] = identity
-                if self._service.stopping:
+                if self.service.stopping:
                     headers["Connection"] = "close"
             size += len(message.get("body", b""))
             await send(message)
@@ -96,7 +86,7 @@ class RequestLog:
             try:
                 await self.app(scope, receive, send_counted)
             except asyncio.CancelledError:
-                if not self._service.stopping:
+                if not self.service.stopping:
                     raise
                 if not status:  # or the client sees that its connection ends
                     await problem(503, "The service is stopping; ask again in a few seconds.", request_id=identity)(
@@ -108,7 +98,9 @@ class RequestLog:
                     raise
                 await fault(identity)(scope, receive, send_counted)
         finally:
-            spent = round((time.perf_counter() - began) * 1000, 1)
+            seconds = time.perf_counter() - began
+            self.service.metrics.observe_request(scope, status or 500, seconds)
+            spent = round(seconds * 1000, 1)
             self._write(scope, {"request": identity, "status": status, "ms": spent, "bytes": size})
 
     def _write(self, scope: Scope, measured: dict[str, Any]) -> None:
@@ -119,14 +111,14 @@ class RequestLog:
             "route": getattr(scope.get("route"), "path", None),
             "key": caller.key if caller else "",
         }
-        if self._settings.log_addresses != "off":
+        if self.service.settings.log_addresses != "off":
             fields["address"] = self._address(scope)
-        if self._settings.log_queries:
+        if self.service.settings.log_queries:
             fields["query"] = scope["query_string"][:_QUERY_CHARACTERS].decode("latin-1")
         _log.info("request", extra={"fields": fields})
 
     def _address(self, scope: Scope) -> str:
         address = address_of(scope)
-        if address is None or self._settings.log_addresses == "whole":
+        if address is None or self.service.settings.log_addresses == "whole":
             return str(address or "")
         return str(ip_network((address, _NETWORKS[address.version]), strict=False))

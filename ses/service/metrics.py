@@ -18,7 +18,6 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from corpora.errors import SesError
 from encoders.models.formats import Format
 from encoders.text_encoder import EncodingProgress, TextEncoder, ignore
-from ses.service.workers import FOLDER
 from ses.service.wrapped_encoders import WrappedEncoder
 
 if TYPE_CHECKING:
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from starlette.types import Scope
 
     from ses.service.index_watcher import WatchedIndex
+
 
 _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS")
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
@@ -62,7 +62,7 @@ class Metrics:
 
     def text(self) -> bytes:
         """Return all figures in the text format of Prometheus, of all workers."""
-        if FOLDER not in os.environ:
+        if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
             return generate_latest(self._registry)
         together = CollectorRegistry()
         multiprocess.MultiProcessCollector(together)  # type: ignore[no-untyped-call]

@@ -1,13 +1,18 @@
-"""The format of an answer: the one that the parameter `format` names, else the one that `Accept` prefers (RFC 9110)."""
+"""What a client accepts and has (RFC 9110): the format of an answer, its compression, and its ETag."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from http import HTTPStatus
 
-from fastapi import Request
+import orjson
+from fastapi import Request, Response
+from starlette.datastructures import Headers
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ses.service.problems import RefusedError
 
@@ -100,3 +105,72 @@ def _weights(accepted: str) -> Iterator[tuple[str, float]]:
 def _weight(parameters: Sequence[str]) -> float:
     given = next((one.removeprefix("q=") for one in parameters if one.startswith("q=")), "1")
     return float(given) if _WEIGHT.fullmatch(given) else 0.0
+
+
+_LEVEL = 4
+"""Of 9: ten hits take three quarters of the time of level 9 (0.1 ms), and are 2 % larger."""
+_SMALLEST = 1_000
+"""In bytes; a smaller body is one packet anyway."""
+
+
+class Compression:
+    """A layer that compresses bodies of a kilobyte or more; it needs weak ETags, since the bytes then differ.
+
+    Starlette's own layer looks for the word `gzip` alone, and so compresses also for `gzip;q=0`.
+
+    Args:
+        app: The layer below.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app, self.compressing = app, GZipMiddleware(app, _SMALLEST, _LEVEL)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        accepted = scope["type"] == "http" and Headers(scope=scope).get("accept-encoding", "")
+        wanted = accepted and quality(accepted, "gzip") > 0
+        await (self.compressing if wanted else self.app)(scope, receive, send)
+
+
+_TAG = re.compile(r'(?:W/)?"([^"]*)"')
+
+
+def etag_of(request: Request, revision: str, answer_format: str = "") -> str:
+    """Return the ETag of the answer to a request.
+
+    It is weak, since the same answer may be compressed and carries the time that it took.
+
+    Args:
+        request: The request.
+        revision: Text that changes whenever the answer may have changed.
+        answer_format: Format of the answer.
+
+    Returns:
+        The value of the header.
+    """
+    address = [str(request.base_url), request.scope["path"], request.query_params.multi_items()]
+    asked = [request.app.version, revision, answer_format, *address]
+    return f'W/"{blake2b(orjson.dumps(asked), digest_size=12).hexdigest()}"'
+
+
+def unless_kept(request: Request, etag: str, make: Callable[[], Response]) -> Response:
+    """Return the answer to a GET with its ETag, or 304 without making it if the client has it.
+
+    Args:
+        request: The request.
+        etag: The ETag of the answer.
+        make: Function that makes the answer.
+
+    Returns:
+        The response.
+    """
+    given = request.headers.get("if-none-match", "").strip()
+    headers = {"ETag": etag}
+    if etag.removeprefix("W/").strip('"') in _TAG.findall(given):
+        return Response(status_code=304, headers={**headers, "Vary": "Accept"})
+    response = make()
+    # The star stands for any answer, but not for an error, so the answer is made first.
+    if given == "*":
+        return Response(status_code=304, headers={**headers, "Vary": "Accept"})
+    response.headers.update(headers)
+    return response

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers
 
+from ses.service.http_layer import HttpLayer
 from ses.service.methods import path_within
 from ses.service.problems import problem
 from ses.service.settings import PREFIX
@@ -15,9 +16,8 @@ from ses.service.settings import PREFIX
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import Receive, Scope, Send
 
-    from ses.service.service import Service
 
 IpAddress = IPv4Address | IPv6Address
 
@@ -26,27 +26,17 @@ _PROBED = ("/healthz", "/readyz", "/metrics")
 """Paths that monitors ask for by a machine's address, whatever the site's name is."""
 
 
-class Proxies:
+class Proxies(HttpLayer):
     """A layer that reads `X-Forwarded-*` of declared proxies only.
 
     `request.state.trusted` says whether the request comes from a declared proxy.
-
-    Args:
-        app: The application inside.
-        service: The service, with its settings.
     """
 
-    def __init__(self, app: ASGIApp, service: Service) -> None:
-        self.app, self.settings = app, service.settings
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on as the proxies describe it."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
         headers = Headers(scope=scope)
         peer = address_of(scope)
-        trusted = peer is not None and _within(peer, self.settings.proxies)
+        trusted = peer is not None and _within(peer, self.service.settings.proxies)
         scope.setdefault("state", {})["trusted"] = trusted
         if trusted:
             self._read(scope, headers)
@@ -59,30 +49,22 @@ class Proxies:
             if address is None:
                 break
             scope["client"] = (str(address), 0)
-            if not _within(address, self.settings.proxies):
+            if not _within(address, self.service.settings.proxies):
                 break
         scheme = headers.get("x-forwarded-proto", "").rpartition(",")[2].strip().lower()
         if scheme in ("http", "https"):
             scope["scheme"] = scheme
         prefix = headers.get("x-forwarded-prefix", "").rstrip("/")
-        if not self.settings.root_path and PREFIX.fullmatch(prefix):
+        if not self.service.settings.root_path and PREFIX.fullmatch(prefix):
             scope["root_path"], scope["path"] = prefix, prefix + scope["path"]
 
 
-class Hosts:
-    """A layer that refuses requests for hosts that are not declared, and malformed names of hosts.
+class Hosts(HttpLayer):
+    """A layer that refuses requests for hosts that are not declared, and malformed names of hosts."""
 
-    Args:
-        app: The application inside.
-        service: The service, with its settings.
-    """
-
-    def __init__(self, app: ASGIApp, service: Service) -> None:
-        self.app, self.settings = app, service.settings
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer 400."""
-        if scope["type"] == "http" and not self._knows(scope, Headers(scope=scope)):
+        if not self._knows(scope, Headers(scope=scope)):
             refusal = problem(400, "This server has no site of that name.", hint="see the setting hosts of the service")
             await refusal(scope, receive, send)
             return
@@ -92,10 +74,11 @@ class Hosts:
         given = headers.getlist("host")
         if len(given) > 1 or (given and not _HOST.fullmatch(given[0])):
             return False
-        if not self.settings.hosts or path_within(scope) in _PROBED:
+        hosts = self.service.settings.hosts
+        if not hosts or path_within(scope) in _PROBED:
             return True
         name = re.sub(r":\d+$", "", given[0].lower()) if given else ""
-        return any(name == one or (one[:2] == "*." and name.endswith(one[1:])) for one in self.settings.hosts)
+        return any(name == one or (one[:2] == "*." and name.endswith(one[1:])) for one in hosts)
 
 
 def address_of(scope: Scope) -> IpAddress | None:

@@ -14,9 +14,9 @@ import pytest
 from corpora.errors import InputError
 from encoders.models.formats import Format
 from eval.files.labelled import read_labelled
-from eval.measures.clusters import purity
+from eval.measures.classes import purity
 from eval.miread import cluster, evaluate_miread, pair, probe
-from eval.probes.softmax_regression import SoftmaxRegression, train_epochs
+from eval.probes.linear import SoftmaxRegression, train_epochs
 from tests.commands import fails, ses
 from tests.eval.vectors_by_hand import embedder, write_lines
 from tests.tiny import WORDS, make_model

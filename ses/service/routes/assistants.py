@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from ses.service.access import needs
-from ses.service.withheld import told_to_all
+from ses.service.problems import told_to_all
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager

@@ -10,7 +10,6 @@ from pydantic import BeforeValidator, Field
 from corpora.errors import require
 from ses.service.access import needs
 from ses.service.answers import json_response
-from ses.service.client_errors import route_with
 from ses.service.encoding import (
     SOME_TEXTS,
     Encoding,
@@ -22,6 +21,7 @@ from ses.service.encoding import (
     tokens_of,
 )
 from ses.service.parameters import NoParameters, ServiceOf
+from ses.service.problems import route_with
 
 
 def _error(detail: str, status: int) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`/healthz` and `/readyz`: whether the process lives, and whether it can answer."""
+"""`/healthz`, `/readyz` and `/metrics`: what monitors ask."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from http import HTTPStatus
 
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Request, Response
+from prometheus_client import CONTENT_TYPE_LATEST
 
 from corpora.errors import SesError
 from ses.service.answers import json_response
 from ses.service.parameters import ServiceOf
-from ses.service.problems import problem
-from ses.service.withheld import told
+from ses.service.problems import problem, told
 
 router = APIRouter(tags=["operation"])
 
@@ -32,3 +32,9 @@ async def readyz(request: Request, service: ServiceOf) -> Response:
         message, hint = told(request, error)
         return problem(HTTPStatus.SERVICE_UNAVAILABLE, message, hint=hint)
     return json_response({"status": "ready", "index": name})
+
+
+@router.get("/metrics", summary="Figures for Prometheus", response_class=Response)
+async def metrics(service: ServiceOf) -> Response:
+    """Answer with the figures of all workers, in the text format of Prometheus."""
+    return Response(service.metrics.text(), media_type=CONTENT_TYPE_LATEST)

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from search_plugin.contract.schema import Bm25, Field, ForeignField, Quantization, VectorField
 from ses.service.access import needs
 from ses.service.answers import json_response
-from ses.service.conditional import etag_of, unless_kept
+from ses.service.negotiation import etag_of, unless_kept
 from ses.service.parameters import NoParameters, ServiceOf, asks
 from ses.service.schemas import listed
 

@@ -10,9 +10,9 @@ from pydantic import Field
 
 from ses.service.access import needs
 from ses.service.answers import json_response
-from ses.service.client_errors import route_with
 from ses.service.encoding import SOME_TEXTS, Chosen, TextToEncode, check_texts, choose
 from ses.service.parameters import NoParameters, ServiceOf
+from ses.service.problems import route_with
 
 
 def _message(detail: str, _status: int) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 
 from ses.service.access import needs
 from ses.service.answers import json_response
-from ses.service.conditional import etag_of, unless_kept
+from ses.service.negotiation import etag_of, unless_kept
 from ses.service.parameters import Parameters, ServiceOf, asks
 from ses.service.routes.suggest import SuggestParameters
 from ses.service.web.address import address, site_address

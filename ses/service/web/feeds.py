@@ -20,12 +20,12 @@ from corpora.errors import InputError, SesError, require
 from corpora.identifiers import link_of
 from ses.service.access import needs
 from ses.service.answers import json_response
-from ses.service.conditional import etag_of, unless_kept
+from ses.service.negotiation import etag_of, unless_kept
 from ses.service.parameters import NoParameters, ServiceOf
+from ses.service.problems import told
 from ses.service.web.address import address, site_address
 from ses.service.web.origin import same_origin
 from ses.service.web.render import html
-from ses.service.withheld import told
 
 if TYPE_CHECKING:
     from corpora.paper import Paper

@@ -18,13 +18,12 @@ from ses.service.access import needs
 from ses.service.answers import json_response
 from ses.service.negotiation import JSON, quality
 from ses.service.parameters import SearchParameters, ServiceOf, asks
-from ses.service.problems import RETRY_SECONDS, STATUS
+from ses.service.problems import RETRY_SECONDS, STATUS, told
 from ses.service.web.address import PageAddress, address
 from ses.service.web.histogram import histogram
 from ses.service.web.narrowing import YEAR, Narrowing, chosen
 from ses.service.web.render import html, texts_of
 from ses.service.web.unapi import unapi_id
-from ses.service.withheld import told
 
 if TYPE_CHECKING:
     from gettext import NullTranslations

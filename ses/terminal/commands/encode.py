@@ -204,7 +204,7 @@ def _encode_shard(settings: Settings, formats: tuple[Format, ...], options: Mapp
 
 
 def _summary_of_shard(report: ShardReport) -> list[str]:
-    from eval.reports.tables import counted
+    from eval.reports.report import counted
 
     parts = [
         f"Shard {report.shard}: {counted(report.papers, 'papers')} in {counted(report.blocks, 'blocks')}, "

@@ -15,7 +15,7 @@ from ses.terminal.results import say, say_json
 
 if TYPE_CHECKING:
     from encoders.models.model import Model
-    from eval.reports.tables import TextTable
+    from eval.reports.report import TextTable
     from ses.models import ModelFacts
 
 
@@ -34,7 +34,7 @@ def list_(*, folders: tuple[Path, ...], as_json: bool) -> None:
     """
     from rich.console import Console
 
-    from eval.reports.tables import print_table
+    from eval.reports.report import print_table
     from ses.models import list_models
 
     found = list_models(folders)
@@ -45,7 +45,7 @@ def list_(*, folders: tuple[Path, ...], as_json: bool) -> None:
 
 
 def _table(found: Sequence[ModelFacts]) -> TextTable:
-    from eval.reports.tables import TextTable, shown
+    from eval.reports.report import TextTable, shown
 
     header = ("model", "here", "parameters", "numbers", "speed", "SciFact", "languages", "licence")
     rows = tuple(

@@ -26,7 +26,7 @@ def status(context: click.RichContext, /, folder: str, *, as_json: bool) -> None
     All blocks are read, and their checksums compared. The exit code is 1 if a shard has to be encoded again, else 0.
     The newest shard says what the corpus is, and how many shards there are.
     """
-    from eval.reports.tables import counted
+    from eval.reports.report import counted
     from indexer.shards import status_of
     from indexer.storage import storage_at
 

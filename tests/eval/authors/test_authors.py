@@ -12,8 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from corpora.errors import InputError
-from eval.authors.protocol import evaluate_authors
-from eval.authors.signatures import Signatures, read_named_papers, read_s2and
+from eval.authors import Signatures, evaluate_authors, read_named_papers, read_s2and
 from eval.embedder import Text, Vectors
 from eval.files.text import read_within
 from ses.terminal.commands.eval import eval_

@@ -14,12 +14,10 @@ from hypothesis import strategies as st
 
 from corpora.errors import InputError, UnavailableError
 from eval.outcome import Outcome
-from eval.reports import html, latex, markdown
-from eval.reports.provenance import Provenance
-from eval.reports.registry import FORMS, check_report, write_report
-from eval.reports.report import Plot, Report
+from eval.reports import html
+from eval.reports.forms import FORMS, as_latex, as_markdown, check_report, escape_latex, escape_markdown, write_report
+from eval.reports.report import Plot, Provenance, Report, TextTable
 from eval.reports.results import Results, results_report
-from eval.reports.tables import TextTable
 from eval.statistics.pairs import compare_values
 
 NASTY = '<script>alert("1")</script> a&b a_b a|b $x$ 100% #1 {y} \\z ~^ "q" `c` [red] *i*\nnew\x1b[2J\u202e 中文'
@@ -118,7 +116,7 @@ def unescaped(text):
 @given(st.text(max_size=30), st.text(max_size=30))
 def test_markdown_cells_stay_cells(a, b):
     table = TextTable("t", ("x", "y"), ((a, b),))
-    lines = markdown.render(Report("d", PROVENANCE, (table,))).split("\n")
+    lines = as_markdown(Report("d", PROVENANCE, (table,))).split("\n")
     row = lines[lines.index("## t") + 4]
     cells = re.split(r"(?<!\\)(?:\\\\)*\|", row)
     assert len(cells) == 4, "two cells between three bars"
@@ -127,13 +125,13 @@ def test_markdown_cells_stay_cells(a, b):
 
 
 def test_markdown_has_all_tables(report):
-    text = markdown.render(report)
+    text = as_markdown(report)
     assert "&lt;script&gt;" in text
     assert r"a\|b" in text
     assert r"a\_b" in text
     assert "| model tiny | fingerprint 0123456789abcdef |" in text
     for table in report.tables:
-        assert f"## {markdown.escape(table.caption)}" in text
+        assert f"## {escape_markdown(table.caption)}" in text
 
 
 def balanced(text):
@@ -146,7 +144,7 @@ def balanced(text):
 
 
 def test_latex_sets_every_text(report):
-    text = latex.render(report)
+    text = as_latex(report)
     body = [line for line in text.split("\n") if not line.startswith("%")]
     assert balanced("\n".join(body))
     assert text.count(r"\toprule") == text.count(r"\bottomrule") == len(report.tables)
@@ -160,7 +158,7 @@ def test_latex_sets_every_text(report):
 
 @given(st.text(max_size=40))
 def test_latex_text_is_balanced_and_holds_nothing_active(text):
-    escaped = latex.escape(text)
+    escaped = escape_latex(text)
     assert balanced(escaped)
     bare = re.sub(r"\\(?:text[a-z]+\{\}|[{}$&#_%])", "", escaped)
     assert not set(bare) & set("\\$&#_%~^|<>")
@@ -189,7 +187,7 @@ def test_where_no_report_can_go_is_found_before_the_work(tmp_path, monkeypatch):
     for name, reason in (("r.pdf", "ends in one of: .md, .html, .tex, .json"), ("none/r.md", "folder that exists")):
         with pytest.raises(InputError, match=reason):
             check_report(tmp_path / name)
-    monkeypatch.setattr("eval.reports.registry.find_spec", lambda _: None)
+    monkeypatch.setattr("eval.reports.forms.find_spec", lambda _: None)
     with pytest.raises(UnavailableError, match=r"pip install '.+\[eval\]'"):
         check_report(tmp_path / "r.html")
     check_report(Path(tmp_path / "r.md"))
@@ -246,7 +244,7 @@ def test_plots_of_one_kind_stand_together_between_the_tables():
 
 
 def test_markdown_by_hand():
-    assert markdown.render(SMALL).split("\n")[:10] == [
+    assert as_markdown(SMALL).split("\n")[:10] == [
         "# T &amp; t",
         "",
         "## A &lt;b&gt;",
@@ -258,11 +256,11 @@ def test_markdown_by_hand():
         r"- n\_1",
         "- m",
     ]
-    assert markdown.render(SMALL).endswith("| packages | numpy 2.1.0 |\n")
+    assert as_markdown(SMALL).endswith("| packages | numpy 2.1.0 |\n")
 
 
 def test_latex_by_hand():
-    lines = latex.render(SMALL).split("\n")
+    lines = as_latex(SMALL).split("\n")
     made = PROVENANCE.table().rows
     assert lines[: len(made) + 2] == [
         "% T & t",
@@ -285,7 +283,7 @@ def test_latex_by_hand():
         "",
     ]
     every = r"\{}$&#_%~^<>|[]*-" + '"`'
-    assert latex.escape(every) == (
+    assert escape_latex(every) == (
         r"\textbackslash{}\{\}\$\&\#\_\%\textasciitilde{}\textasciicircum{}\textless{}\textgreater{}"
         r"\textbar{}{[}{]}{*}-{}{''}{`}"
     )

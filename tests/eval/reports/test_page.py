@@ -7,10 +7,9 @@ import re
 
 import pytest
 
-from eval.reports.comparison import comparison_report
-from eval.reports.provenance import Provenance
-from eval.reports.registry import write_report
-from eval.reports.results import Results, results_report
+from eval.reports.forms import write_report
+from eval.reports.report import Provenance
+from eval.reports.results import Results, comparison_report, results_report
 from eval.statistics.compare import compare_runs
 from eval.statistics.pairs import compare_values
 from eval.trec.judgments import read_qrels

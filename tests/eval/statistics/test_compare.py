@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpora.errors import InputError
-from eval.reports.comparison import comparison_report, comparison_tables
-from eval.reports.results import query_tables
+from eval.reports.results import comparison_report, comparison_tables, query_tables
 from eval.statistics.compare import compare_runs
 from eval.statistics.interval import mean_interval
 from eval.statistics.pairs import compare_values, holm, paired_bootstrap_p, randomization_p

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from corpora.errors import InputError
-from eval.measures.clusters import b_cubed
+from eval.measures.classes import b_cubed
 from products.authors.authors import AuthorName, block_of, cut_block, read_blocks
 from tests.commands import fails, ses
 from tests.tiny import make_model

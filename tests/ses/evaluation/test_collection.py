@@ -9,7 +9,7 @@ import pytest
 
 from corpora.paper import Accepted, Deleted, Paper, Rejected
 from encoders.registry import find_model
-from eval.retrieval import irds
+from eval.retrieval import beir
 from eval.retrieval.beir import BeirFolder
 from eval.retrieval.protocol import make_protocol
 from search_plugin.contract.engine import EVALUATION
@@ -31,7 +31,7 @@ def test_a_data_set_of_ir_datasets_is_kept_in_the_data_folder(tmp_path, monkeypa
     (folder / "queries.jsonl").write_text('{"_id": "q", "text": "x"}\n')
     (folder / "qrels/judged.tsv").write_text("query-id\tcorpus-id\tscore\nq\ta\t1\n")
     asked = []
-    monkeypatch.setattr(irds, "irds_folder", lambda name, place: asked.append((name, place)) or BeirFolder(folder))
+    monkeypatch.setattr(beir, "irds_folder", lambda name, place: asked.append((name, place)) or BeirFolder(folder))
     collection = beir_collection("irds:made", "dev", Settings(data_dir=tmp_path))
     assert asked == [("made", tmp_path / "irds")]
     assert collection.facts == {"data": "irds:made", "split": "judged"}

@@ -206,7 +206,7 @@ def test_a_body_that_is_too_large_is_refused_said_or_not(served):
         assert client.post("/body", content=b"", headers={"Content-Length": said}).status_code == 413
 
 
-def test_a_body_that_never_ends_is_refused():
+def test_a_body_that_never_ends_is_refused(monkeypatch):
     sent = []
 
     async def never():
@@ -218,7 +218,8 @@ def test_a_body_that_never_ends_is_refused():
     async def send(message):
         sent.append(message)
 
-    layer = BodyLimits(app, SimpleNamespace(settings=ServiceSettings()), seconds=0.01)
+    monkeypatch.setattr("ses.service.limiting.BODY_SECONDS", 0.01)
+    layer = BodyLimits(app, SimpleNamespace(settings=ServiceSettings()))
     asyncio.run(layer({"type": "http", "headers": []}, never, send))
     assert sent[0]["status"] == 408
     assert b"took too long" in sent[1]["body"]

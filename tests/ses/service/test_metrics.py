@@ -1,15 +1,25 @@
-"""What a service counts of the work of its models."""
+"""What a service says of itself, and counts of the work of its models."""
 
 from __future__ import annotations
 
 import time
 
+import httpx
 import pytest
 
 from encoders.models.formats import Format
 from ses.service.metrics import Metrics
 
 pytestmark = pytest.mark.serve
+
+
+def test_it_lives_and_is_ready(address):
+    assert httpx.get(f"{address}/healthz").json() == {"status": "ok"}
+    while (reply := httpx.get(f"{address}/readyz")).status_code == 503:
+        assert "loads the model" in reply.json()["detail"]
+        assert int(reply.headers["retry-after"]) > 0
+        time.sleep(0.05)
+    assert httpx.get(f"{address}/readyz").json() == {"status": "ready", "index": "papers"}
 
 
 class Encoder:

@@ -36,8 +36,7 @@ def authors(data: Path, method: str, blocks: int, **options: Any) -> None:
     Only the papers' vectors are used. S2AND's own numbers, such as SciRepEval's, come from a system that also learns
     from names and affiliations, and can't be compared with these.
     """
-    from eval.authors.protocol import METHODS, evaluate_authors
-    from eval.authors.signatures import read_named_papers, read_s2and
+    from eval.authors import METHODS, evaluate_authors, read_named_papers, read_s2and
 
     chosen = next(one for one in METHODS if one == method)
     sets = read_s2and(data) if data.is_dir() else {data.name: read_named_papers(data, blocks=blocks)}

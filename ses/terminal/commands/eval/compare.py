@@ -13,7 +13,7 @@ from ses.terminal.results import say_json
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from eval.reports.tables import TextTable
+    from eval.reports.report import TextTable
 
 
 @click.command()
@@ -55,9 +55,9 @@ def compare(*, runs: tuple[Path, ...], top: int, report: Path | None, as_json: b
     The first run is the baseline of the others. The p-values are those of the paired randomization test and the
     paired bootstrap test, each also corrected by Holm for all pairs and measures compared.
     """
-    from eval.reports.comparison import comparison_report, comparison_tables
-    from eval.reports.provenance import gather_provenance
-    from eval.reports.registry import check_report, write_report
+    from eval.reports.forms import check_report, write_report
+    from eval.reports.report import gather_provenance
+    from eval.reports.results import comparison_report, comparison_tables
     from ses.evaluation.run_files import compare_files
 
     if report:
@@ -76,7 +76,7 @@ def compare(*, runs: tuple[Path, ...], top: int, report: Path | None, as_json: b
 def _print(tables: Sequence[TextTable]) -> None:
     from rich.console import Console
 
-    from eval.reports.tables import print_line, print_table
+    from eval.reports.report import print_line, print_table
 
     console = Console()
     for position, table in enumerate(tables):

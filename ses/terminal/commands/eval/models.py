@@ -59,8 +59,8 @@ def models(*, names: str, measure: str, file: Path | None, as_json: bool, **opti
     """
     from rich.console import Console
 
-    from eval.reports.registry import check_report
-    from eval.reports.tables import counted, print_table
+    from eval.reports.forms import check_report
+    from eval.reports.report import counted, print_table
     from ses.evaluation.models import compare_on
     from ses.settings import load_settings
     from ses.terminal.progress import progress_on_stderr

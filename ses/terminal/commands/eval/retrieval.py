@@ -60,8 +60,8 @@ def retrieval(*, runs: Path | None, file: Path | None, as_json: bool, **options:
     """
     from rich.console import Console
 
-    from eval.reports.registry import check_report
-    from eval.reports.tables import counted, print_table
+    from eval.reports.forms import check_report
+    from eval.reports.report import counted, print_table
     from eval.retrieval.protocol import make_protocol
     from search_plugin.fusion.search_settings import read_search_settings
     from ses.evaluation.collection import index_collection

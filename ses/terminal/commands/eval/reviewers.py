@@ -57,7 +57,7 @@ def reviewers(
     cof and unipr compare papers by three factors: semantic, topic and citation. A checkpoint of UniPR has an
     instruction for each. Of other models say what stands for which factor, with --factor or --embeddings.
     """
-    from eval.reports.registry import check_report
+    from eval.reports.forms import check_report
     from eval.reviewers.data import read_reviewers
     from eval.reviewers.protocol import evaluate_reviewers
     from products.reviewers.rules import MATCHINGS, openreview

@@ -38,8 +38,8 @@ def score(
     from rich.console import Console
 
     from eval.measures.metrics import MEASURES
+    from eval.reports.report import print_table
     from eval.reports.results import Results
-    from eval.reports.tables import print_table
     from ses.evaluation.run_files import score_files
 
     scores = score_files(runs, qrels, measures or MEASURES, rounds=rounds or "", drop_same_id=drop_same_id)

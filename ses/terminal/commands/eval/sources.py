@@ -45,7 +45,7 @@ vector_options = together(
 
 def vector_source(options: Mapping[str, Any]) -> VectorSource:
     """Return the source of vectors that a command's options choose; a report that can't be written is an error now."""
-    from eval.reports.registry import check_report
+    from eval.reports.forms import check_report
     from ses.evaluation.vectors import vector_source as source_of
     from ses.settings import load_settings
 
@@ -72,8 +72,8 @@ def show(
     """
     from rich.console import Console
 
+    from eval.reports.report import print_line, print_table
     from eval.reports.results import Results
-    from eval.reports.tables import print_line, print_table
     from ses.evaluation.vectors import VectorResults
 
     found = VectorResults(Results(heading, outcomes, unit="what was measured"), sources, about)

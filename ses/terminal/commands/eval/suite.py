@@ -59,8 +59,8 @@ def suite(
     """
     from rich.console import Console
 
-    from eval.reports.registry import check_report
-    from eval.reports.tables import print_table
+    from eval.reports.forms import check_report
+    from eval.reports.report import print_table
     from eval.suites.manifest import get_suite
     from ses.evaluation.suite import choose_entries, run_entries
     from ses.settings import load_settings

@@ -92,7 +92,7 @@ def _show(
 ) -> None:
     from rich.console import Console
 
-    from eval.reports.tables import print_table
+    from eval.reports.report import print_table
     from eval.scirepeval.average import average, leaderboard, task_table
     from ses.evaluation.vectors import VectorResults
 

@@ -55,7 +55,7 @@ def tune(
     from rich.console import Console
 
     from eval.files.text import write_lines
-    from eval.reports.tables import counted, print_table
+    from eval.reports.report import counted, print_table
     from eval.retrieval.tuning import Folds, check_measure
     from search_plugin.fusion.search_settings import search_settings_json
     from ses.evaluation.collection import index_collection

@@ -9,8 +9,8 @@ import pytest
 import ses
 from corpora.errors import ConflictError, InputError, NotFoundError, UnavailableError
 from ses.service.keys import keys_of
+from ses.service.problems import told_to_all
 from ses.service.service import Service
-from ses.service.withheld import told_to_all
 from ses.settings import load_settings
 from tests.serving import service_over
 

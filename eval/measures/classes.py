@@ -1,4 +1,4 @@
-"""Measures of a clustering against true classes: purity and B-cubed; mutual information is scikit-learn's."""
+"""Measures of classes and of a clustering against them: F1, purity and B-cubed."""
 
 from __future__ import annotations
 
@@ -9,6 +9,18 @@ from typing import Any
 import numpy as np
 
 from eval.optional import optional
+
+
+def macro_f1(truth: np.ndarray, predicted: np.ndarray) -> float:
+    """Return F1 from 0 to 1, averaged over the classes that occur in truth or predictions, as scikit-learn does.
+
+    Both are whole numbers (items,), from 0; a prediction below 0 means none, and does not count as a class.
+    """
+    size = 1 + int(max(truth.max(), predicted.max()))
+    right = np.bincount(truth[truth == predicted], minlength=size)
+    seen = np.bincount(truth, minlength=size) + np.bincount(predicted[predicted >= 0], minlength=size)
+    return float(np.mean(2 * right[seen > 0] / seen[seen > 0]))
+
 
 Assignment = Sequence[Any]
 """The class or the cluster of each item, in the items' order; their names mean nothing."""
