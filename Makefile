@@ -1,6 +1,7 @@
 # make demo, make test: all that is needed is Python 3.11 or newer and make. Every variable can be set on the command
 # line or in the environment: PYTHON makes the environment, VENV is where it is, EXTRAS is what the tests need, WORKERS is
-# how many processes run them: logical is one for each processor, and at most eight. AREA, N, SEED and JOBS are for mutate.
+# how many processes run them: logical is one for each processor, and at most eight. OF names the files and folders whose
+# tests are run, all if it is empty. AREA, N, SEED and JOBS are for mutate.
 SHELL := /bin/bash
 # Else each of pytest's workers, and each process that tests start, would compile everything again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -9,6 +10,7 @@ PYTHON ?= $(shell for python in python3.11 python3; do $$python -c '' 2> /dev/nu
 VENV ?= .venv
 EXTRAS ?= test,eval,pubmed,references,spreadsheets,marc,opensearch,elasticsearch,serve
 WORKERS ?= logical
+OF ?=
 AREA ?= products/forecasts
 N ?= 40
 SEED ?= $(shell echo $$RANDOM)
@@ -31,7 +33,7 @@ TOOLS := $(if $(findstring dev,$(EXTRAS)),$(READY),$(VENV)/.ready-$(EXTRAS),dev)
 help:
 	@echo 'make demo     index 2,500 PubMed papers and search them'
 	@echo 'make serve    show the papers of the demo on a web page'
-	@echo 'make test     run the tests'
+	@echo 'make test     run the tests; with OF=FILE those that matter for a file or folder'
 	@echo 'make mutate   break AREA at N random places, and show what no test notices'
 	@echo 'make lint     run every check of style, types, docstrings and layers'
 	@echo 'make fix      repair what ruff can repair'
@@ -73,8 +75,9 @@ demo: $(VENV)/.ready-pubmed,serve
 serve: $(VENV)/.ready-pubmed,serve
 	$(BIN)/ses serve
 
-test: $(READY)
-	$(BIN)/python -m pytest --numprocesses $(WORKERS) --maxprocesses 8 --dist loadgroup --no-loadscope-reorder
+test: $(if $(OF),$(TOOLS),$(READY))
+	$(if $(OF),tests=$$($(BIN)/python -m tests.matter $(OF)) &&) $(BIN)/python -m pytest --numprocesses $(WORKERS) --maxprocesses 8 \
+		--dist loadgroup --no-loadscope-reorder $(if $(OF),$$tests)
 
 mutate: $(TOOLS)
 	$(BIN)/python -m tests.mutate $(AREA) --number $(N) --seed $(SEED) --jobs $(JOBS)

@@ -218,12 +218,22 @@ def server_connection(lane: str) -> Connection:
 
 
 def _required() -> list[str]:
-    return [name for name in os.environ.get("SES_REQUIRE_LANES", "").replace(" ", "").split(",") if name]
+    return _names_in("SES_REQUIRE_LANES")
+
+
+def _left_out() -> list[str]:
+    """The lanes that are skipped though they may be ready, since nothing has changed for them (`tests.lanes`)."""
+    return _names_in("SES_TEST_LEFT_OUT")
+
+
+def _names_in(variable: str) -> list[str]:
+    return [name for name in os.environ.get(variable, "").replace(" ", "").split(",") if name]
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    if unknown := set(_required()) - set(LANES):
-        raise pytest.UsageError(f"SES_REQUIRE_LANES names {', '.join(unknown)}; the lanes are {', '.join(LANES)}.")
+    for variable in ("SES_REQUIRE_LANES", "SES_TEST_LEFT_OUT"):
+        if unknown := set(_names_in(variable)) - set(LANES):
+            raise pytest.UsageError(f"{variable} names {', '.join(unknown)}; the lanes are {', '.join(LANES)}.")
     home = Path(tempfile.mkdtemp(prefix="ses-tests-")).resolve()
     config.add_cleanup(lambda: shutil.rmtree(home, ignore_errors=True))
     isolate(home)
@@ -299,9 +309,10 @@ def _lanes_of(item: pytest.Item) -> list[str]:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    if missing := [name for name in _lanes_of(item) if not LANES[name].ready()]:
+    if missing := [name for name in _lanes_of(item) if name in _left_out() or not LANES[name].ready()]:
         item.stash[_missing] = missing
-        pytest.skip(f"lane {missing[0]} is not ready: {LANES[missing[0]].remedy}")
+        name = missing[0]
+        pytest.skip(f"lane {name} is {'left out' if name in _left_out() else f'not ready: {LANES[name].remedy}'}")
 
 
 @pytest.hookimpl(wrapper=True)
