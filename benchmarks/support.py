@@ -29,7 +29,7 @@ from products.support.support import READ
 from search_plugin.contract.closeness import closeness
 from search_plugin.pages.hit import Hit
 from search_plugin.words.sentences import sentences
-from ses.open_index import OpenIndex
+from ses.indexes.open_index import OpenIndex
 
 FORMS: Mapping[str, tuple[Format, Callable[[TextEncoder, Hit, str], str]]] = {
     "sentence as a paper": (Format.PRX, lambda _, __, text: text),

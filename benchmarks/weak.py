@@ -32,7 +32,7 @@ from search_plugin.ranking.stages import fuse, render, retrieve
 from search_plugin.ranking.state import SearchState
 from search_plugin.ranking.weakness import MatchThreshold, signals
 from search_plugin.request import SearchRequest
-from ses.loaded_model import make_encoder
+from ses.models.loaded_model import make_encoder
 from ses.settings import load_settings
 
 FITTED = (("scifact", "train"), ("nfcorpus-preprocessed", "dev"))

@@ -52,16 +52,16 @@ _HOMES = {
     "Harvest": "corpora.obtaining",
     "IndexReport": "indexer.job",
     **dict.fromkeys(("ModelComparison", "compare_models"), "ses.evaluation.models"),
-    **dict.fromkeys(("ModelFacts", "list_models"), "ses.models"),
+    **dict.fromkeys(("ModelFacts", "list_models"), "ses.models.model_facts"),
     "Library": "ses.library",
-    "LoadedModel": "ses.loaded_model",
-    "OpenIndex": "ses.open_index",
+    "LoadedModel": "ses.models.loaded_model",
+    "OpenIndex": "ses.indexes.open_index",
     "Paper": "corpora.paper",
     "Publication": "corpora.publication",
     **dict.fromkeys(("Sizing", "plan"), "ses.planning.sizing"),
-    "load_model": "ses.loaded_model",
+    "load_model": "ses.models.loaded_model",
     "open": "ses.open_library",
-    "train": "ses.training",
+    "train": "ses.training.train",
 }
 
 

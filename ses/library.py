@@ -14,11 +14,11 @@ from corpora.errors import InputError, NotFoundError, SesError, StoppedError, Un
 from indexer.options import AttachedOptions, EncodingOptions, IndexOptions, RebuildOptions, VersionOptions
 from search_plugin.contract.engine import EVALUATION
 from ses.argument_validation import checked_methods
-from ses.extra_vectors import own_jobs, sparse_job
-from ses.library_models import LibraryModels
 from ses.library_parts import LibraryParts
+from ses.models.extra_vectors import own_jobs, sparse_job
+from ses.models.library_models import LibraryModels
+from ses.models.stored_formats import formats_to_store
 from ses.products import Products
-from ses.stored_formats import formats_to_store
 
 if TYPE_CHECKING:
     from corpora.obtaining import Harvest, Order
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from search_plugin.engines.cluster.attached.engine import AttachingEngine, Detached
     from search_plugin.fusion.search_settings import SearchSettings
     from search_plugin.understanding.expansion.expand import Synonyms
-    from ses.cluster import ClusterTools
-    from ses.formats import Formats
-    from ses.index_facts import IndexFacts
-    from ses.open_index import OpenIndex
+    from ses.indexes.cluster_tools import ClusterTools
+    from ses.indexes.index_facts import IndexFacts
+    from ses.indexes.open_index import OpenIndex
     from ses.papers import Papers
     from ses.settings import Settings
+    from ses.training.formats import Formats
 
 
 @checked_methods
@@ -125,7 +125,7 @@ class Library(Products):
 
     def __getitem__(self, name: str) -> OpenIndex:
         """Open an index, or raise `NotFoundError` with the available names."""
-        from ses.open_index import OpenIndex
+        from ses.indexes.open_index import OpenIndex
 
         found = OpenIndex(
             functools.partial(self._open, name),
@@ -158,20 +158,20 @@ class Library(Products):
 
         Raises `NotFoundError` if it does not exist.
         """
-        from ses.default_index import default_index
+        from ses.indexes.default_index import default_index
 
         return self[default_index(self._settings, self.indexes())]
 
     def use(self, name: str) -> None:
         """Make an index the default of this engine, or raise `NotFoundError` if there is none of that name."""
-        from ses.default_index import choose_index
+        from ses.indexes.default_index import choose_index
 
         _no_evaluation(self._engine.open(name).name)
         choose_index(self._settings, name)
 
     def describe(self, name: str) -> IndexFacts:
         """Return the counts, model, fields, origins and size of an index, or raise `NotFoundError`."""
-        from ses.index_facts import facts_of
+        from ses.indexes.index_facts import facts_of
 
         return facts_of(self._engine.open(name), self._engine.moment(name), default=name == self._default_name())
 
@@ -292,7 +292,7 @@ class Library(Products):
 
     def drop(self, name: str) -> None:
         """Delete an index with all its versions and unfinished builds, or raise `NotFoundError` if there are none."""
-        from ses.default_index import choose_index, chosen_index
+        from ses.indexes.default_index import choose_index, chosen_index
 
         was_chosen = chosen_index(self._settings) == name
         with self._engine.lock(name):
@@ -344,8 +344,8 @@ class Library(Products):
         from indexer.projecting import kept_projection
         from search_plugin.contract.engine import check_index_name
         from search_plugin.contract.schema import PUBLICATION, custom_fields
+        from ses.models.remote_encoding import remotely_encoded
         from ses.papers import of_corpus, of_program
-        from ses.remote_encoding import remotely_encoded
 
         corpus, encoding, tags = (options.get("corpus", ""), options.get("encoding", ""), options.get("tags", ""))
         fresh, prune = options.get("fresh", False), options.get("prune", False)
@@ -439,7 +439,7 @@ class Library(Products):
         from encoders.registry import find_model
         from indexer.moving import readable, rebuilding
         from indexer.pipeline import index_corpus
-        from ses.remote_encoding import check_own_papers, remotely_encoded
+        from ses.models.remote_encoding import check_own_papers, remotely_encoded
 
         check_own_papers(options)
         self._note_first()
@@ -508,7 +508,7 @@ class Library(Products):
         from search_plugin.engines.cluster.attached.engine import Wanted
         from search_plugin.engines.cluster.attached.vectors import NamedVectors
         from search_plugin.engines.cluster.scan import check_plain_name
-        from ses.remote_encoding import check_own_papers, remotely_encoded
+        from ses.models.remote_encoding import check_own_papers, remotely_encoded
 
         check_own_papers(options)
         self._note_first()
@@ -564,7 +564,7 @@ class Library(Products):
         """
         from encoders.models.formats import Format
         from indexer.attaching import follow, only_searched
-        from ses.remote_encoding import check_own_papers, remotely_encoded
+        from ses.models.remote_encoding import check_own_papers, remotely_encoded
 
         check_own_papers(options)
         engine = self._attaching()
@@ -592,7 +592,7 @@ class Library(Products):
             StoppedError: If the user stopped it.
         """
         from corpora.progress import Silent
-        from ses.default_index import choose_index, chosen_index
+        from ses.indexes.default_index import choose_index, chosen_index
 
         progress = progress or Silent()
         try:
@@ -607,14 +607,14 @@ class Library(Products):
     @property
     def cluster(self) -> ClusterTools:
         """What other people's front ends need of the indexes in a cluster."""
-        from ses.cluster import ClusterTools
+        from ses.indexes.cluster_tools import ClusterTools
 
         return ClusterTools(self._opened, lambda: self._engine, self._settings.connector_key)
 
     @property
     def formats(self) -> Formats:
         """Formats of one's own, trained by the papers of an index."""
-        from ses.formats import Formats
+        from ses.training.formats import Formats
 
         return Formats(self._engine.open, self._models.encoder)
 
@@ -626,7 +626,7 @@ class Library(Products):
         return self[name] if name else self.default()
 
     def _default_name(self) -> str:
-        from ses.default_index import default_index
+        from ses.indexes.default_index import default_index
 
         try:
             return default_index(self._settings, self.indexes())

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from indexer.job import IndexReport
     from products.state_store import StateStore
     from search_plugin.contract.engine import Engine, Index
-    from ses.library_models import LibraryModels
-    from ses.named_states import State
-    from ses.open_index import OpenIndex
+    from ses.indexes.named_states import State
+    from ses.indexes.open_index import OpenIndex
+    from ses.models.library_models import LibraryModels
     from ses.settings import Settings
 
 
@@ -48,6 +48,6 @@ class LibraryParts:
     def states(self, folder: str, kind: type[State], noun: str) -> tuple[StateStore[State], str]:
         """Return the states of a kind in the data folder, and the URL of the engine that new ones are over."""
         from products.state_store import StateStore
-        from ses.default_index import shown_url
+        from ses.indexes.default_index import shown_url
 
         return StateStore(self.settings.data_dir / folder, kind, noun), shown_url(self.settings)

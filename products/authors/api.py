@@ -73,7 +73,7 @@ def cluster_authors(
     from eval.authors import THRESHOLDS
     from eval.measures.classes import b_cubed
     from products.authors.authors import FURTHEST, cut_block, read_blocks
-    from ses.loaded_model import load_model
+    from ses.models.loaded_model import load_model
 
     if not 0 <= threshold <= FURTHEST:
         raise InputError(

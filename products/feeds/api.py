@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 from corpora.errors import NotFoundError, require
 from ses.argument_validation import checked_methods
-from ses.named_states import NamedStates
+from ses.indexes.named_states import NamedStates
 
 if TYPE_CHECKING:
     from products.feeds.feed import Feed, FeedEntry
     from search_plugin.contract.tree import Filter
     from search_plugin.request import PageOptions
+    from ses.indexes.open_index import OpenIndex
     from ses.library_parts import LibraryParts
-    from ses.open_index import OpenIndex
 
 SIZE, DATE_FIELD = 20, "year"
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.custom import check_field_name
 from ses.argument_validation import checked, checked_methods
-from ses.stored_formats import note_of_format
+from ses.models.stored_formats import note_of_format
 
 if TYPE_CHECKING:
     from corpora.progress import Progress

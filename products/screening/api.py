@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, require
 from ses.argument_validation import checked_methods
-from ses.named_states import NamedStates
+from ses.indexes.named_states import NamedStates
 
 if TYPE_CHECKING:
     from products.screening.screening import NextPaper, ReviewState, Status

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from corpora.paper import Paper
     from search_plugin.pages.hit import Hit
     from search_plugin.pages.page import Page
+    from ses.indexes.open_index import OpenIndex
     from ses.library import Library
-    from ses.open_index import OpenIndex
 
 R = TypeVar("R")
 

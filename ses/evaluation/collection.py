@@ -134,7 +134,7 @@ def index_collection(collection: Collection, settings: Settings, progress: Progr
     from indexer.job import IndexJob
     from indexer.pipeline import index_corpus
     from search_plugin.engines.registry import connect
-    from ses.loaded_model import make_encoder
+    from ses.models.loaded_model import make_encoder
 
     engine = connect(settings.engine_url, settings.connection)
     model = find_model(settings.model_name)

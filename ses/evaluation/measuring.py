@@ -18,7 +18,7 @@ from ses.argument_validation import checked
 from ses.evaluation.inputs import names_of, ranking_of, to_qrels, to_run, to_topics
 from ses.evaluation.result import Evaluation
 from ses.evaluation.retrieval import protocol_of
-from ses.open_index import OpenIndex
+from ses.indexes.open_index import OpenIndex
 
 
 @checked

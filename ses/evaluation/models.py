@@ -212,7 +212,7 @@ def compare_on(
     from eval.retrieval.protocol import make_protocol
     from ses.evaluation.collection import index_collection
     from ses.evaluation.retrieval import evaluate_collection, model_of
-    from ses.models import count_parameters
+    from ses.models.model_facts import count_parameters
 
     protocol = make_protocol(modes=("vector", "hybrid"), measures=(measure,), seen=collection.seen)
     (column,) = protocol.measures

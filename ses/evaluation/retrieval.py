@@ -169,7 +169,7 @@ def model_of(settings: Settings) -> Model:
 
 def encoder_of(settings: Settings) -> TextEncoder:
     """Load the model that the settings name, else the default one."""
-    from ses.loaded_model import make_encoder
+    from ses.models.loaded_model import make_encoder
 
     return make_encoder(settings, model_of(settings))
 

@@ -100,7 +100,7 @@ def run_entries(
     from encoders.encoder import Encoder
     from encoders.registry import find_model
     from eval.embedder import by_encoder
-    from ses.loaded_model import make_encoder
+    from ses.models.loaded_model import make_encoder
 
     found: dict[str, list[Found]] = {}
     cards = []

@@ -90,7 +90,7 @@ def model_source(model: Model, settings: Settings) -> VectorSource:
     """Return a model as a source of vectors; it is loaded when the first are asked for."""
     from encoders.encoder import Encoder
     from eval.embedder import by_encoder
-    from ses.loaded_model import make_encoder
+    from ses.models.loaded_model import make_encoder
 
     encoder = functools.cache(functools.partial(make_encoder, settings, model))
 

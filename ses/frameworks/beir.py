@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 from corpora.errors import InputError
 from corpora.installed import extra, needing
 from ses.frameworks.source import PLAIN, SearchedIndex, scores_of
-from ses.open_index import OpenIndex
+from ses.indexes.open_index import OpenIndex
 
 with needing("The search of BEIR needs beir, which is not installed", extra("beir")):
     from beir.retrieval.search import BaseSearch

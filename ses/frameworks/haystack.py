@@ -9,7 +9,7 @@ from typing import Any
 
 from corpora.installed import extra, needing
 from ses.frameworks.source import SearchedIndex, metadata_of, text_of
-from ses.open_index import OpenIndex
+from ses.indexes.open_index import OpenIndex
 
 with needing("The retriever of Haystack needs haystack-ai, which is not installed", extra("haystack")):
     from haystack import Document, component, default_to_dict

@@ -14,7 +14,7 @@ from eval.retrieval.beir import JudgedQueries
 from products.indexed import in_blocks
 from search_plugin.filters.parse import quoted
 from ses.frameworks.source import SearchedIndex, text_of
-from ses.open_index import OpenIndex
+from ses.indexes.open_index import OpenIndex
 
 with needing("A data set of ir_datasets needs ir-datasets, which is not installed", extra("ir-datasets")):
     import ir_datasets

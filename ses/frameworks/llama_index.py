@@ -9,7 +9,7 @@ from typing import Any
 
 from corpora.installed import extra, needing
 from ses.frameworks.source import SearchedIndex, metadata_of, text_of
-from ses.open_index import OpenIndex
+from ses.indexes.open_index import OpenIndex
 
 with needing("The retriever of LlamaIndex needs llama-index-core, which is not installed", extra("llama-index")):
     from llama_index.core.retrievers import BaseRetriever

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.installed import extra, needing
 from ses.frameworks.source import PLAIN, SearchedIndex, scores_of
-from ses.open_index import OpenIndex
+from ses.indexes.open_index import OpenIndex
 
 with needing("The transformer of PyTerrier needs python-terrier, which is not installed", extra("pyterrier")):
     import pyterrier as pt

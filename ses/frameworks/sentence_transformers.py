@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from corpora.errors import InputError, require
 from corpora.installed import needing
 from encoders.models.formats import Format
-from ses.loaded_model import LoadedModel, load_model
+from ses.models.loaded_model import LoadedModel, load_model
 
 if TYPE_CHECKING:
     import numpy as np

@@ -14,7 +14,7 @@ from eval.trec.runs import in_order
 from search_plugin.pages.hit import Hit
 from search_plugin.pages.page import Page
 from search_plugin.request import DEFAULTS
-from ses.open_index import OpenIndex
+from ses.indexes.open_index import OpenIndex
 
 PLAIN: Mapping[str, Any] = {"literal": True, "verbatim": True}
 """Options for the queries of experiments: no operators, no corrections, no other spellings."""

@@ -26,8 +26,8 @@ from search_plugin.pages.page import Page
 from search_plugin.request import PageOptions, search_options
 from search_plugin.words.languages import DEFAULT_LANGUAGE
 from ses.argument_validation import checked_methods
-from ses.index_facts import IndexFacts
-from ses.open_index import OpenIndex, title_and_abstract
+from ses.indexes.index_facts import IndexFacts
+from ses.indexes.open_index import OpenIndex, title_and_abstract
 from ses.remote.parsing import read_as
 
 if TYPE_CHECKING:

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 from corpora.errors import InputError, SesError, require
 from ses.argument_validation import checked_methods
 from ses.library import Library
-from ses.library_models import LibraryModels
+from ses.models.library_models import LibraryModels
 from ses.remote.client import ServiceClient
 from ses.remote.index import RemoteEntry, RemoteIndex, refuse, refuse_writing
 from ses.remote.parsing import read_as
 
 if TYPE_CHECKING:
     from search_plugin.contract.engine import Engine
-    from ses.index_facts import IndexFacts
-    from ses.open_index import OpenIndex
+    from ses.indexes.index_facts import IndexFacts
+    from ses.indexes.open_index import OpenIndex
     from ses.settings import Settings
 
 
@@ -110,7 +110,7 @@ class RemoteLibrary(Library):
 
     def default(self) -> OpenIndex:
         """Open the default index: that of the settings, else that of the service."""
-        from ses.default_index import default_index
+        from ses.indexes.default_index import default_index
 
         entries = self._entries()
         chosen = next((one.name for one in entries if one.default), "")

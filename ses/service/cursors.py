@@ -26,7 +26,7 @@ from search_plugin import reading
 from search_plugin.contract.legs import Position
 from search_plugin.contract.ordering import TITLE
 from search_plugin.contract.trace import Clock
-from ses.open_index import reading_like, reading_of
+from ses.indexes.open_index import reading_like, reading_of
 
 if TYPE_CHECKING:
     from search_plugin.pages.page import Page

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from corpora.errors import SesError, UnavailableError
 
 if TYPE_CHECKING:
-    from ses.open_index import OpenIndex
+    from ses.indexes.open_index import OpenIndex
 
 AWAY_SECONDS = 2.0
 """How long a failure of the engine is remembered: requests in this time are answered at once."""

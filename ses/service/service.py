@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from corpora.errors import InputError, SesError, UnavailableError
 from search_plugin.ranking.stages import RERANKERS
-from ses.default_index import shown_url
+from ses.indexes.default_index import shown_url
 from ses.service.cache import Cache
 from ses.service.changes import Changes
 from ses.service.index_watcher import IndexWatcher, WatchedIndex
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from products.maps import PaperMap
     from search_plugin.contract.engine import Index
     from search_plugin.pages.page import Page
+    from ses.indexes.open_index import OpenIndex
     from ses.library import Library
-    from ses.open_index import OpenIndex
     from ses.service.settings import ServiceSettings
 
 PAGE_SECONDS = 60.0

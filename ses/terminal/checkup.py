@@ -13,7 +13,7 @@ from encoders.registry import find_model
 from encoders.runtimes.hardware import processor, products_saturate
 from search_plugin.contract.diagnosis import human_bytes
 from search_plugin.engines.registry import connect
-from ses.default_index import chosen_index, default_file
+from ses.indexes.default_index import chosen_index, default_file
 from ses.settings import SETTINGS, Settings, from_environment, stray_variables, variable_of
 from ses.settings_files import read_settings_files
 from ses.terminal.foreign import foreign_distributions, foreign_packages

@@ -20,8 +20,8 @@ from search_plugin.request import READING, SAME_WORK, PageOptions, search_option
 from ses.terminal.messages import as_flag, with_flags
 
 if TYPE_CHECKING:
+    from ses.indexes.open_index import OpenIndex
     from ses.library import Library
-    from ses.open_index import OpenIndex
 
 F = TypeVar("F", bound=Callable[..., Any])
 

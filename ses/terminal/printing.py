@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from search_plugin.ranking.tokens import TokenPart
     from search_plugin.request import PageOptions
     from search_plugin.understanding.queries import TranslatedQuery
-    from ses.open_index import OpenIndex
+    from ses.indexes.open_index import OpenIndex
     from ses.remote.index import RemoteIndex
 
 _AUTHORS_SHOWN = 3

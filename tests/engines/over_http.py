@@ -12,7 +12,7 @@ from search_plugin.contract.tree import And
 from search_plugin.filters import parse
 from search_plugin.ranking.planning import check_model
 from search_plugin.request import DEFAULTS, SearchRequest, make_request
-from ses.library_models import LibraryModels
+from ses.models.library_models import LibraryModels
 from ses.remote.client import ServiceClient
 from ses.remote.index import RemoteIndex, refuse, refuse_writing
 from ses.service.app import make_app

@@ -11,7 +11,7 @@ from search_plugin.contract.engine import Document
 from search_plugin.contract.schema import Field, IndexSchema, paper_vector
 from search_plugin.filters import containing
 from search_plugin.understanding.completion import complete
-from ses.open_index import OpenIndex
+from ses.indexes.open_index import OpenIndex
 from tests.engines.conftest import NEWEST, emptied
 
 WIDTH = 4

@@ -15,8 +15,8 @@ from indexer.storage import storage_at
 from indexer.workers import WorkerEncoding
 from search_plugin.contract.connection import Connection
 from search_plugin.engines.registry import connect
+from ses.models.workers import local_pool, running_of
 from ses.settings import load_settings
-from ses.workers import local_pool, running_of
 from tests.engines.conftest import empty
 from tests.engines.killing import Server, held
 from tests.failing import counted, make_failing

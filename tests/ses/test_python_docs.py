@@ -19,8 +19,8 @@ from products.screening.api import Screening
 from products.tags.api import Tags
 from products.tags.training import TaggerOptions
 from search_plugin.request import PageOptions
-from ses.cluster import ClusterTools
-from ses.formats import Formats
+from ses.indexes.cluster_tools import ClusterTools
+from ses.training.formats import Formats
 from tests.tiny import make_model
 
 PAGE = Path(__file__).parents[2] / "docs" / "python.md"

@@ -7,7 +7,7 @@ import pydantic
 import pytest
 
 from search_plugin.request import PageOptions, SearchRequest, make_request, search_options
-from ses.open_index import OpenIndex
+from ses.indexes.open_index import OpenIndex
 from ses.terminal.commands.search import search
 from ses.terminal.commands.similar import similar
 

@@ -23,7 +23,7 @@ library = ses.open(Path("library"), model="specter2")
 report = library.index("mine", [ses.Paper("a", "A virus"), {"id": "b", "title": "A lung"}], fields={"shelf": "keyword"})
 reveal_type(report)  # indexer.job.IndexReport
 index = library["mine"]
-reveal_type(index)  # ses.open_index.OpenIndex
+reveal_type(index)  # ses.indexes.open_index.OpenIndex
 page = index.search("virus", filter=["year>=2000"], facets="journal", size=3, weights={"prx": 0.7})
 reveal_type(page)  # search_plugin.pages.page.Page
 reveal_type(page[0])  # search_plugin.pages.hit.Hit

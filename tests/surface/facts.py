@@ -31,10 +31,10 @@ OPTIONS = (
     "products.tags.training:TaggerOptions",
 )
 PRODUCTS = (
-    "ses.cluster:ClusterTools",
+    "ses.indexes.cluster_tools:ClusterTools",
     "products.feeds.api:Feeds",
     "products.forecasts.api:Forecasts",
-    "ses.formats:Formats",
+    "ses.training.formats:Formats",
     "products.reviewers.api:Reviewers",
     "products.screening.api:Screening",
     "products.tags.api:Tags",

@@ -14,7 +14,7 @@ from ses.service.parameters import NoParameters, ServiceOf, asks, parameters_of
 
 if TYPE_CHECKING:
     from search_plugin.contract.legs import Facets
-    from ses.open_index import OpenIndex
+    from ses.indexes.open_index import OpenIndex
 
 router = APIRouter(prefix="/v1", tags=["search"], dependencies=[Depends(needs("search"))])
 

@@ -17,7 +17,7 @@ from ses.service.parameters import NoParameters, ServiceOf, asks
 from ses.service.schemas import listed
 
 if TYPE_CHECKING:
-    from ses.index_facts import IndexFacts
+    from ses.indexes.index_facts import IndexFacts
 
 router = APIRouter(prefix="/v1", tags=["indexes"], dependencies=[Depends(needs("search"))])
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from corpora.custom import FieldKind
     from corpora.paper import Paper
     from search_plugin.contract.schema import Field, IndexSchema
-    from ses.open_index import OpenIndex
+    from ses.indexes.open_index import OpenIndex
     from ses.service.service import Service
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(needs("search"))])

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from corpora.paper import Paper
     from products.citations import IndexedReference
     from search_plugin.pages.page import Page
-    from ses.open_index import OpenIndex
+    from ses.indexes.open_index import OpenIndex
     from ses.service.service import Service
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(needs("search"))])

@@ -25,7 +25,7 @@ from ses.service.web.export import papers_as
 
 if TYPE_CHECKING:
     from corpora.paper import Paper
-    from ses.open_index import OpenIndex
+    from ses.indexes.open_index import OpenIndex
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(needs("search"))])
 

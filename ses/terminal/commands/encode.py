@@ -138,7 +138,7 @@ def _encode(
     from encoders.files.embeddings import JsonLines, open_writer
     from encoders.files.encoding import encode_texts
     from indexer.work import DeadLetter
-    from ses.loaded_model import make_encoder
+    from ses.models.loaded_model import make_encoder
     from ses.terminal.progress import progress_on_stderr
 
     # Problems of input and output are found before a model is loaded.
@@ -166,11 +166,11 @@ def _encode_shard(settings: Settings, formats: tuple[Format, ...], options: Mapp
     from indexer.blocks import VectorPlan
     from indexer.shards import Shard, ShardJob, encode_shard
     from indexer.storage import storage_at
-    from ses.loaded_model import make_encoder
+    from ses.models.loaded_model import make_encoder
+    from ses.models.stored_formats import formats_to_store
+    from ses.models.workers import running_of
     from ses.papers import of_corpus
-    from ses.stored_formats import formats_to_store
     from ses.terminal.progress import progress_on_stderr
-    from ses.workers import running_of
 
     require(options["corpus"], "Shards are parts of a corpus", "name it with --corpus, and its file with --path")
     if unused := next((name for name in ("input", "plain", "output", "layout") if options[name]), ""):

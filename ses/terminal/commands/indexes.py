@@ -14,7 +14,7 @@ from ses.terminal.options import engine_options, open_library
 from ses.terminal.results import say, tell
 
 if TYPE_CHECKING:
-    from ses.index_facts import IndexFacts
+    from ses.indexes.index_facts import IndexFacts
 
 
 @click.group()

@@ -16,7 +16,7 @@ from ses.terminal.results import say, say_json
 if TYPE_CHECKING:
     from encoders.models.model import Model
     from eval.reports.report import TextTable
-    from ses.models import ModelFacts
+    from ses.models.model_facts import ModelFacts
 
 
 @click.group()
@@ -35,7 +35,7 @@ def list_(*, folders: tuple[Path, ...], as_json: bool) -> None:
     from rich.console import Console
 
     from eval.reports.report import print_table
-    from ses.models import list_models
+    from ses.models.model_facts import list_models
 
     found = list_models(folders)
     if as_json:

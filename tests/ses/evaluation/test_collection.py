@@ -13,10 +13,10 @@ from eval.retrieval import beir
 from eval.retrieval.beir import BeirFolder
 from eval.retrieval.protocol import make_protocol
 from search_plugin.contract.engine import EVALUATION
-from ses import loaded_model
 from ses import papers as paper_module
 from ses.evaluation.collection import beir_collection, in_memory, index_collection, topics_collection
 from ses.evaluation.retrieval import evaluate_collection
+from ses.models import loaded_model
 from ses.settings import Settings
 from tests.tiny import make_model, write_jsonl
 

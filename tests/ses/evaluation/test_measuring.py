@@ -234,7 +234,7 @@ def test_a_folder_in_beirs_form_is_evaluated_by_words_without_the_model(home, tm
     (tmp_path / "queries.jsonl").write_text("".join(json.dumps(query) + "\n" for query in queries))
     lines = "".join(f"{query}\t{document}\t{gain}\n" for query, document, gain in flat(home.qrels))
     (tmp_path / "qrels/test.tsv").write_text(f"query-id\tcorpus-id\tscore\n{lines}q0\tabsent\t1\n")
-    monkeypatch.setattr("ses.loaded_model.make_encoder", lambda *_: pytest.fail("words need no model"))
+    monkeypatch.setattr("ses.models.loaded_model.make_encoder", lambda *_: pytest.fail("words need no model"))
     found = home.library["mine"].evaluate(tmp_path, modes=["lexical"], measures="R@5")
     assert found.mean("R@5") < 1
     assert found.left_out["judged_documents_absent"] == 1

@@ -70,9 +70,9 @@ def test_all_results_are_read_with_it(reranking):
 
 @pytest.mark.parametrize("name", ["hidden", "path", "../hidden", "org/model", "magic"])
 def test_what_is_not_listed_is_not_loaded(name, reranking, folders, monkeypatch):
-    import ses.loaded_model
+    import ses.models.loaded_model
 
-    monkeypatch.setattr(ses.loaded_model, "make_scorer", lambda *given: pytest.fail(f"{given} was loaded"))
+    monkeypatch.setattr(ses.models.loaded_model, "make_scorer", lambda *given: pytest.fail(f"{given} was loaded"))
     name = folders[2] if name == "path" else name
     reply = reranking.get("/v1/search", params={"query": "virus", "rerank": name})
     assert reply.status_code == 400

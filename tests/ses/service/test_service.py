@@ -12,7 +12,7 @@ import ses
 from corpora.errors import NotFoundError, UnavailableError
 from corpora.paper import Paper
 from products.feeds.feed import Feed
-from ses.open_index import OpenIndex
+from ses.indexes.open_index import OpenIndex
 from ses.service.run import _check_default
 from ses.service.service import Service, answer_bytes
 from ses.service.settings import ServiceSettings

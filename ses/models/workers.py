@@ -46,7 +46,7 @@ def work_on(task: BlockTask, settings: WorkerSettings, place: str = "") -> Block
 @functools.lru_cache(maxsize=1)
 def _loaded(settings: WorkerSettings, plan: VectorPlan) -> PaperEncoder:
     from encoders.registry import find_model
-    from ses.loaded_model import make_encoder, make_sparse_encoder
+    from ses.models.loaded_model import make_encoder, make_sparse_encoder
     from ses.settings import load_settings
 
     in_force = load_settings(**dict(settings))

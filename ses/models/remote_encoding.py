@@ -13,8 +13,8 @@ from corpora.errors import require
 from indexer.shards import from_shards
 from indexer.storage import storage_at
 from indexer.workers import WorkerEncoding, WorkerPool
-from ses.ray_workers import ray_pool
-from ses.workers import local_pool, running_of
+from ses.models.ray_workers import ray_pool
+from ses.models.workers import local_pool, running_of
 
 if TYPE_CHECKING:
     from indexer.job import IndexJob

@@ -12,7 +12,7 @@ from ses.argument_validation import checked_methods
 
 if TYPE_CHECKING:
     from products.state_store import StateStore
-    from ses.open_index import OpenIndex
+    from ses.indexes.open_index import OpenIndex
 
 
 class OverIndex(Protocol):

@@ -11,7 +11,7 @@ import encoders.models.hub
 import ses
 from encoders.models.known import KNOWN_MODELS
 from encoders.registry import find_model
-from ses.models import count_parameters
+from ses.models.model_facts import count_parameters
 from tests.encoders.every import MAKERS
 from tests.tiny import make_model
 

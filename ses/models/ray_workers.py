@@ -10,7 +10,7 @@ from corpora.errors import InputError, UnavailableError, require
 from corpora.installed import extra, needing
 from indexer.tasks import BlockResult, BlockTask
 from indexer.workers import WorkerEndedError
-from ses.workers import WorkerSettings, settings_of_worker, work_on
+from ses.models.workers import WorkerSettings, settings_of_worker, work_on
 
 if TYPE_CHECKING:
     from ses.settings import Settings

@@ -3,7 +3,7 @@
 import os
 import stat
 
-from ses.default_index import choose_index, chosen_index, default_file
+from ses.indexes.default_index import choose_index, chosen_index, default_file
 from ses.settings import load_settings
 
 

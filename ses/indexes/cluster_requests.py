@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from search_plugin.engines.cluster.index import ClusterIndex
     from search_plugin.ranking.state import SearchState
     from search_plugin.request import PageOptions, SearchRequest
-    from ses.open_index import OpenIndex
+    from ses.indexes.open_index import OpenIndex
 
 OpenParameter = Literal["vector", "words"]
 """What the sender of the requests can fill: the query's vector, or its words."""

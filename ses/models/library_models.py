@@ -77,19 +77,19 @@ class LibraryModels:
 
     def encoder(self, model: Model) -> TextEncoder:
         """Return the encoder of a model."""
-        from ses.loaded_model import make_encoder
+        from ses.models.loaded_model import make_encoder
 
         return self._once(("dense", model.card.fingerprint), lambda: make_encoder(self._settings, model))
 
     def sparse_encoder(self, model: Model) -> SparseEncoder:
         """Return the encoder of a model of sparse vectors."""
-        from ses.loaded_model import make_sparse_encoder
+        from ses.models.loaded_model import make_sparse_encoder
 
         return self._once(("sparse", model.card.fingerprint), lambda: make_sparse_encoder(self._settings, model))
 
     def scorer(self, name: str) -> PairScorer:
         """Return a reranker by its name."""
-        from ses.loaded_model import make_scorer
+        from ses.models.loaded_model import make_scorer
 
         return self._once(("scorer", name), lambda: make_scorer(self._settings, name))
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from indexer.job import OwnJob, SparseJob
     from indexer.options import VersionOptions
     from search_plugin.contract.schema import IndexSchema
-    from ses.library_models import LibraryModels
+    from ses.models.library_models import LibraryModels
 
 _NONE = "none"
 """What users name where they want no model."""

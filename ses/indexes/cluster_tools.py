@@ -13,8 +13,8 @@ from ses.argument_validation import checked_methods
 if TYPE_CHECKING:
     from search_plugin.contract.engine import Engine
     from search_plugin.engines.cluster.frontends.installation import Installation, Installed
-    from ses.cluster_requests import Requests
-    from ses.open_index import OpenIndex
+    from ses.indexes.cluster_requests import Requests
+    from ses.indexes.open_index import OpenIndex
 
 
 @checked_methods
@@ -62,7 +62,7 @@ class ClusterTools:
             NotFoundError: If there is no such index or paper.
             UnavailableError: If the cluster does not answer, or the model is missing.
         """
-        from ses.cluster_requests import cluster_requests
+        from ses.indexes.cluster_requests import cluster_requests
 
         return cluster_requests(self.opened(index), query, similar, parameters, options)
 

@@ -1,0 +1,1 @@
+"""Models for a library and its programs: loaded, described, and run here or by workers elsewhere."""

@@ -1,0 +1,1 @@
+"""Training, as Python programs and `ses train` call it: by recipes, and formats of an index."""
