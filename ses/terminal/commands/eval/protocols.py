@@ -1,0 +1,258 @@
+"""`ses eval authors`, `miread`, `scidocs`, `scimult` and `screening`: what measures the vectors of one source.
+
+A new protocol is one function here, and a line in `COMMANDS`.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+import rich_click as click
+
+from corpora.errors import InputError
+from encoders.models.formats import Similarity
+from ses.terminal.commands.eval.sources import data_option, label_option, show, vector_options, vector_source
+from ses.terminal.options import PATH
+
+if TYPE_CHECKING:
+    from eval.outcome import Outcome
+    from ses.evaluation.vectors import VectorSource
+
+Opener = Callable[[], "VectorSource"]
+"""Opens the vectors that the options choose."""
+
+Measured = tuple[Mapping[str, "Outcome"], Mapping[str, Any]]
+"""Outcomes by the label of their rows, and facts about them."""
+
+
+def protocol(heading: str, data: str) -> Callable[[Callable[..., Measured]], click.Command]:
+    """Return a decorator that makes a command of a protocol that measures vectors.
+
+    Args:
+        heading: Name of the column of labels.
+        data: Help of the option `--data`.
+
+    Returns:
+        The decorator. Its function takes the path of the data and an `Opener`, which it calls after it has
+        read the data, so that what is wrong with these is said first.
+    """
+
+    def made(measure: Callable[..., Measured]) -> click.Command:
+        @click.command(measure.__name__.replace("_", "-"), help=measure.__doc__)
+        @data_option(data)
+        @vector_options
+        def command(**options: Any) -> None:
+            opened = functools.cache(lambda: vector_source(options))
+            own = {name: options[name] for name in taken}
+            outcomes, about = measure(options["data"], opened, **own)
+            show(outcomes, [opened()], {"data": options["data"], **about}, heading, options)
+
+        added: list[click.Parameter] = getattr(measure, "__click_params__", [])
+        taken = [str(one.name) for one in added]
+        command.params[1:1] = reversed(added)
+        return command
+
+    return made
+
+
+@protocol(
+    "set",
+    "Folder of S2AND's data sets, or file of papers with authors in JSON lines, whose full names are the truth.",
+)
+@click.option(
+    "--method",
+    default="agglomerative",
+    show_default=True,
+    type=click.Choice(("agglomerative", "seeds")),
+    help="Join clusters up to a threshold fitted on the other half of the blocks, or give each signature to the "
+    "nearest of one known of each author.",
+)
+@click.option(
+    "--blocks",
+    default=50,
+    show_default=True,
+    type=click.IntRange(min=2),
+    help="Number of blocks from a file of papers: the largest ones with up to 60 signatures.",
+)
+def authors(data: Path, opened: Opener, method: str, blocks: int) -> Measured:
+    """Group papers with one author's name by their true author: B-cubed precision, recall and F1.
+
+    Only the papers' vectors are used. S2AND's own numbers, such as SciRepEval's, come from a system that also learns
+    from names and affiliations, and can't be compared with these.
+    """
+    from eval.authors import METHODS, evaluate_authors, read_named_papers, read_s2and
+
+    chosen = next(one for one in METHODS if one == method)
+    sets = read_s2and(data) if data.is_dir() else {data.name: read_named_papers(data, blocks=blocks)}
+    embed = opened().embed
+    outcomes = {label: evaluate_authors(signatures, embed, chosen) for label, signatures in sets.items()}
+    return outcomes, {"method": method}
+
+
+@protocol(
+    "part",
+    "JSON lines of papers with labels, plain or packed.",
+)
+@label_option
+@click.option(
+    "--split",
+    "split_field",
+    default="split",
+    show_default=True,
+    metavar="FIELD",
+    help="Field that says train or test; where no paper has it, a fifth of each class is drawn for testing.",
+)
+@click.option(
+    "--fewest",
+    default=8,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Fewest papers of a class; smaller ones are left out.",
+    metavar="N",
+)
+@click.option(
+    "--clusters",
+    multiple=True,
+    type=click.IntRange(min=1),
+    metavar="K",
+    help="Number of clusters, such as the paper's 10, 20, 50 and 100; repeatable [default: one for each class].",
+)
+@click.option(
+    "--seeds",
+    default=3,
+    show_default=True,
+    type=click.IntRange(1, 1000),
+    help="Number of runs to average, each with another seed.",
+)
+@click.option("--by-field", is_flag=True, help="Labels are arXiv's: classify by field (cs), pair within it (cs.LG).")
+def miread(data: Path, opened: Opener, label: str, split_field: str, fewest: int, **options: Any) -> Measured:
+    """Measure vectors as MIReAD's paper does: a linear probe, clusters, and pairs of papers that share a label.
+
+    Prints the probe's accuracy and macro F1; purity and normalised mutual information of k-means; average precision
+    and area under the ROC curve of all pairs, ranked by correlation.
+    """
+    from eval.files.labelled import read_labelled
+    from eval.miread import evaluate_miread
+
+    papers = read_labelled(data, label=label, split=split_field, fewest=fewest)
+    outcomes = evaluate_miread(papers, opened().embed, **options)
+    return outcomes, {"label": label}
+
+
+@protocol(
+    "task",
+    "SciDocs' folder data: mag, mesh, coview, coread, cite, cocite and the papers' metadata.",
+)
+@click.option(
+    "--task",
+    "tasks",
+    multiple=True,
+    metavar="NAME",
+    help="Name of a task, such as mag; repeatable [default: all in the folder].",
+)
+@click.option(
+    "--split", default="test", show_default=True, help="Name of the split: test, or val to choose a model by."
+)
+def scidocs(data: Path, opened: Opener, **options: Any) -> Measured:
+    """Measure vectors by SciDocs: two classifications (macro F1) and four rankings (MAP, nDCG).
+
+    As in its own harness, papers without a vector get zeros in a classification and are left out of a ranking; the
+    output counts them. The recommendation task, which trains a model on clicks, is left out, as in SciRepEval.
+    """
+    from eval.scidocs import SciDocs, evaluate_scidocs
+
+    folder = SciDocs(data)
+    return evaluate_scidocs(folder, opened().embed, **options), {"split": options["split"]}
+
+
+@protocol(
+    "set",
+    "A folder of SciMult's sets, such as classification_fine with its Geography_papers_test.json.",
+)
+@click.option(
+    "--task",
+    required=True,
+    type=click.Choice(("classification", "links", "search")),
+    help="Task of the sets in the folder.",
+)
+@click.option(
+    "--set",
+    "sets",
+    multiple=True,
+    metavar="NAME",
+    help="Name of a set, such as Geography; repeatable [default: all in the folder].",
+)
+@click.option(
+    "--similarity",
+    type=click.Choice(get_args(Similarity)),
+    help="How vectors are compared [default: the model's; dot of vectors from files].",
+)
+@click.option(
+    "--label-embeddings",
+    type=PATH,
+    metavar="FILE",
+    help="Vectors of the labels, where their ids may be those of papers too.",
+)
+def scimult(data: Path, opened: Opener, task: str, sets: tuple[str, ...], **options: Any) -> Measured:
+    """Measure vectors by SciMult's evaluations, without any training.
+
+    Classification ranks labels by their descriptions (recall at 20, 50 and 100, with and without label matching; F1
+    where a paper has one label). Links ranks all papers by similarity (recall), or judged candidates (nDCG). Search
+    ranks the corpus (nDCG@10), or judged candidates in the sets Search and TRECCOVID_SciRepEval.
+    """
+    from encoders.files.embeddings import read_embeddings
+    from eval.embedder import by_file
+    from eval.scimult.data import find_sets, read_classification, read_links, read_searches
+    from eval.scimult.protocols import evaluate_classification, evaluate_links, evaluate_searches
+
+    known, labels = find_sets(data), options["label_embeddings"]
+    if unknown := [name for name in sets if name not in known]:
+        raise InputError(f"{data} has no set {unknown[0]!r}; it has: {', '.join(known)}.")
+    if labels and task != "classification":
+        raise InputError("--label-embeddings is for --task classification: leave it out.")
+    source = opened()
+    similarity: Similarity = options["similarity"] or source.similarity or "dot"
+
+    def measured(name: str) -> Mapping[str, Outcome]:
+        if task == "links":
+            return evaluate_links(read_links(data, name), source.embed, similarity=similarity)
+        if task == "search":
+            return {"": evaluate_searches(read_searches(data, name), source.embed, similarity=similarity)}
+        of_labels = by_file(read_embeddings(labels)) if labels else None
+        read = read_classification(data, name)
+        return evaluate_classification(read, source.embed, similarity=similarity, embed_labels=of_labels)
+
+    outcomes = {f"{name} {part}".strip(): one for name in sets or known for part, one in measured(name).items()}
+    return outcomes, {"task": task, "similarity": similarity}
+
+
+@protocol(
+    "likeness",
+    "CSV files with title, abstract and label_included: one, a folder of them, or a tar archive.",
+)
+@click.option(
+    "--seeds",
+    default=1,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Number of included papers that are known from the start.",
+)
+@click.option(
+    "--draws", default=10, show_default=True, type=click.IntRange(min=1), help="Number of times that they are drawn."
+)
+@click.option("--random-seed", default=0, show_default=True, type=click.IntRange(min=0), help="Seed of the draws.")
+def screening(data: Path, opened: Opener, **options: Any) -> Measured:
+    """Screen for systematic reviews: rank the candidates by similarity to a few included papers.
+
+    Prints average precision, the work saved over sampling at 95 % recall, and recall after 10, 20 and 50 % of the
+    papers, by similarity to the mean of the seeds and to the nearest seed, with intervals over reviews.
+
+    In a file of --embeddings, a paper's id is its file's name without .csv and the row's number, such as statins:12.
+    """
+    from eval.screening import evaluate_screening, read_reviews
+
+    read = read_reviews(data)
+    return evaluate_screening(read, opened().embed, **options), {}
