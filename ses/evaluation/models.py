@@ -185,8 +185,7 @@ def compare_models(
         >>> print(found.advice)
         None is better than model beyond doubt on these 2 queries: keep it.
     """
-    from ses.evaluation.collection import beir_collection
-    from ses.evaluation.pseudo import pseudo_collection
+    from ses.evaluation.collection import beir_collection, pseudo_collection
     from ses.settings import load_settings
 
     in_force = load_settings(**settings)

@@ -29,9 +29,8 @@ from search_plugin.contract.plan import Plan, VectorClause
 from search_plugin.contract.schema import SEARCHED
 from training.data.builders.base import drawn, held_out_at
 from training.data.builders.hybrid_queries import moved
-from training.own.budget import measured_speed
 from training.own.recipes import RECIPE, VALIDATIONS, queries_recipe
-from training.own.run import plain_base, write_beside
+from training.own.run import measured_speed, plain_base, write_beside
 from training.preparing import Say, held
 from training.recipe import read_variants
 from training.train import Trained, train

@@ -13,8 +13,13 @@ from click.testing import CliRunner
 
 from corpora.errors import InputError
 from eval.embedder import Text, Vectors
-from eval.reviewers.combined import compare_factors
-from eval.reviewers.gold_standard import compare_pairs, evaluate_gold_standard, read_gold_standard, score_predictions
+from eval.reviewers.gold_standard import (
+    compare_factors,
+    compare_pairs,
+    evaluate_gold_standard,
+    read_gold_standard,
+    score_predictions,
+)
 from ses.terminal.commands.eval import eval_
 
 

@@ -1,4 +1,4 @@
-"""`ses.measure`, `ses.experiment` and `evaluate` of an open index."""
+"""`ses.measure`, `ses.experiment` and `evaluate` of an open index; measuring and comparing run files."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ from hypothesis import strategies as st
 
 import ses
 from corpora.errors import InputError, UnavailableError
+from eval.statistics.compare import compare_runs
 from eval.statistics.pairs import compare_values
+from eval.trec.judgments import read_qrels
 from eval.trec.runs import read_run
+from ses.evaluation.measuring import compare_files, score_files
 from tests.tiny import make_model, papers
 
 QRELS = {"q1": {"a": 2, "b": 1}, "q2": {"c": 1}, "q3": {"d": 1}}
@@ -260,3 +263,86 @@ def test_a_folder_in_beirs_form_is_evaluated_by_words_without_the_model(home, tm
 def test_evaluations_that_can_not_be_made_are_told(home, options, reason):
     with pytest.raises(InputError, match=reason):
         home.library["mine"].evaluate(**options)
+
+
+WRITTEN_QRELS = "q1 0 a 1\nq1 0 b 0\nq2 0 c 1\n"
+FIRST, SECOND = "q1 Q0 a 1 2 x\nq1 Q0 b 2 1 x\nq2 Q0 c 1 1 x\n", "q1 Q0 b 1 2 x\nq1 Q0 a 2 1 x\nq2 Q0 c 1 1 x\n"
+
+
+@pytest.fixture
+def run_files(tmp_path):
+    """Two run files of one name, and their judgments."""
+    (tmp_path / "qrels").write_text(WRITTEN_QRELS)
+    for folder, run in (("one", FIRST), ("two", SECOND)):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "run.trec").write_text(run)
+    return tmp_path
+
+
+def test_files_of_one_name_are_told_apart_by_their_paths(run_files):
+    first, second = run_files / "one/run.trec", run_files / "two/run.trec"
+    scores = score_files([first, second], run_files / "qrels", ["RR"])
+    assert {label: list(found.per_query["RR"].values()) for label, found in scores.items()} == {
+        str(first): [1.0, 1.0],
+        str(second): [0.5, 1.0],
+    }
+    assert list(score_files([first], run_files / "qrels", ["RR"])) == ["run.trec"]
+    with pytest.raises(InputError, match="A run file is given twice; give each once"):
+        score_files([first, first], run_files / "qrels", ["RR"])
+
+
+def test_only_judgments_of_the_rounds_count_and_earlier_documents_are_left_out(run_files):
+    # TREC's iteration is the round: a was judged in round 1, c in round 2.
+    (run_files / "qrels").write_text("q1 1 a 1\nq1 2 b 1\nq2 2 c 1\n")
+    run = run_files / "one/run.trec"
+    assert list(score_files([run], run_files / "qrels", ["AP"])["run.trec"].per_query["AP"].values()) == [1.0, 1.0]
+    later = score_files([run], run_files / "qrels", ["P@1", "AP"], rounds="2")["run.trec"].per_query
+    assert later["P@1"] == {"q1": 1.0, "q2": 1.0}  # a, at rank 1, was seen in round 1
+    first = score_files([run], run_files / "qrels", ["AP"], rounds="1")["run.trec"].per_query
+    assert first["AP"] == {"q1": 1.0}
+
+
+def test_a_run_is_named_in_its_error(run_files):
+    (run_files / "two/other.trec").write_text("q9 Q0 a 1 1 x\n")
+    with pytest.raises(InputError, match=r"^other\.trec: No query of the run has judgments"):
+        score_files([run_files / "two/other.trec"], run_files / "qrels", ["RR"])
+
+
+def test_the_first_run_is_the_baseline(run_files):
+    first, second = run_files / "one/run.trec", run_files / "two/run.trec"
+    comparison, files = compare_files([first, second], ["RR"], qrels=run_files / "qrels")
+    (pair,) = comparison.pairs
+    assert (pair.baseline, pair.run, pair.better, pair.worse) == (str(first), str(second), 0, 1)
+    assert files == [run_files / "qrels"]
+    with pytest.raises(InputError, match="Give two run files or more to compare"):
+        compare_files([first], ["RR"], qrels=run_files / "qrels")
+
+
+def test_a_query_may_be_a_paper_that_its_run_finds_first(run_files):
+    (run_files / "qrels").write_text("a 0 b 1\nc 0 d 1\n")
+    runs = []
+    for name, run in (("x", "a Q0 a 1 2 x\na Q0 b 2 1 x\nc Q0 d 1 1 x\n"), ("y", "a Q0 b 1 2 x\nc Q0 d 1 1 x\n")):
+        runs.append(run_files / name)
+        runs[-1].write_text(run)
+    for drop, reached in ((False, 0.5), (True, 1.0)):
+        scores = score_files(runs, run_files / "qrels", ["RR"], drop_same_id=drop)["x"].per_query["RR"]
+        assert scores == {"a": reached, "c": 1.0}
+        (pair,) = compare_files(runs, ["RR"], qrels=run_files / "qrels", drop_same_id=drop)[0].pairs
+        assert pair.better == int(reached < 1)
+
+
+def test_a_comparison_takes_the_options_of_its_statistics(run_files):
+    runs = [run_files / "one/run.trec", run_files / "two/run.trec"]
+    read = {str(path): read_run(path) for path in runs}
+    for options in ({}, {"level": 0.5, "resamples": 100, "seed": 3}):
+        found, _ = compare_files(runs, ["RR"], qrels=run_files / "qrels", **options)
+        assert found.pairs == compare_runs(read, read_qrels(run_files / "qrels"), ["RR"], **options).pairs
+
+
+def test_judgments_come_from_one_place(run_files):
+    runs = [run_files / "one/run.trec", run_files / "two/run.trec"]
+    with pytest.raises(InputError, match="There are no judgments") as absent:
+        compare_files(runs, ["RR"])
+    assert absent.value.hint == "give them as <qrels>, or with their papers as <data>"
+    with pytest.raises(InputError, match="The judgments are given twice"):
+        compare_files(runs, ["RR"], qrels=run_files / "qrels", data=run_files)

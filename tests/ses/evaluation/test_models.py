@@ -14,8 +14,8 @@ from encoders.registry import find_model
 from eval.outcome import outcome_of
 from eval.reports.results import Results
 from eval.retrieval.beir import BeirFolder
+from ses.evaluation.collection import PSEUDO_SPLIT, pseudo_collection
 from ses.evaluation.models import ModelComparison, ModelCost, _names
-from ses.evaluation.pseudo import SPLIT, pseudo_collection
 from ses.evaluation.result import Evaluation
 from ses.settings import load_settings
 from tests.commands import fails, ses
@@ -115,7 +115,7 @@ def test_a_paper_holds_no_copy_of_its_query(home, settings):
     folder = BeirFolder(made.paths[0])
     after = {row["_id"]: row for row in rows_of(made.paths[0] / "corpus.jsonl")}
     assert len(made.judged.texts) == 30
-    for query, text in folder.judged(SPLIT).texts.items():
+    for query, text in folder.judged(PSEUDO_SPLIT).texts.items():
         (paper,) = made.judged.qrels.gains[query]
         assert before[paper]["text"].endswith(text)
         assert after[paper] == {**before[paper], "text": before[paper]["text"].removesuffix(text).rstrip()}

@@ -15,7 +15,7 @@ from tests.commands import fails, ses
 from tests.encoders.layouts.adapted import brought
 from tests.training.own.library import open_library
 from tests.training.own.test_queries import judged
-from training.own import budget, run
+from training.own import run
 from training.recipe import read_variants
 
 pytestmark = pytest.mark.torch
@@ -84,7 +84,7 @@ def test_several_labels_as_json(folder):
 
 
 def test_papers_for_which_there_was_no_time_are_told(folder, monkeypatch):
-    monkeypatch.setattr(budget, "_LEAST_PAPERS", 60)
+    monkeypatch.setattr(run, "_LEAST_PAPERS", 60)
     settings = {"data_dir": str(folder / "data"), "cache_dir": str(folder / "cache"), "model": str(folder / "tiny")}
     library = api.open(**settings)
     own = library.formats.train("own", "venue", folder / "part", minutes=0.01)
@@ -134,8 +134,8 @@ def test_the_command_says_that_the_index_lacks_vectors_of_its_model(tmp_path):
 
 def test_it_is_trained_as_often_as_there_is_time_for(folder, monkeypatch):
     library = api.open(model=str(folder / "tiny"), data_dir=folder / "data", cache_dir=folder / "cache")
-    monkeypatch.setattr(budget, "_LEAST_STEPS", 1)
-    monkeypatch.setattr(budget.TrainingSpeed, "steps", lambda *_: 3)
+    monkeypatch.setattr(run, "_LEAST_STEPS", 1)
+    monkeypatch.setattr(run.TrainingSpeed, "steps", lambda *_: 3)
     seeds = []
     trained = run.train
     monkeypatch.setattr(

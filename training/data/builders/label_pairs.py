@@ -9,8 +9,7 @@ from typing import Any
 from corpora.cleaning import text_of
 from corpora.errors import InputError
 from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, drawn, id_of, identity_of
-from training.data.fields import Related, draw_any, names_in
-from training.data.records import read_records
+from training.data.records import Related, draw_any, names_in, read_records
 
 _FEWEST_LABELS = 2
 

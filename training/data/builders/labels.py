@@ -17,7 +17,7 @@ from training.data.builders.base import (
     id_of,
     identity_of,
 )
-from training.data.fields import labels_in
+from training.data.records import labels_in
 
 
 def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:

@@ -19,7 +19,7 @@ from training.data.builders.base import (
     id_of,
     identity_of,
 )
-from training.data.fields import number_of
+from training.data.records import number_of
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made
 from training.data.builders.graph import PaperRows
-from training.data.fields import Related, draw_any, names_in
+from training.data.records import Related, draw_any, names_in
 
 
 def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:

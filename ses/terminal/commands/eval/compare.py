@@ -58,7 +58,7 @@ def compare(*, runs: tuple[Path, ...], top: int, report: Path | None, as_json: b
     from eval.reports.forms import check_report, write_report
     from eval.reports.report import gather_provenance
     from eval.reports.results import comparison_report, comparison_tables
-    from ses.evaluation.run_files import compare_files
+    from ses.evaluation.measuring import compare_files
 
     if report:
         check_report(report)

@@ -92,7 +92,7 @@ def models(*, names: str, measure: str, file: Path | None, as_json: bool, **opti
 def _pseudo(options: Mapping[str, Any], settings: Settings) -> Collection:
     """Return the collection of queries that are made of papers."""
     from corpora.registry import get_corpus
-    from ses.evaluation.pseudo import pseudo_collection
+    from ses.evaluation.collection import pseudo_collection
     from ses.papers import located
 
     if options["topics"] or options["qrels"] or options["rounds"]:

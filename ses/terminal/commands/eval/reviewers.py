@@ -105,8 +105,7 @@ def gold_standard(data: Path, aggregate: str, *, factors: bool, **options: Any) 
     on easy and hard pairs.
     """
     from encoders.models.formats import Format
-    from eval.reviewers.combined import compare_factors
-    from eval.reviewers.gold_standard import evaluate_gold_standard, read_gold_standard
+    from eval.reviewers.gold_standard import compare_factors, evaluate_gold_standard, read_gold_standard
     from products.reviewers.rules import AGGREGATES, openreview
 
     if factors:

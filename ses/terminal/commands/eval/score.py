@@ -40,7 +40,7 @@ def score(
     from eval.measures.metrics import MEASURES
     from eval.reports.report import print_table
     from eval.reports.results import Results
-    from ses.evaluation.run_files import score_files
+    from ses.evaluation.measuring import score_files
 
     scores = score_files(runs, qrels, measures or MEASURES, rounds=rounds or "", drop_same_id=drop_same_id)
     results = Results("run", {label: one.outcome() for label, one in scores.items()})

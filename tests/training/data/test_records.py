@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from training.data.fields import Related, draw_any, names_in
+from training.data.records import Related, draw_any, names_in
 
 
 def test_names_of_a_level_each_once():
