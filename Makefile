@@ -103,7 +103,7 @@ fix: $(TOOLS)
 
 docs: $(TOOLS)
 	$(BIN)/python -m ses.terminal.reference > docs/cli.md
-	$(BIN)/python -m ses.terminal.reference docs/python.md
+	$(BIN)/python -m ses.terminal.reference docs/python.md docs/guide/settings.md docs/serving.md docs/page.md
 	$(BIN)/python -m tests.guide
 	$(BIN)/python -m tests.readme
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from functools import cache, reduce
 from operator import or_
 from pkgutil import resolve_name
@@ -21,9 +21,10 @@ class Option:
         help: What it means; other options in angle brackets, as in the hints of errors.
         form: What a user writes, such as `FIELD`, where the type does not say it.
         default_help: What happens without it, where its default does not say it.
-        choices: The names that can be chosen, as `module:attribute` of their registry; it is read when it is needed.
+        choices: The names that can be chosen, as `module:attribute` of their registry, or of a function that returns
+            them; it is read when it is needed.
         others: What can be given beside these names.
-        read: What reads a value that is written as text, as `module:attribute`, where the type does not say it: a
+        read: What reads a value that is written as text, also as `module:attribute`, where the type does not say it: a
             function of the text, or of the list of texts if the option takes several values.
         least: The smallest number that is allowed, if there is one.
         most: The largest one.
@@ -34,6 +35,7 @@ class Option:
         search_only: Whether only a search takes it, and not the search for similar papers.
         name: Name of the option.
         type: Type of its values, as a user gives them.
+        secret: Whether its value is never shown.
         default: The value in force without it.
     """
 
@@ -42,7 +44,7 @@ class Option:
     default_help: str = ""
     choices: str = ""
     others: str = ""
-    read: str = ""
+    read: str | Callable[[Any], Any] = ""
     least: float | None = None
     most: float | None = None
     above: float | None = None
@@ -52,6 +54,7 @@ class Option:
     search_only: bool = False
     name: str = ""
     type: Any = None
+    secret: bool = False
     default: Any = None
 
     @property
@@ -68,26 +71,33 @@ class Option:
         names = ("least", "minimum"), ("most", "maximum"), ("above", "exclusiveMinimum"), ("below", "exclusiveMaximum")
         return {word: end for name, word in names if (end := getattr(self, name)) is not None}
 
+    @property
+    def number_text(self) -> str:
+        """Which number to give, for messages: `a whole number from 1 to 9`."""
+        return f"{'a whole number' if self.type is int else 'a number'} {self.bounds_text}"
+
+    def allows(self, number: float) -> bool:
+        """Whether a number is within the bounds; what is not a number is not."""
+        return (
+            (self.least is None or number >= self.least)
+            and (self.most is None or number <= self.most)
+            and (self.above is None or number > self.above)
+            and (self.below is None or number < self.below)
+        )
+
     def check(self, value: Any) -> None:
         """Raise `InputError` for a number out of bounds; of other values the type is checked elsewhere."""
-        if not isinstance(value, int | float):
-            return
-        within = (
-            (self.least is None or value >= self.least)
-            and (self.most is None or value <= self.most)
-            and (self.above is None or value > self.above)
-            and (self.below is None or value < self.below)
-        )  # what is not a number is not within
-        if not within:
-            kind = "a whole number" if self.type is int else "a number"
-            raise InputError(f"{self.name} can't be {value:,}", f"give {kind} {self.bounds_text}")
+        if isinstance(value, int | float) and not self.allows(value):
+            raise InputError(f"{self.name} can't be {value:,}", f"give {self.number_text}")
 
     @property
     def values(self) -> tuple[str, ...]:
         """The values allowed, where they are few names."""
         if self.choices:
-            return tuple(resolve_name(self.choices))
-        return get_args(self.type) if get_origin(self.type) is Literal else ()
+            found = resolve_name(self.choices)
+            return tuple(found() if callable(found) else found)
+        kind = get_args(self.type)[0] if get_origin(self.type) is tuple else self.type
+        return get_args(kind) if get_origin(kind) is Literal else ()
 
     @property
     def choices_text(self) -> str:
@@ -100,20 +110,29 @@ class Option:
     def default_text(self) -> str:
         """What is in force without the option, for people; empty if nothing is."""
         nothing = self.default is None or self.default is False or self.default in ("", (), {})
-        return self.default_help or ("" if nothing else str(self.default))
+        shown = ", ".join(map(str, self.default)) if isinstance(self.default, tuple) else str(self.default)
+        return self.default_help or ("" if nothing else shown.lower() if self.default is True else shown)
+
+    @property
+    def reader(self) -> Callable[[Any], Any] | None:
+        """What reads a value that is written as text; None where the type says it."""
+        return resolve_name(self.read) if isinstance(self.read, str) and self.read else self.read or None
 
 
 def options_of(described: type, defaults: Mapping[str, Any] | None = None) -> tuple[Option, ...]:
     """Return the descriptions of all options of a `TypedDict` or a dataclass, whole: with name, type, default and help.
 
     Each is annotated as `Annotated[type, Option(...)]`. A type `X | None` is that of X: None means that nothing is
-    given. The defaults of a dataclass are its own; attributes that are no options are left out.
+    given. The defaults of a dataclass are its own, and what it does not show is secret; attributes that are no options
+    are left out.
     """
+    hidden: set[str] = set()
     if is_dataclass(described):
-        defaults = {one.name: one.default for one in fields(described)}
+        defaults = {one.name: None if one.default is MISSING else one.default for one in fields(described)}
+        hidden = {one.name for one in fields(described) if not one.repr}
     hints = get_type_hints(described, include_extras=True).items()
     found = (whole_option(name, annotated, (defaults or {}).get(name)) for name, annotated in hints)
-    return tuple(one for one in found if one)
+    return tuple(replace(one, secret=one.name in hidden) for one in found if one)
 
 
 def whole_option(name: str, annotated: Any, default: Any = None) -> Option | None:

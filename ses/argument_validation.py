@@ -116,10 +116,10 @@ def checked(function: F) -> F:
     return call  # type: ignore[return-value]  # of the same signature
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """Return `, the nearest is NAME` for a misspelt name, or nothing where none is near."""
+def nearest(name: str, known: Iterable[str], write: Callable[[str], str] = str) -> str:
+    """Return `, the nearest is NAME` for a misspelt name, shown as `write` does, or nothing where none is near."""
     near = get_close_matches(name.lower(), known, 1, 0.7)
-    return f", the nearest is {near[0]}" if near else ""
+    return f", the nearest is {write(near[0])}" if near else ""
 
 
 def _with_options(signature: inspect.Signature, module: str) -> inspect.Signature:

@@ -1,25 +1,25 @@
-"""What a setting can be: the readers of its values, named by the annotations of classes of settings.
+"""Tables of settings, and what a setting can be.
 
-A class of settings is a frozen dataclass. A field annotated `Annotated[int, whole(1, 9)]` is read by `whole(1, 9)`, and
-one without a reader is a text.
+A table is a frozen dataclass; each setting is annotated as `Annotated[type, Option(...)]`. From that are made the check
+of its values, the variable of the environment, the option of a command and the table of the documentation.
 """
 
 from __future__ import annotations
 
-import functools
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, Literal, TypeVar, get_origin
 
 from corpora.errors import InputError
+from corpora.options import Option, options_of
+from ses.argument_validation import nearest
+
+T = TypeVar("T")
 
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400}
-
-ValueReader = Callable[[Any], Any]
-"""Returns the value of a setting, or raises `ValueError` or `TypeError`; a message of it says what to give."""
 
 _SWITCHED = {
     **dict.fromkeys(("true", "1", "yes", "on", "y", "t"), True),
@@ -48,54 +48,12 @@ def existing_file(value: Any) -> Path:
     return path(value)
 
 
-def choice(*allowed: str) -> ValueReader:
-    """Return a reader of one of some words."""
-
-    def read(value: Any) -> str:
-        if value not in allowed:
-            raise ValueError(f"give one of {', '.join(allowed)}")
-        return str(value)
-
-    return read
-
-
 def switch(value: Any) -> bool:
     """Read true or false, also as `1`, `yes` or `on`, and `0`, `no` or `off`."""
     known = _SWITCHED.get(str(value).lower())
     if known is None:
         raise ValueError("give true or false")
     return known
-
-
-def whole(least: int, most: int) -> ValueReader:
-    """Return a reader of whole numbers within bounds."""
-
-    def read(value: Any) -> int:
-        number = _number(value)
-        if not number.is_integer() or not least <= number <= most:
-            raise ValueError(f"give a whole number from {least:,} to {most:,}")
-        return int(number)
-
-    return read
-
-
-def seconds(*, zero: bool) -> ValueReader:
-    """Return a reader of seconds, which may be 0 or not."""
-
-    def read(value: Any) -> float:
-        number = _number(value)
-        if not (number > 0 or (zero and number == 0)):
-            raise ValueError(f"give a number of seconds, {'0 or more' if zero else 'more than 0'}")
-        return number
-
-    return read
-
-
-def _number(value: Any) -> float:
-    try:
-        return float("" if isinstance(value, bool) else value)
-    except (TypeError, ValueError, OverflowError):
-        return float("nan")  # which is within no bounds
 
 
 def texts(value: Any) -> tuple[str, ...]:
@@ -114,19 +72,7 @@ def networks(value: Any) -> tuple[IPv4Network | IPv6Network, ...]:
         raise ValueError("give networks such as 10.0.0.0/8, and addresses") from error
 
 
-def some_of(*allowed: str) -> ValueReader:
-    """Return a reader of a list of some words."""
-
-    def read(value: Any) -> tuple[str, ...]:
-        listed = texts(value)
-        if not set(listed) <= set(allowed):
-            raise ValueError(f"give some of {', '.join(allowed)}")
-        return listed
-
-    return read
-
-
-def matching(pattern: str, example: str) -> ValueReader:
+def matching(pattern: str, example: str) -> Callable[[Any], tuple[str, ...]]:
     """Return a reader of a list of texts of a form, in small letters."""
 
     def read(value: Any) -> tuple[str, ...]:
@@ -148,34 +94,83 @@ def rate(value: Any) -> tuple[int, int] | None:
     return int(found[1]), _SECONDS[found[2]]
 
 
-def checked_value(kind: type, name: str, given: Any, hint: str) -> Any:
-    """Return the value of a setting as its reader returns it.
+@dataclass(frozen=True, slots=True)
+class SettingsLayer:
+    """Settings that one place gives.
+
+    Attributes:
+        values: Values by setting.
+        hint: What to do about a wrong value; `{0}` is the name of the setting, and `{1}` its name in capital letters.
+        unknown: What to do about a name that is no setting.
+    """
+
+    values: Mapping[str, Any]
+    hint: str
+    unknown: str = ""
+
+
+def read_table(table: type[T], layers: Sequence[SettingsLayer], of: str = "") -> T:
+    """Return a table of settings from the places that give them; only values in force are read.
 
     Args:
-        kind: The class of settings, a dataclass.
-        name: Name of the setting.
-        given: The value from a file, the environment or a caller.
-        hint: What to do about a wrong value.
+        table: A dataclass that describes each setting by an `Option`.
+        layers: The places, the strongest last.
+        of: What the settings are of, for messages.
 
     Returns:
-        The value.
+        The settings.
 
     Raises:
-        InputError: If the setting can't have that value; the value of a secret is not shown.
+        InputError: If there is no such setting, or it can't have such a value; that of a secret is not shown.
     """
+    options = {one.name: one for one in options_of(table)}
+    given: dict[str, tuple[Any, str]] = {}
+    for layer in layers:
+        if unknown := next((name for name in layer.values if name not in options), ""):
+            raise InputError(
+                f"There is no setting {unknown}{of}{nearest(unknown, options)}", layer.unknown or layer.hint
+            )
+        given |= {name: (value, layer.hint.format(name, name.upper())) for name, value in layer.values.items()}
+    return table(**{name: _checked_setting(options[name], value, hint) for name, (value, hint) in given.items()})
+
+
+def _checked_setting(option: Option, given: Any, hint: str) -> Any:
     try:
-        value = _readers(kind)[name](given)
+        value = _read_setting(option, given)
     except (TypeError, ValueError) as error:
-        hidden = next(one for one in fields(kind) if one.name == name).repr is False
-        shown = "so" if hidden else repr(given)[:80]
-        raise InputError(f"The setting {name} can't be {shown} ({error})", hint) from error
+        shown = "so" if option.secret else repr(given)[:80]
+        raise InputError(f"The setting {option.name} can't be {shown} ({error})", hint) from error
     # TOML can write it, and no path, header or address can hold it.
     if "\0" in str(value):
-        raise InputError(f"The setting {name} can't hold a null character", hint)
+        raise InputError(f"The setting {option.name} can't hold a null character", hint)
     return value
 
 
-@functools.cache
-def _readers(kind: type) -> Mapping[str, ValueReader]:
-    hints = get_type_hints(kind, include_extras=True)
-    return {name: getattr(hint, "__metadata__", (text,))[0] for name, hint in hints.items()}
+def _read_setting(option: Option, given: Any) -> Any:
+    """Return the value of a setting; a `ValueError` or `TypeError` says what to give."""
+    if option.reader:
+        return option.reader(given)
+    kind = get_origin(option.type) or option.type
+    if kind in (int, float):
+        return _number(option, given)
+    if kind is Literal and given not in option.values:
+        raise ValueError(f"give one of {', '.join(option.values)}")
+    read: Callable[[Any], Any] = _READERS.get(kind, text)
+    value = read(given)
+    if kind is tuple and option.values and not set(value) <= set(option.values):
+        raise ValueError(f"give some of {', '.join(option.values)}")
+    return value
+
+
+_READERS: dict[Any, Callable[[Any], Any]] = {bool: switch, Path: path, tuple: texts}
+
+
+def _number(option: Option, given: Any) -> float:
+    try:
+        number = float("" if isinstance(given, bool) else given)
+    except (TypeError, ValueError, OverflowError):
+        number = float("nan")  # which is within no bounds
+    whole = option.type is int
+    if not option.allows(number) or (whole and not number.is_integer()):
+        raise ValueError(f"give {option.number_text}")
+    return int(number) if whole else number

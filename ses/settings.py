@@ -5,18 +5,19 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
-from difflib import get_close_matches
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any
 
 from platformdirs import user_cache_path, user_data_path
 
 from corpora.errors import InputError, UnavailableError
+from corpora.options import Option, options_of
 from encoders.models.formats import Precision
 from encoders.tokens.batching import LongText
 from search_plugin.contract.connection import Connection
-from ses.setting_kinds import checked_value, choice, existing_file, path, seconds, switch, whole
+from ses.argument_validation import nearest
+from ses.setting_kinds import SettingsLayer, existing_file, read_table
 from ses.settings_files import read_settings_files
 
 _PREFIX = "SES_"
@@ -28,60 +29,99 @@ _OTHERS = ("SES_SERVE_", "SES_TEST_", "SES_REQUIRE_LANES")
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Settings that apply to every command."""
+    """Settings that apply to every command. A new one is an attribute here, and the code that it changes."""
 
-    data_dir: Annotated[Path, path] = field(default_factory=lambda: user_data_path("ses"))
-    """Folder of corpora, embedded indexes and lists of rejected records."""
-    cache_dir: Annotated[Path, path] = field(default_factory=lambda: user_cache_path("ses"))
-    """Folder of built graphs and cached vectors; may be deleted at any time."""
-    engine: str = ""
-    """Where indexes are kept; an embedded engine in the data folder if empty."""
-    index: str = ""
-    """The index to search where none is named; if empty, the choice of `ses indexes use`, or the only index."""
-    model: str = ""
-    """Name, folder or hub id; if empty, the default model for a new index and the index's own for a search."""
-    runtime: str | None = None
-    """The model's runtime; `auto` for the fastest. If empty: onnx, or the runtime that an exported model is for."""
-    precision: Annotated[Precision | None, choice(*get_args(Precision))] = None
-    """`int8`, the default where a runtime has it, is the fastest if there is VNNI (see `ses doctor`)."""
-    tuned: Annotated[Path | None, path] = None
-    """File of fitted settings (`ses eval tune`) that searches and new indexes use."""
-    synonyms: Annotated[Path | None, path] = None
-    """File of synonyms that searches use beside the words as typed."""
-    long_text: Annotated[LongText, choice(*get_args(LongText))] = "start"
-    """The part of a too long text that the model reads: its start, both ends, or all of it as passages."""
-    threads: Annotated[int, whole(0, 1024)] = 0
-    """Cores for the model; 0 for all."""
-    embedding_cache: Annotated[bool, switch] = True
-    """Whether vectors are kept in the cache folder."""
-    engine_username: str = ""
-    """For a cluster with basic authentication."""
-    engine_password: str = field(default="", repr=False)
-    """Password of that user."""
-    engine_api_key: str = field(default="", repr=False)
-    """API key instead of a user, as the cluster encoded it."""
-    engine_token: str = field(default="", repr=False)
-    """A bearer token, instead of a user."""
-    engine_ca: Annotated[Path | None, existing_file] = None
-    """File of trusted certificates for https, instead of the machine's own."""
-    engine_compress: Annotated[bool, switch] = False
-    """Whether requests to a cluster are gzipped, for slow networks."""
-    engine_timeout: Annotated[float, seconds(zero=False)] = 30.0
-    """Timeout of a request to a cluster (seconds)."""
-    engine_patience: Annotated[float, seconds(zero=True)] = 60.0
-    """How long a write is retried while a cluster is overloaded or unreachable (seconds)."""
-    engine_shards: Annotated[int, whole(1, 1024)] = 1
-    """Shards of a new index in a cluster; one holds tens of millions of papers."""
-    connector_key: str = field(default="", repr=False)
-    """Key of the service that a cluster asks for vectors (`ses cluster install --connector`)."""
-    contact: str = ""
-    """Your e-mail address, sent to servers that are harvested; Crossref answers sooner if it has one."""
-    harvest_username: str = ""
-    """For a server to harvest that has basic authentication."""
-    harvest_password: str = field(default="", repr=False)
-    """Password of that user."""
-    crossref_url: str = "https://api.crossref.org"
-    """Where lists of DOIs are looked up."""
+    data_dir: Annotated[
+        Path,
+        Option(
+            "Folder of corpora, embedded indexes and lists of rejected records",
+            default_help="that of the operating system",
+        ),
+    ] = field(default_factory=lambda: user_data_path("ses"))
+    cache_dir: Annotated[
+        Path,
+        Option(
+            "Folder of built graphs and cached vectors; may be deleted at any time",
+            default_help="that of the operating system",
+        ),
+    ] = field(default_factory=lambda: user_cache_path("ses"))
+    engine: Annotated[
+        str,
+        Option("Where indexes are kept: embedded:DIR or http://HOST:PORT", "URL", default_help="in the data folder"),
+    ] = ""
+    index: Annotated[
+        str,
+        Option("The index to search", "NAME", default_help="that of `ses indexes use`, or the only one"),
+    ] = ""
+    model: Annotated[
+        str,
+        Option(
+            "Known name, folder or hub id of a BERT-family model",
+            "NAME",
+            default_help="that of the index, else ses-minilm",
+        ),
+    ] = ""
+    runtime: Annotated[
+        str | None,
+        Option(
+            "What runs the model, auto for the fastest here",
+            "NAME",
+            default_help="onnx, or that which an exported model is for",
+            choices="encoders.runtimes.registry:RUNTIMES",
+        ),
+    ] = None
+    precision: Annotated[
+        Precision | None,
+        Option(
+            "Numeric precision; int8 is the fastest on processors with VNNI (see `ses doctor`), and hardly faster than "
+            "fp32 on others",
+            default_help="int8; fp32 or bf16 where a runtime has no int8",
+        ),
+    ] = None
+    tuned: Annotated[
+        Path | None, Option("File of settings fitted by `ses eval tune`; other options override it", "FILE")
+    ] = None
+    synonyms: Annotated[
+        Path | None,
+        Option(
+            "File of synonyms to search too, lines such as 'heart attack, myocardial infarction' or 'MI => infarction'",
+            "FILE",
+        ),
+    ] = None
+    long_text: Annotated[
+        LongText,
+        Option("The part of a too long text that is encoded: start, both ends, or the mean of its passages"),
+    ] = "start"
+    threads: Annotated[int, Option("Cores for the model; 0 for all", least=0, most=1024)] = 0
+    embedding_cache: Annotated[bool, Option("Whether vectors are kept in the cache folder")] = True
+    engine_username: Annotated[str, Option("For a cluster with basic authentication")] = ""
+    engine_password: Annotated[str, Option("Password of that user")] = field(default="", repr=False)
+    engine_api_key: Annotated[str, Option("API key instead of a user, as the cluster encoded it")] = field(
+        default="", repr=False
+    )
+    engine_token: Annotated[str, Option("A bearer token, instead of a user")] = field(default="", repr=False)
+    engine_ca: Annotated[
+        Path | None,
+        Option("File of trusted certificates for https, instead of the machine's own", read=existing_file),
+    ] = None
+    engine_compress: Annotated[bool, Option("Whether requests to a cluster are gzipped, for slow networks")] = False
+    engine_timeout: Annotated[float, Option("Timeout of a request to a cluster (seconds)", above=0)] = 30.0
+    engine_patience: Annotated[
+        float,
+        Option("How long a write is retried while a cluster is overloaded or unreachable (seconds)", least=0),
+    ] = 60.0
+    engine_shards: Annotated[
+        int, Option("Shards of a new index in a cluster; one holds tens of millions of papers", least=1, most=1024)
+    ] = 1
+    connector_key: Annotated[
+        str, Option("Key of the service that a cluster asks for vectors (`ses cluster install --connector`)")
+    ] = field(default="", repr=False)
+    contact: Annotated[
+        str, Option("Your e-mail address, sent to servers that are harvested; Crossref answers sooner if it has one")
+    ] = ""
+    harvest_username: Annotated[str, Option("For a server to harvest that has basic authentication")] = ""
+    harvest_password: Annotated[str, Option("Password of that user")] = field(default="", repr=False)
+    crossref_url: Annotated[str, Option("Where lists of DOIs are looked up")] = "https://api.crossref.org"
 
     @property
     def connection(self) -> Connection:
@@ -126,7 +166,7 @@ class Settings:
 
     def without_secrets(self) -> tuple[Settings, tuple[str, ...]]:
         """Return the settings without secrets, and the names of those that were set: a pickle holds no secrets."""
-        secrets = tuple(name for name, one in SETTINGS.items() if not one.repr and getattr(self, name))
+        secrets = tuple(name for name, one in SETTINGS.items() if one.secret and getattr(self, name))
         empty: dict[str, Any] = dict.fromkeys(secrets, "")
         return replace(self, **empty), secrets
 
@@ -154,7 +194,7 @@ class Settings:
         return replace(self, **{name: getattr(here, name) for name in secrets})
 
 
-SETTINGS = {one.name: one for one in fields(Settings)}
+SETTINGS: Mapping[str, Option] = {one.name: one for one in options_of(Settings)}
 
 
 def load_settings(**flags: Any) -> Settings:
@@ -172,24 +212,15 @@ def load_settings(**flags: Any) -> Settings:
     _check_environment()
     files = read_settings_files()
     given = {name: value for name, value in flags.items() if value is not None}
-    _check_names(given, "correct the argument")
     variables = from_environment()
     files.check_secrets({**variables, **given})
-    written = {name: value for name, value in {**files.own, **files.folder, **variables}.items() if name != SERVE}
-    _check_names(written, "correct it in ses.toml")
-    return Settings(
-        **{name: checked_value(Settings, name, value, f"correct <{name}>") for name, value in given.items()},
-        **{
-            name: checked_value(Settings, name, value, f"correct it in ses.toml or {variable_of(name)}")
-            for name, value in written.items()
-            if name not in given
-        },
-    )
-
-
-def _check_names(given: Mapping[str, Any], hint: str) -> None:
-    if unknown := next((name for name in given if name not in SETTINGS), ""):
-        raise InputError(f"There is no setting {unknown}{_nearest(unknown)}", hint)
+    written = ({name: value for name, value in one.items() if name != SERVE} for one in (files.own, files.folder))
+    layers = [SettingsLayer(one, "correct it in ses.toml") for one in written]
+    layers += [
+        SettingsLayer(variables, f"correct {_PREFIX}{{1}}"),
+        SettingsLayer(given, "correct <{0}>", "correct the argument"),
+    ]
+    return read_table(Settings, layers)
 
 
 def from_environment() -> Mapping[str, str]:
@@ -213,10 +244,5 @@ def stray_variables() -> list[str]:
 def _check_environment() -> None:
     """Raise `InputError` for a variable that looks like a mistyped setting; others are ignored."""
     for variable in stray_variables():
-        if near := _nearest(variable.partition("_")[2], _PREFIX):
+        if near := nearest(variable.removeprefix(_PREFIX), SETTINGS, variable_of):
             raise InputError(f"There is no setting {variable}{near}; correct the variable, or unset it.")
-
-
-def _nearest(name: str, prefix: str = "") -> str:
-    near = get_close_matches(name.lower(), SETTINGS, 1, 0.7)
-    return f", the nearest is {prefix}{near[0].upper() if prefix else near[0]}" if near else ""

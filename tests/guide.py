@@ -9,7 +9,6 @@ ends, `<!-- lane opensearch -->` needs this lane of tests, `<!-- invented NAME -
 
 from __future__ import annotations
 
-import ast
 import os
 import re
 import shlex
@@ -20,9 +19,9 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import chdir, contextmanager
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import Path
 
+from ses.terminal.reference import with_options
 from tests.commands import call
 from tests.conftest import LANES, SERVERS
 from tests.invented import write_invented
@@ -39,7 +38,6 @@ _BLOCK = re.compile(
 )
 _INDEX = re.compile(r'^```json title="PUT /([\w-]+)"$', re.MULTILINE)
 _COMMENT = re.compile(r"^<!-- (?P<name>continues|lane) (?P<value>\S+) -->$", re.MULTILINE)
-_SETTINGS = re.compile(r"(?<=<!-- settings -->\n).*(?=<!-- end of settings -->)", re.DOTALL)
 _VARYING = re.compile(r"\d[\d.,]* (?:ms|s|seconds|papers/s|[KM]iB)\b|\d{4}-\d\d-\d\d \d\d:\d\d")
 _DECIMAL = re.compile(r"(\d+\.\d+)")
 _NEAR = 0.02
@@ -58,18 +56,6 @@ def pages() -> list[str]:
 def comment(page: str, name: str) -> str:
     """Return the value of a comment in a page, or nothing."""
     return next((found["value"] for found in _COMMENT.finditer(_text(page)) if found["name"] == name), "")
-
-
-def settings_table(module: str = "ses/settings.py", kind: str = "Settings", prefix: str = "SES_") -> str:
-    """Return the settings of a class as a table, with the text that follows each in the sources."""
-    tree = ast.parse((ROOT / module).read_text(encoding="utf-8"))
-    (body,) = [node.body for node in tree.body if isinstance(node, ast.ClassDef) and node.name == kind]
-    rows = ["| in `ses.toml` | in the environment | meaning |", "| --- | --- | --- |"]
-    for setting, text in pairwise(body):
-        match setting, text:
-            case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(meaning))):
-                rows.append(f"| `{name}` | `{prefix}{name.upper()}` | {' '.join(meaning.split())} |")
-    return "\n".join([*rows, ""])
 
 
 def agree(one: str, other: str) -> bool:
@@ -105,7 +91,7 @@ class Player:
                 self.play(earlier)
                 shutil.copytree(self.home(earlier), home)
             (home / "papers").mkdir(parents=True, exist_ok=True)
-            text = _SETTINGS.sub(lambda _: settings_table(), _text(page))
+            text = with_options(_text(page))
             with chdir(home / "papers"), _without(_server(page), _INDEX.findall(text)):
                 self.texts[page] = _BLOCK.sub(lambda block: self._block(block, page), text)
         return self.texts[page]

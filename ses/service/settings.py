@@ -8,29 +8,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from ipaddress import IPv4Network, IPv6Network, ip_address
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from corpora.cores import cores
 from corpora.errors import InputError
-from ses.argument_validation import nearest
+from corpora.options import Option
 from ses.service.keys import Keys
 from ses.service.web.colours import colour
-from ses.service.web.languages import languages
-from ses.setting_kinds import (
-    checked_value,
-    choice,
-    existing_file,
-    matching,
-    networks,
-    rate,
-    seconds,
-    some_of,
-    switch,
-    text,
-    texts,
-    whole,
-)
+from ses.setting_kinds import SettingsLayer, existing_file, matching, networks, rate, read_table, text
 from ses.settings import SERVE
 from ses.settings_files import read_settings_files
 
@@ -53,9 +39,7 @@ def _site(value: Any) -> SiteSettings:
     """Read the table of the site."""
     if not isinstance(value, Mapping):
         raise TypeError("write [serve.site], and the settings in lines below it")
-    if unknown := value.keys() - {one.name for one in fields(SiteSettings)}:
-        raise ValueError(f"it has no setting {min(unknown)}")
-    return SiteSettings(**{name: checked_value(SiteSettings, name, one, "") for name, one in value.items()})
+    return read_table(SiteSettings, [SettingsLayer(value, "correct it under [serve.site] in ses.toml")], " of the site")
 
 
 _LOGOS = (".svg", ".png", ".jpg", ".jpeg", ".webp")
@@ -91,74 +75,135 @@ def _links(value: Any) -> Mapping[str, str]:
 class SiteSettings:
     """What the web page says of the library that runs it: the table `[serve.site]` of `ses.toml`."""
 
-    name: str = "ses"
-    """Name of the site, in the head of every page."""
-    footer: str = ""
-    """Text at the foot of every page."""
-    intro: str = ""
-    """Text below the search box of the first page."""
-    logo: Annotated[Path | None, _logo] = None
-    """A picture beside the name, 28 pixels high: SVG, PNG, JPEG or WebP."""
-    accent: Annotated[str, colour] = ""
-    """Colour of links and buttons, such as `#1a5fb4`; darker or lighter where it could not be read."""
-    links: Annotated[Mapping[str, str], _links] = field(default_factory=dict)
-    """Links in the head of every page: text and address."""
-    languages: Annotated[tuple[str, ...], some_of(*languages())] = ()
-    """Languages of the page, such as `de` and `en`; the first for readers of other languages. All if empty."""
+    name: Annotated[str, Option("Name of the site, in the head of every page")] = "ses"
+    footer: Annotated[str, Option("Text at the foot of every page")] = ""
+    intro: Annotated[str, Option("Text below the search box of the first page")] = ""
+    logo: Annotated[
+        Path | None, Option("A picture beside the name, 28 pixels high: SVG, PNG, JPEG or WebP", read=_logo)
+    ] = None
+    accent: Annotated[
+        str,
+        Option(
+            "Colour of links and buttons, such as `#1a5fb4`; darker or lighter where it could not be read", read=colour
+        ),
+    ] = ""
+    links: Annotated[Mapping[str, str], Option("Links in the head of every page: text and address", read=_links)] = (
+        field(default_factory=dict)
+    )
+    languages: Annotated[
+        tuple[str, ...],
+        Option(
+            "Languages of the page, the first for readers of other languages; all if empty",
+            choices="ses.service.web.languages:languages",
+        ),
+    ] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceSettings:
-    """How the service listens, and what it allows."""
+    """How the service listens, and what it allows. A new setting is an attribute here, and the code that it changes."""
 
-    host: str = "127.0.0.1"
-    """Address to listen on; `0.0.0.0` for every address of the machine."""
-    port: Annotated[int, whole(0, 65_535)] = 8765
-    """Port to listen on; 0 for any that is free."""
-    root_path: Annotated[str, _prefix] = ""
-    """Path under which a proxy serves ses, such as `/ses`."""
-    workers: Annotated[int, whole(1, 256)] = 1
-    """Processes that answer requests."""
-    concurrency: Annotated[int, whole(1, 1_000)] = field(default_factory=lambda: 2 * cores())
-    """Requests that a worker answers at the same time; twice the cores if not given."""
-    waiting: Annotated[int, whole(0, 100_000)] = 200
-    """Requests that may wait in a worker; more are refused with status 503."""
-    request_seconds: Annotated[float, seconds(zero=False)] = 30.0
-    """How long a request may take; then it is answered with status 503."""
-    shutdown_seconds: Annotated[float, seconds(zero=True)] = 20.0
-    """How long requests may still take when the service stops."""
-    fresh_seconds: Annotated[float, seconds(zero=True)] = 1.0
-    """How late the service may see that another program has changed or replaced an index."""
-    page_cache: Annotated[int, whole(0, 1 << 40)] = 64 << 20
-    """Bytes of memory for the pages that were found last, in each worker; 0 to keep none."""
-    anonymous: Annotated[tuple[str, ...], some_of("search", "encode")] = ("search", "encode")
-    """What clients without a key may do: `search`, `encode`, both, or nothing."""
-    hosts: Annotated[tuple[str, ...], matching(r"(\*\.)?[a-z0-9._-]+|\[[0-9a-f:.]+\]", "library.example")] = ()
-    """Names of this site, such as `library.example` and `*.library.example`; any if empty."""
-    proxies: Annotated[tuple[IPv4Network | IPv6Network, ...], networks] = ()
-    """Addresses and networks of proxies whose `X-Forwarded-For`, `-Proto` and `-Prefix` are believed."""
-    origins: Annotated[tuple[str, ...], matching(r"\*|https?://[a-z0-9.\[\]:_-]+", "https://library.example")] = ()
-    """Other sites whose pages may read answers (CORS), such as `https://library.example`; `*` for all."""
-    rate_per_key: Annotated[tuple[int, int] | None, rate] = (1200, 60)
-    """Requests that a key may send, such as `1200/minute`, to each worker; `off` for any number."""
-    rate_per_address: Annotated[tuple[int, int] | None, rate] = (600, 60)
-    """Requests that an address without a key may send, such as `600/minute`, to each worker; `off` for any number."""
-    max_body: Annotated[int, whole(1, 1 << 40)] = 2 << 20
-    """Largest body of a request (bytes)."""
-    log_addresses: Annotated[str, choice("short", "whole", "off")] = "short"
-    """How the log names clients: by network (`short`), by address (`whole`), or not at all (`off`)."""
-    log_queries: Annotated[bool, switch] = False
-    """Whether the log holds what readers search for."""
-    telemetry: Annotated[bool, switch] = False
-    """Whether traces are sent by OpenTelemetry; the variables `OTEL_*` say where. Needs the extra telemetry."""
-    mcp: Annotated[bool, switch] = False
-    """Whether assistants are served at `/mcp`, under names of `hosts` and of this machine. Needs the extra mcp."""
-    rerankers: Annotated[tuple[str, ...], texts] = ()
-    """Models that requests may rerank by: folders and hub ids; `/v1/rerank` takes the first if it names no model."""
-    public_url: str = ""
-    """Address of the site for its readers, such as `https://library.example/ses`; that of each request if empty."""
-    site: Annotated[SiteSettings, _site] = field(default_factory=SiteSettings)
-    """What the web page says of the library that runs it."""
+    host: Annotated[str, Option("Address to listen on; 0.0.0.0 for every address of the machine", "ADDRESS")] = (
+        "127.0.0.1"
+    )
+    port: Annotated[int, Option("Port to listen on; 0 for any that is free", least=0, most=65_535)] = 8765
+    root_path: Annotated[str, Option("Path under which a proxy serves ses, such as `/ses`", read=_prefix)] = ""
+    workers: Annotated[int, Option("Processes that answer requests", least=1, most=256)] = 1
+    concurrency: Annotated[
+        int,
+        Option("Requests that a worker answers at the same time", default_help="twice the cores", least=1, most=1_000),
+    ] = field(default_factory=lambda: 2 * cores())
+    waiting: Annotated[
+        int, Option("Requests that may wait in a worker; more are refused with status 503", least=0, most=100_000)
+    ] = 200
+    request_seconds: Annotated[
+        float, Option("How long a request may take; then it is answered with status 503", above=0)
+    ] = 30.0
+    shutdown_seconds: Annotated[float, Option("How long requests may still take when the service stops", least=0)] = (
+        20.0
+    )
+    fresh_seconds: Annotated[
+        float, Option("How late the service may see that another program has changed or replaced an index", least=0)
+    ] = 1.0
+    page_cache: Annotated[
+        int,
+        Option(
+            "Bytes of memory for the pages that were found last, in each worker; 0 to keep none", least=0, most=1 << 40
+        ),
+    ] = 64 << 20
+    anonymous: Annotated[
+        tuple[Literal["search", "encode"], ...],
+        Option("What clients without a key may do: `search`, `encode`, both, or nothing", default_help="both"),
+    ] = ("search", "encode")
+    hosts: Annotated[
+        tuple[str, ...],
+        Option(
+            "Names of this site, such as `library.example` and `*.library.example`; any if empty",
+            read=matching(r"(\*\.)?[a-z0-9._-]+|\[[0-9a-f:.]+\]", "library.example"),
+        ),
+    ] = ()
+    proxies: Annotated[
+        tuple[IPv4Network | IPv6Network, ...],
+        Option(
+            "Addresses and networks of proxies whose `X-Forwarded-For`, `-Proto` and `-Prefix` are believed",
+            read=networks,
+        ),
+    ] = ()
+    origins: Annotated[
+        tuple[str, ...],
+        Option(
+            "Other sites whose pages may read answers (CORS), such as `https://library.example`; `*` for all",
+            read=matching(r"\*|https?://[a-z0-9.\[\]:_-]+", "https://library.example"),
+        ),
+    ] = ()
+    rate_per_key: Annotated[
+        tuple[int, int] | None,
+        Option(
+            "Requests that a key may send, to each worker; `off` for any number",
+            default_help="1200/minute",
+            read=rate,
+        ),
+    ] = (1200, 60)
+    rate_per_address: Annotated[
+        tuple[int, int] | None,
+        Option(
+            "Requests that an address without a key may send, to each worker; `off` for any number",
+            default_help="600/minute",
+            read=rate,
+        ),
+    ] = (600, 60)
+    max_body: Annotated[int, Option("Largest body of a request (bytes)", least=1, most=1 << 40)] = 2 << 20
+    log_addresses: Annotated[
+        Literal["short", "whole", "off"],
+        Option("How the log names clients: by network (`short`), by address (`whole`), or not at all (`off`)"),
+    ] = "short"
+    log_queries: Annotated[bool, Option("Whether the log holds what readers search for")] = False
+    telemetry: Annotated[
+        bool,
+        Option("Whether traces are sent by OpenTelemetry; the variables `OTEL_*` say where. Needs the extra telemetry"),
+    ] = False
+    mcp: Annotated[
+        bool,
+        Option(
+            "Whether assistants are served at `/mcp`, under names of `hosts` and of this machine. Needs the extra mcp"
+        ),
+    ] = False
+    rerankers: Annotated[
+        tuple[str, ...],
+        Option(
+            "Models that requests may rerank by: folders and hub ids; `/v1/rerank` takes the first if it names no model"
+        ),
+    ] = ()
+    public_url: Annotated[
+        str,
+        Option(
+            "Address of the site for its readers, such as `https://library.example/ses`; that of each request if empty"
+        ),
+    ] = ""
+    site: Annotated[
+        SiteSettings,
+        Option("What the web page says of the library that runs it", default_help="no more than `ses`", read=_site),
+    ] = field(default_factory=SiteSettings)
 
 
 NAMES = tuple(one.name for one in fields(ServiceSettings))
@@ -177,21 +222,18 @@ def load_service_settings(**flags: Any) -> ServiceSettings:
         InputError: If there is no such setting, or it can't have such a value.
     """
     files = read_settings_files()
-    layers = [
-        (files.own.get(SERVE, {}), "correct it under [serve] in ses.toml"),
-        (files.folder.get(SERVE, {}), "correct it under [serve] in ses.toml"),
-        (_from_environment(), f"correct the variable of the environment that begins with {_PREFIX}"),
-        ({name: value for name, value in flags.items() if value is not None}, "correct the argument"),
+    written = [one.get(SERVE, {}) for one in (files.own, files.folder)]
+    if not all(isinstance(one, Mapping) for one in written):
+        raise InputError(f"{SERVE} in ses.toml is not a table", "write [serve], and the settings in lines below it")
+    given = {name: value for name, value in flags.items() if value is not None}
+    layers = [SettingsLayer(one, "correct it under [serve] in ses.toml") for one in written]
+    layers += [
+        SettingsLayer(
+            _from_environment(), f"correct {_PREFIX}{{1}}", f"correct the variable that begins with {_PREFIX}"
+        ),
+        SettingsLayer(given, "correct <{0}>", "correct the argument"),
     ]
-    values: dict[str, Any] = {}
-    for given, hint in layers:
-        if not isinstance(given, Mapping):
-            raise InputError(f"{SERVE} in ses.toml is not a table", "write [serve], and the settings in lines below it")
-        for name, value in given.items():
-            if name not in NAMES:
-                raise InputError(f"There is no setting {name} of the service{nearest(name, NAMES)}", hint)
-            values[name] = checked_value(ServiceSettings, name, value, hint)
-    return ServiceSettings(**values)
+    return read_table(ServiceSettings, layers, " of the service")
 
 
 def warnings_of(settings: ServiceSettings, keys: Keys) -> Iterator[str]:

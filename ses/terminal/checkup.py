@@ -78,7 +78,7 @@ def origins(settings: Settings, flags: Mapping[str, Any]) -> tuple[Origin, ...]:
 
 
 def _shown(name: str, value: Any) -> str:
-    if not SETTINGS[name].repr:  # a secret
+    if SETTINGS[name].secret:
         return "set" if value else "not set"
     if isinstance(value, bool):
         return str(value).lower()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from pkgutil import resolve_name
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin
 
@@ -12,11 +11,9 @@ import rich_click as click
 
 from corpora.errors import InputError
 from corpora.options import Option, options_of
-from encoders.models.formats import Precision
-from encoders.runtimes.registry import RUNTIMES
-from encoders.tokens.batching import LongText
 from search_plugin.pages.page import FORMATS
 from search_plugin.request import READING, SAME_WORK, PageOptions, search_options
+from ses.settings import SETTINGS, Settings
 from ses.terminal.messages import as_flag, with_flags
 
 if TYPE_CHECKING:
@@ -41,52 +38,61 @@ PATH = click.Path(path_type=Path)
 """The type of an option that takes a path, which may not exist yet."""
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
-engine_option = click.option(
-    "--engine",
-    metavar="URL",
-    help="Where indexes are kept: embedded:DIR or http://HOST:PORT [default: in the data folder].",
-)
-engine_options = together(
-    engine_option,
-    json_option,
-)
-runtime_options = together(
-    click.option(
-        "--runtime",
-        metavar="NAME",
-        help=f"What runs the model: {', '.join(RUNTIMES)} (whichever is fastest here) [default: onnx].",
-    ),
-    click.option(
-        "--precision",
-        type=click.Choice(get_args(Precision)),
-        help="Numeric precision; int8 is the fastest on processors with VNNI, and hardly faster than fp32 on others "
-        "[default: int8; fp32 or bf16 where a runtime has no int8].",
-    ),
-    click.option(
-        "--long-text",
-        type=click.Choice(get_args(LongText)),
-        help="The part of a too long text that is encoded: start, both ends, or the mean of its passages "
-        "[default: start].",
-    ),
-)
-model_options = together(
-    click.option("--model", metavar="NAME", help="Known name, folder or hub id of a BERT-family model."),
-    runtime_options,
-)
 
-index_option = click.option(
-    "--index", metavar="NAME", help="The index to search [default: that of `ses indexes use`, or the only one]."
-)
+
+def described_options(described: type, *names: str) -> Callable[[F], F]:
+    """Return a decorator that adds the options that a class describes: those of the names, or all that are typed.
+
+    What the user gave is read by `given_of`.
+    """
+    return together(*(_option(one) for one in options_of(described) if one.typed and (not names or one.name in names)))
+
+
+def _option(option: Option) -> Callable[[F], F]:
+    """Return an option of the command line; its value is None, or empty, where the user gave none."""
+    flag, help_ = as_flag(option.name), with_flags(option.help)
+    if option.choices:
+        help_ += f": {option.choices_text}"
+    several = not {Sequence, Mapping}.isdisjoint(_origins(option))
+    if several:
+        help_ += "; repeatable"
+    help_ += f" [default: {with_flags(option.default_text)}]." if option.default_text else "."
+    if option.type is bool:
+        return click.option(flag, option.name, is_flag=True, help=help_)
+    numbers = {int: "N", float: "NUMBER"}
+    kind: Any = PATH if option.type is Path else option.type if option.type in numbers else str
+    if get_origin(option.type) is Literal:
+        kind = click.Choice(option.values)
+    elif option.type in numbers and option.schema:
+        low = option.least if option.above is None else option.above
+        high = option.most if option.below is None else option.below
+        ranges: Any = click.IntRange if option.type is int else click.FloatRange
+        kind = ranges(low, high, min_open=option.above is not None, max_open=option.below is not None)
+    return click.option(
+        flag,
+        option.name,
+        multiple=several,
+        type=kind,
+        metavar=option.form or numbers.get(option.type),
+        help=help_,
+    )
+
+
+def _origins(option: Option) -> list[Any]:
+    """Return the kinds of values that an option takes, such as `Mapping` of `Mapping[str, str] | str`."""
+    kinds = get_args(option.type) if get_origin(option.type) is UnionType else (option.type,)
+    return [get_origin(kind) for kind in kinds]
+
+
+engine_option = described_options(Settings, "engine")
+engine_options = together(engine_option, json_option)
+runtime_options = described_options(Settings, "runtime", "precision", "long_text")
+model_options = together(described_options(Settings, "model"), runtime_options)
+index_option = described_options(Settings, "index")
 default_index_option = click.option(
     "--index",
     metavar="NAME",
     help="The index where a request names none [default: that of `ses indexes use`, or the first one].",
-)
-_tuned_option = click.option(
-    "--tuned",
-    type=PATH,
-    metavar="FILE",
-    help="File of settings fitted by `ses eval tune`; other options override it.",
 )
 _output_options = together(
     click.option(
@@ -125,20 +131,12 @@ def asked_options(*, search: bool) -> Callable[[F], F]:
         The decorator. What the user gave is read by `given_options`.
     """
     described = [one for one in search_options() if one.typed and (search or not one.search_only)]
-    return together(index_option, *map(_option, described), _tuned_option)
+    return together(index_option, *map(_option, described), described_options(Settings, "tuned"))
 
 
 def reading_options(function: F) -> F:
     """Add the options of how a query is read; see `READING`."""
     return together(*(_option(one) for one in search_options() if one.name in READING))(function)
-
-
-def described_options(described: type, *names: str) -> Callable[[F], F]:
-    """Return a decorator that adds the options that a `TypedDict` describes: those of the names, or all that are typed.
-
-    What the user gave is read by `given_of`.
-    """
-    return together(*(_option(one) for one in options_of(described) if one.typed and (not names or one.name in names)))
 
 
 def given_of(described: type, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -148,48 +146,12 @@ def given_of(described: type, options: Mapping[str, Any]) -> dict[str, Any]:
         value = options.get(one.name)
         if not one.typed or value is None or value is False or value == ():
             continue
-        if one.read:
-            value = resolve_name(one.read)(value)
+        if one.reader:
+            value = one.reader(value)
         elif Mapping in (origins := _origins(one)) and Sequence not in origins:
             value = parse_pairs(value, one.name, one.form)
         given[one.name] = value
     return given
-
-
-def _origins(option: Option) -> list[Any]:
-    """Return the kinds of values that an option takes, such as `Mapping` of `Mapping[str, str] | str`."""
-    kinds = get_args(option.type) if get_origin(option.type) is UnionType else (option.type,)
-    return [get_origin(kind) for kind in kinds]
-
-
-def _option(option: Option) -> Callable[[F], F]:
-    """Return an option of the command line; its value is None, or empty, where the user gave none."""
-    flag, help_ = as_flag(option.name), with_flags(option.help)
-    if option.choices:
-        help_ += f": {option.choices_text}"
-    several = not {Sequence, Mapping}.isdisjoint(_origins(option))
-    if several:
-        help_ += "; repeatable"
-    help_ += f" [default: {with_flags(option.default_text)}]." if option.default_text else "."
-    if option.type is bool:
-        return click.option(flag, option.name, is_flag=True, help=help_)
-    numbers = {int: "N", float: "NUMBER"}
-    kind: Any = option.type if option.type in numbers else str
-    if get_origin(option.type) is Literal:
-        kind = click.Choice(option.values)
-    elif option.type in numbers and option.schema:
-        low = option.least if option.above is None else option.above
-        high = option.most if option.below is None else option.below
-        ranges: Any = click.IntRange if option.type is int else click.FloatRange
-        kind = ranges(low, high, min_open=option.above is not None, max_open=option.below is not None)
-    return click.option(
-        flag,
-        option.name,
-        multiple=several,
-        type=kind,
-        metavar=option.form or numbers.get(option.type),
-        help=help_,
-    )
 
 
 def given_options(options: Mapping[str, Any]) -> PageOptions:
@@ -206,12 +168,9 @@ def page_asked(options: Mapping[str, Any]) -> PageOptions:
     return given
 
 
-_SETTINGS = ("engine", "model", "runtime", "precision", "long_text", "tuned", "synonyms")
-
-
 def settings_of(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a command that are settings."""
-    return {name: options[name] for name in _SETTINGS if name in options}
+    return {name: value for name, value in options.items() if name in SETTINGS and name != "index"}
 
 
 def parse_pairs(texts: Sequence[str], option: str, form: str) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """The reference of the command line in Markdown: `python -m ses.terminal.reference > docs/cli.md`.
 
-`python -m ses.terminal.reference docs/python.md` writes the tables of options into that page.
+`python -m ses.terminal.reference docs/python.md` writes the tables of options and settings into that page.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from corpora.errors import as_argument, written
 from corpora.options import Option, options_of
 from indexer.options import IndexOptions
 from search_plugin.request import search_options
+from ses.service.settings import ServiceSettings, SiteSettings
+from ses.settings import Settings
 from ses.terminal.cli import ses
 from ses.terminal.lazy import LazyGroup
 
@@ -88,10 +90,34 @@ _TABLES: Mapping[str, Callable[[], Sequence[Option]]] = {
 """The options of each table, by its heading."""
 
 
+_SETTINGS: Mapping[str, tuple[type, str]] = {
+    "settings": (Settings, "SES_"),
+    "service settings": (ServiceSettings, "SES_SERVE_"),
+    "site settings": (SiteSettings, ""),
+}
+"""The table of each comment in a page, and the prefix of its variables; none if the environment can't set them."""
+
+
+def settings_table(table: type, prefix: str) -> str:
+    """Return the rows of a table of settings."""
+    columns = ["in `ses.toml`", *(["in the environment"] if prefix else []), "meaning", "default"]
+    rows = [" | ".join(columns), " | ".join(["---"] * len(columns))]
+    for one in options_of(table):
+        variable = [f"`{prefix}{one.name.upper()}`"] if prefix else []
+        rows.append(" | ".join([f"`{one.name}`", *variable, *_meaning(one)]))
+    return "".join(f"| {row} |\n" for row in rows)
+
+
 def with_options(page: str) -> str:
-    """Return a page of Markdown with the table of options below each heading."""
+    """Return a page of Markdown with the tables of options below their headings, and of settings at their comments."""
+    for title, (table, prefix) in _SETTINGS.items():
+        head, comment, rest = page.partition(f"<!-- {title} -->\n")
+        _, end, after = rest.partition(f"<!-- end of {title} -->")
+        page = f"{head}{comment}{settings_table(table, prefix)}{end}{after}" if comment else page
     for title, described in _TABLES.items():
         head, heading, rest = page.partition(f"### {title}\n\n")
+        if not heading:
+            continue
         _, next_heading, after = rest.partition("\n### ")
         rows = "".join(map(_row, described()))
         page = f"{head}{heading}| option | meaning | default |\n| --- | --- | --- |\n{rows}{next_heading}{after}"
@@ -99,10 +125,14 @@ def with_options(page: str) -> str:
 
 
 def _row(one: Option) -> str:
+    return f"| `{one.name}` | {' | '.join(_meaning(one))} |\n"
+
+
+def _meaning(one: Option) -> tuple[str, str]:
+    """Return what an option means, with the values that it takes, and its default."""
     values = f": {', '.join(f'`{value}`' for value in one.values)}" if one.values else ""
     values += f", or {one.others}" if one.others else ""
-    help_, default = (written(text, as_argument) for text in (one.help, one.default_text))
-    return f"| `{one.name}` | {help_}{values} | {default} |\n"
+    return written(one.help, as_argument) + values, written(one.default_text, as_argument)
 
 
 if __name__ == "__main__":

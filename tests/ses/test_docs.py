@@ -99,9 +99,11 @@ def test_reference_is_fresh():
     assert (ROOT / "docs/cli.md").read_text(encoding="utf-8") == reference(), "out of date: run `make docs`"
 
 
-def test_the_table_of_options_is_fresh():
-    page = (ROOT / "docs/python.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize("name", ["python.md", "guide/settings.md", "serving.md", "page.md"])
+def test_the_tables_of_options_and_settings_are_fresh(name):
+    page = (ROOT / "docs" / name).read_text(encoding="utf-8")
     assert page == with_options(page), "out of date: run `make docs`"
+    assert "\n| `" in page
 
 
 def test_reference_is_the_same_in_every_terminal():

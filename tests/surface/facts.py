@@ -182,13 +182,15 @@ def _schema(schema: Any) -> str:
 
 
 def settings(_: Path) -> Iterator[str]:
-    """Yield the settings, with their type and their default."""
+    """Yield the settings, with their type, their bounds and their default."""
+    from corpora.options import options_of
     from ses.service.settings import ServiceSettings, SiteSettings
     from ses.settings import Settings
 
     for table, kind in (("", Settings), ("serve.", ServiceSettings), ("serve.site.", SiteSettings)):
-        for one in dataclasses.fields(kind):
-            yield f"{table}{one.name}: {one.type.replace('Annotated', '')}{_default(one.default)}"
+        for one in options_of(kind):
+            allowed = f" {one.bounds_text}" if one.bounds_text else ""
+            yield f"{table}{one.name}: {_plain(one.type)}{allowed} = {one.default!r}"
 
 
 def files(folder: Path) -> Iterator[str]:

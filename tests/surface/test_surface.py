@@ -26,7 +26,7 @@ def test_a_file_has_one_fact_a_line_and_all_of_them():
         "http": "GET /v1/search query size: integer[0..10000] = 10",
         "messages": "NotFoundError: No index {} of {} is attached | {}",
         "python": "ses.Library.index() name: str",
-        "settings": "serve.port: [int, whole(0, 65535)] = 8765",
+        "settings": "serve.port: int from 0 to 65,535 = 8765",
     }
     assert set(samples) == set(FACTS)
     lines = {name: place_of(name).read_text(encoding="utf-8").splitlines() for name in samples}

@@ -6,7 +6,8 @@ from typing import Any
 
 import rich_click as click
 
-from ses.terminal.options import PATH, engine_option, model_options, open_index, page_asked, page_options
+from ses.settings import Settings
+from ses.terminal.options import described_options, engine_option, model_options, open_index, page_asked, page_options
 
 _TOKENS = 8
 """Tokens of sparse vectors that explain a hit."""
@@ -14,12 +15,7 @@ _TOKENS = 8
 
 @click.command()
 @click.argument("words", nargs=-1)
-@click.option(
-    "--synonyms",
-    type=PATH,
-    metavar="FILE",
-    help="Lines such as 'heart attack, myocardial infarction' or 'MI => infarction'.",
-)
+@described_options(Settings, "synonyms")
 @click.option(
     "--all",
     "everything",

@@ -9,28 +9,27 @@ import rich_click as click
 
 from corpora.errors import SesError
 from ses.service.keys import Scope, keys_of
+from ses.service.settings import ServiceSettings, load_service_settings, warnings_of
 from ses.terminal.messages import message_of
-from ses.terminal.options import default_index_option, engine_option, json_option, model_options, open_library
+from ses.terminal.options import (
+    default_index_option,
+    described_options,
+    engine_option,
+    given_of,
+    json_option,
+    model_options,
+    open_library,
+)
 from ses.terminal.results import say, tell
 
 
 @click.group(invoke_without_command=True)
-@click.option("--host", metavar="ADDRESS", help="Address to listen on [default: 127.0.0.1].")
-@click.option("--port", type=int, metavar="N", help="Port to listen on; 0 for any that is free [default: 8765].")
-@click.option("--workers", type=int, metavar="N", help="Processes that answer requests [default: 1].")
+@described_options(ServiceSettings, "host", "port", "workers")
 @default_index_option
 @model_options
 @engine_option
 @click.pass_context
-def serve(
-    context: click.RichContext,
-    /,
-    host: str | None,
-    port: int | None,
-    workers: int | None,
-    index: str | None,
-    **options: Any,
-) -> None:
+def serve(context: click.RichContext, /, index: str | None, **options: Any) -> None:
     """Serve the indexes of an engine over HTTP.
 
     There is a web page for readers, and an API for programs. Further settings are in the table [serve] of ses.toml, and
@@ -44,9 +43,7 @@ def serve(
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     with needing("The service needs FastAPI and uvicorn, which are not installed", extra("serve")):
         from ses.service.run import run
-    from ses.service.settings import load_service_settings, warnings_of
-
-    settings = load_service_settings(host=host, port=port, workers=workers)
+    settings = load_service_settings(**given_of(ServiceSettings, options))
     library = open_library(options, index)
     for sentence in warnings_of(settings, keys_of(library.data_dir)):
         tell(f"Warning: {sentence}", err=True)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
 
 import pytest
 
 import ses
 from ses.service.keys import keys_of
-from ses.service.settings import NAMES, SiteSettings, load_service_settings, warnings_of
+from ses.service.settings import load_service_settings, warnings_of
 from tests.commands import call
-from tests.guide import ROOT, settings_table
 from tests.tiny import make_model, papers
 
 pytestmark = pytest.mark.serve
@@ -114,19 +112,3 @@ def test_settings_may_be_texts_of_the_environment(monkeypatch):
     assert [str(one) for one in settings.proxies] == ["10.0.0.0/8", "2001:db8::1/128"]
     assert settings.rate_per_key is None
     assert settings.hosts == ("library.example",)
-
-
-def test_the_page_of_the_service_lists_all_settings():
-    page = (ROOT / "docs" / "serving.md").read_text(encoding="utf-8")
-    table = settings_table("ses/service/settings.py", "ServiceSettings", "SES_SERVE_")
-    assert table in page.partition("<!-- service settings -->\n")[2]
-    assert [row.split("`")[1] for row in table.splitlines()[2:]] == list(NAMES)
-
-
-def test_the_page_for_libraries_lists_all_settings_of_the_site():
-    page = (ROOT / "docs" / "page.md").read_text(encoding="utf-8")
-    rows = settings_table("ses/service/settings.py", "SiteSettings", "").splitlines()[2:]
-    assert len(rows) == len(fields(SiteSettings))
-    for row in rows:
-        name, _, meaning = row.split(" | ", 2)
-        assert f"\n{name} | {meaning}\n" in page

@@ -9,13 +9,14 @@ import rich_click as click
 
 from search_plugin.fusion.fusions import DEFAULT_FUSION, FUSIONS, RANKED
 from search_plugin.request import MAX_WINDOW, READING, Mode
+from ses.settings import Settings
 from ses.terminal.commands.eval.collection import (
     collection_options,
     drop_same_id_option,
     measures_option,
     open_collection,
 )
-from ses.terminal.options import PATH, engine_options, model_options, reading_options, settings_of
+from ses.terminal.options import PATH, described_options, engine_options, model_options, reading_options, settings_of
 from ses.terminal.results import say_json, tell
 
 
@@ -36,7 +37,7 @@ from ses.terminal.results import say_json, tell
     help=f"Fusion of the hybrid mode; repeatable: {', '.join(FUSIONS)}, or {RANKED}@K with the rank constant K "
     f"[default: {DEFAULT_FUSION}].",
 )
-@click.option("--tuned", type=PATH, help="File of settings that `ses eval tune` fitted.")
+@described_options(Settings, "tuned")
 @click.option(
     "--depth",
     type=click.IntRange(1, MAX_WINDOW),
