@@ -27,7 +27,7 @@ def cited_papers(index: Index, paper: Paper) -> list[IndexedReference]:
     A reference names a paper by its id or by an identifier, such as `doi:10.1000/182`.
     """
     wanted = list(dict.fromkeys(paper.references))
-    return among(wanted, index.named(wanted, wanted).values()) if wanted else []
+    return among(wanted, index.find_papers(wanted, wanted).values()) if wanted else []
 
 
 def among(wanted: Iterable[str], held: Iterable[Paper]) -> list[IndexedReference]:

@@ -173,7 +173,7 @@ class Library(Products):
         """Return the counts, model, fields, origins and size of an index, or raise `NotFoundError`."""
         from ses.indexes.index_facts import facts_of
 
-        return facts_of(self._engine.open(name), self._engine.moment(name), default=name == self._default_name())
+        return facts_of(self._engine.open(name), self._engine.published_at(name), default=name == self._default_name())
 
     def copy(self, name: str, to: str, progress: Progress | None = None) -> OpenIndex:
         """Copy an index within its engine; nothing is encoded.
@@ -697,7 +697,9 @@ class Library(Products):
         return Order(place, settings.data_dir, harvest, visitor, limit, settings.crossref_url, progress or Silent())
 
     def _attaching(self) -> AttachingEngine:
-        if not self._engine.url.startswith("http"):
+        from search_plugin.contract.engine import AttachesIndexes
+
+        if not isinstance(self._engine, AttachesIndexes):
             raise InputError(
                 "Only an index of OpenSearch or Elasticsearch can be attached", "give <engine> as http://HOST:PORT"
             )

@@ -140,8 +140,10 @@ class Settings:
 
     def connection_to(self, place: object) -> Connection:
         """How to reach the cluster of papers to index: credentials for another cluster are not sent there."""
+        from search_plugin.engines.registry import is_cluster
+
         url = str(place)
-        if self.connection.authorization and url.startswith(("http:", "https:")) and self.engine.startswith("http"):
+        if self.connection.authorization and is_cluster(url) and is_cluster(self.engine):
             from search_plugin.engines.cluster.product import split_hosts
             from search_plugin.engines.cluster.scan import split_index_url
 

@@ -19,7 +19,7 @@ from eval.retrieval.beir import JudgedQueries
 from eval.retrieval.exact import exact_rankings
 from eval.trec.runs import Run, ScoredIds, in_order
 from products.indexed import in_blocks
-from search_plugin.contract.engine import Index
+from search_plugin.contract.engine import Index, scored_by
 from search_plugin.contract.legs import Scored
 from search_plugin.contract.trace import Clock
 from search_plugin.contract.tree import Not, OneOf
@@ -163,7 +163,7 @@ def run_queries(
     for name in protocol.fusions:
         fusion_of(name)
     rankings: dict[str, dict[str, ScoredIds]] = {label: {} for label in protocol.systems}
-    with index.scored_by(protocol.tuned.bm25) if protocol.tuned else nullcontext():
+    with scored_by(index, protocol.tuned.bm25) if protocol.tuned else nullcontext():
         for query, text in texts.items():
             pinned = index.pinned()
             requests = {mode: request_of(query, text, mode, pinned, protocol) for mode in protocol.modes}

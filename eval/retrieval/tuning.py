@@ -25,7 +25,7 @@ from eval.measures.metrics import evaluate, parse_measure
 from eval.retrieval.beir import JudgedQueries
 from eval.retrieval.protocol import DEPTH, Protocol, Seen, first_of, request_of
 from eval.trec.runs import Run, ScoredIds
-from search_plugin.contract.engine import Index
+from search_plugin.contract.engine import Index, scored_by
 from search_plugin.contract.plan import TITLE_BOOST
 from search_plugin.contract.schema import Bm25
 from search_plugin.contract.trace import Clock
@@ -266,7 +266,7 @@ class Trials:
         """Return the value of every judged query; errors as of `eval.measures.metrics.evaluate` and `search`."""
         key = repr(settings)
         if key not in self._values:
-            with self.index.scored_by(settings.bm25):
+            with scored_by(self.index, settings.bm25):
                 legs = self._legs(settings)
                 rankings = {query: self._ranking(query, settings, found) for query, found in legs.items()}
             [values] = evaluate(Run("tuning", rankings), self.judged.qrels, [self.measure]).per_query.values()

@@ -80,6 +80,6 @@ def tags(request: Request, service: ServiceOf, asked: Annotated[Parameters, asks
 
 
 def _field(index: Index, name: str) -> TagField:
-    counted = list(index.tally(name, _MOST_LABELS + 1))
+    counted = list(index.value_counts(name, _MOST_LABELS + 1))
     labels = [(str(label), count) for label, count in counted[:_MOST_LABELS]]
     return TagField(name, labels, complete=len(counted) <= _MOST_LABELS)

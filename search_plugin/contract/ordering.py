@@ -67,12 +67,15 @@ def title_key(title: str) -> str:
 def sorted_ids(values: Mapping[str, FieldValue], ids: Iterable[str], order: Sort) -> list[str]:
     """Return ids in an order, by their values of its field; ids without a value are absent from `values`."""
     by_id = sorted(ids)
-    keys = {id_: key for id_ in by_id if (key := _key(values.get(id_), order)) not in (None, "")}
+    keys = {id_: key for id_ in by_id if (key := position_key(values.get(id_), order)) not in (None, "")}
     having = sorted((id_ for id_ in by_id if id_ in keys), key=keys.__getitem__, reverse=order.descending)
     return [*having, *(id_ for id_ in by_id if id_ not in keys)]
 
 
-def _key(value: FieldValue | None, order: Sort) -> str | float | None:
+def position_key(value: FieldValue | None, order: Sort) -> str | float | None:
+    """Return what a paper is sorted by, given its value of the field or the key itself; None where it has none."""
+    if value is None or order == BY_ID:
+        return None
     if order.field == TITLE:
-        return title_key(str(value or ""))
+        return title_key(str(value)) or None
     return date.fromisoformat(first_day(value)).toordinal() if isinstance(value, str) else value  # type: ignore[return-value]

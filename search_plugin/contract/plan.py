@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from corpora.errors import InputError
 from corpora.options import Option
 from search_plugin.contract.ordering import Sort
-from search_plugin.contract.schema import SparseField
+from search_plugin.contract.schema import SparseField, VectorField
 from search_plugin.contract.tree import Filter
 
 if TYPE_CHECKING:
@@ -55,6 +55,18 @@ class VectorClause:
 
     field: str
     vector: np.ndarray
+
+
+def check_vector(clause: VectorClause, schema: IndexSchema) -> VectorField:
+    """Return the clause's vector field, or raise `InputError` if its vector can't be one of the field's."""
+    field = schema.leg(clause.field)
+    if clause.vector.shape != (field.dimension,):
+        foreign = schema.beside(clause.field)
+        raise InputError(
+            f"The query's vector has {clause.vector.size} numbers and the index holds vectors of {field.dimension}",
+            f"search with the model that made it, {foreign.model if foreign else schema.model}",
+        )
+    return field
 
 
 def check_sparse(clause: VectorClause, schema: IndexSchema) -> SparseField:
@@ -126,3 +138,13 @@ class Counting:
     fields: Sequence[str]
     size: int
     include: tuple[str, ...] = ()
+
+
+def counted_papers(plan: Plan) -> str:
+    """Return which papers the facets of a page count."""
+    nearest = f"the {plan.window} nearest papers"
+    if plan.order:
+        return LISTED
+    if plan.words:
+        return "papers that hold a word of the query" + (f", and {nearest}" if plan.vectors else "")
+    return nearest

@@ -1,15 +1,23 @@
-"""Values that a program wants to write into fields of an index, checked."""
+"""What is to be written into an index, checked: documents, and values of fields."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from corpora.cleaning import normal_date
 from corpora.custom import LONGEST_KEYWORD, FieldKind, FieldValue
 from corpora.errors import InputError
 from corpora.plain import plain
-from search_plugin.contract.schema import Field, IndexSchema
+from corpora.publication import publication_from
+from search_plugin.contract.schema import Field, IndexSchema, SparseField
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from corpora.paper import Paper
 
 UPDATABLE = ("origins", "publication")
 """Fields of every paper that are not part of its content."""
@@ -26,6 +34,47 @@ def checked(schema: IndexSchema, values: Mapping[str, Mapping[str, object]]) -> 
     return {
         id_: {name: _checked(fields, id_, name, value) for name, value in row.items()} for id_, row in values.items()
     }
+
+
+def check_dimensions(vectors: Mapping[str, np.ndarray], schema: IndexSchema) -> None:
+    """Raise `InputError` if a vector is not as long as those of the index."""
+    for field in schema.written:
+        if (size := vectors[field.format].shape[-1]) != field.width:
+            raise InputError(
+                f"The model gives vectors of {size} numbers and the index holds {field.width}",
+                "index again with <fresh>",
+            )
+
+
+def check_numbers(vectors: Mapping[str, np.ndarray], schema: IndexSchema) -> None:
+    """Raise `ValueError` if a vector holds values that are not finite numbers, or that have no finite length."""
+    import numpy as np
+
+    for field in schema.written:
+        held = np.asarray(vectors[field.format], np.float32)
+        if not np.isfinite(held).all():
+            raise ValueError(f"its {field.format} vector holds values that are not numbers")
+        with np.errstate(over="ignore"):
+            lengths = np.square(held).sum(axis=-1)
+        # faiss would abort the process when it computes the centres of lists.
+        if not np.isfinite(lengths).all():
+            raise ValueError(f"its {field.format} vector is too long for 32-bit numbers")
+        if isinstance(field, SparseField):
+            from encoders.sparse import is_sparse
+
+            if not is_sparse(held, field.dimension):
+                raise ValueError(
+                    f"its {field.format} vector does not hold tokens in ascending order with their weights"
+                )
+
+
+def with_values(paper: Paper, values: Mapping[str, FieldValue | None]) -> Paper:
+    """Return a paper with other values in some fields; None for no value."""
+    own: dict[str, Any] = {name: value or () for name, value in values.items() if name in UPDATABLE}
+    if "publication" in own:
+        own["publication"] = publication_from(values["publication"])
+    extra = {**paper.extra, **{name: value for name, value in values.items() if name not in UPDATABLE}}
+    return replace(paper, **own, extra={name: value for name, value in extra.items() if value is not None})
 
 
 def _checked(fields: Mapping[str, Field], id_: str, name: str, value: object) -> FieldValue | None:

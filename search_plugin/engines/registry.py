@@ -41,6 +41,11 @@ ENGINES: dict[str, Callable[[str, Connection | None], Engine]] = {
 """Engines by the URL's scheme. The cluster itself reports whether it is OpenSearch or Elasticsearch."""
 
 
+def is_cluster(url: str) -> bool:
+    """Return whether a URL is of a server, as those of clusters are."""
+    return ENGINES.get(url.partition(":")[0]) is _cluster
+
+
 def connect(url: str, connection: Connection | None = None) -> Engine:
     """Return the engine of a URL: `embedded:DIR`, or `http://HOST:PORT` of a cluster's nodes, with commas between.
 

@@ -83,12 +83,12 @@ def values_of(index: Index, fields: Sequence[str]) -> Mapping[str, str]:
             read.update(_read(index, fields))
         return read[field]
 
-    return {field: index.remembered(f"all values of {field}", partial(look, field)) for field in fields}
+    return {field: index.cached(f"all values of {field}", partial(look, field)) for field in fields}
 
 
 def _read(index: Index, fields: Sequence[str]) -> dict[str, str]:
     if index.count() > MOST_PAPERS:
-        return {field: _as_text(index.tally(field, MOST_FREQUENT)) for field in fields}
+        return {field: _as_text(index.value_counts(field, MOST_FREQUENT)) for field in fields}
     counts: dict[str, Counter[str]] = {field: Counter() for field in fields}
     ids = index.ids()
     while block := list(islice(ids, _BLOCK)):

@@ -68,7 +68,7 @@ def _values(where: Filter, index: Index, *, suggest: bool) -> Resolved:
     wanted: dict[str, list[str]] = {}
     for like in asked:
         wanted.setdefault(like.field, []).extend(patterns(like))
-    held = index.spelled(wanted)
+    held = index.matching_values(wanted)
     found = {like: [value for value in held[like.field] if accepts(like, value)] for like in asked}
     for like, values in found.items():
         if len(values) > MOST_VALUES:
@@ -119,7 +119,7 @@ def _notes(lacking: Sequence[Alike], index: Index) -> Iterator[str]:
     for like in lacking:
         wanted.setdefault(like.field, []).extend(beginnings(like.values))
     try:
-        held = index.spelled(wanted)
+        held = index.matching_values(wanted)
     except InputError:  # too many to choose from
         held = {}
     for like in lacking:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from search_plugin.contract.engine import rank_in_engine
 from search_plugin.contract.legs import Facets, Fused
 from search_plugin.contract.ordering import BY_ID, sorted_ids
 from search_plugin.contract.plan import Counting
@@ -65,7 +66,7 @@ def retrieve(state: SearchState) -> SearchState:
         listed = [Fused(id_, 0.0, {}) for id_ in listing.ids]
         return replace(state, ranking=listed, shown=listed, total=listing.matches)
     if request.join == "engine" and len(plan.legs) > 1:
-        joined = index.rank(plan, request.fusion, state.weights)
+        joined = rank_in_engine(index, plan, request.fusion, state.weights)
         if joined is not None:
             return replace(
                 state, ranking=joined.fused, shown=joined.fused, values=joined.values, joined_by=request.join

@@ -114,7 +114,7 @@ def _named(index: Index, asked: Sequence[Identifier]) -> dict[Identifier, list[P
     """Return the papers of each identifier, by id, in one request."""
     ids = [id_ for one in asked for id_ in one.ids]
     identifiers = [name for one in asked for name in one.identifiers]
-    papers = sorted(index.named(ids, identifiers).values(), key=lambda paper: paper.id)
+    papers = sorted(index.find_papers(ids, identifiers).values(), key=lambda paper: paper.id)
     return {one: [paper for paper in papers if one.names(paper)] for one in asked}
 
 

@@ -78,7 +78,7 @@ def look_up_words(index: Index, text: str) -> Corrected:
     words = list(dict.fromkeys(token[0] for token in TOKEN.finditer(text) if term_of(token[0], language)))
     if not words or len(words) > MOST_WORDS:
         return Corrected(text)
-    held = index.word_counts(words)
+    held = index.document_frequencies(words)
     unknown = tuple(word for word in words if not held[word] and not _UNSPACED_RUN.match(word))
     if unknown:
         others = _spelled_otherwise(index, text, unknown)
@@ -90,7 +90,7 @@ def _spelled_otherwise(index: Index, text: str, unknown: Sequence[str]) -> set[s
     """Return the words of which papers hold another spelling."""
     others = {one.typed: [other.text for other in one.others] for one in expand(text, index.schema.language).notions}
     spelled = {one: word for word in unknown for one in others.get(word, ())}
-    counts = index.word_counts(list(spelled)) if spelled else {}
+    counts = index.document_frequencies(list(spelled)) if spelled else {}
     return {spelled[one] for one, count in counts.items() if count}
 
 
@@ -130,9 +130,9 @@ def _nearest(index: Index, typed: str) -> str:
     most = 2 if len(word) >= SHORTEST_OF_TWO else 1
     # A stem may differ in more letters than its word.
     for distance in (1, 2) if len(word) > SHORTEST + 1 else (1,):
-        near = _near(word, index.resembling(_stems(word, language), distance, SAMPLE), most)
+        near = _near(word, index.fuzzy_matches(_stems(word, language), distance, SAMPLE), most)
         if near:
-            held = index.word_counts(near)
+            held = index.document_frequencies(near)
             best = max(near, key=lambda one: held[one])
             return best if held[best] >= (FEWEST if most == 1 else FEWEST_OF_LONG) else ""
     return _split(index, word)
@@ -169,6 +169,6 @@ def _split(index: Index, word: str) -> str:
     halves = [(word[:at], word[at:]) for at in range(_HALF, len(word) - _HALF + 1)]
     if not halves:
         return ""
-    held = index.word_counts(list(dict.fromkeys(part for pair in halves for part in pair)))
+    held = index.document_frequencies(list(dict.fromkeys(part for pair in halves for part in pair)))
     best = max(halves, key=lambda pair: min(held[part] for part in pair))
     return " ".join(best) if min(held[part] for part in best) >= FEWEST else ""

@@ -11,9 +11,8 @@ from search_plugin.contract.schema import SPARSE
 
 if TYPE_CHECKING:
     from search_plugin.contract.plan import Plan
-    from search_plugin.engines.cluster.frontends.http import HttpRequest
+    from search_plugin.engines.cluster.frontends.http import HttpRequest, SearchedByOthers
     from search_plugin.engines.cluster.frontends.script import Joining, PageScript
-    from search_plugin.engines.cluster.index import ClusterIndex
     from search_plugin.ranking.state import SearchState
     from search_plugin.request import PageOptions, SearchRequest
     from ses.indexes.open_index import OpenIndex
@@ -79,11 +78,11 @@ def cluster_requests(
     opened: OpenIndex, query: str, similar: str, parameters: Sequence[OpenParameter], options: PageOptions
 ) -> Requests:
     """Return the requests of a page; arguments and errors as of `ClusterTools.request`."""
+    from search_plugin.engines.cluster.frontends.http import SearchedByOthers
     from search_plugin.engines.cluster.frontends.page_request import page_request
-    from search_plugin.engines.cluster.index import ClusterIndex
 
     index = opened.index
-    if not isinstance(index, ClusterIndex):
+    if not isinstance(index, SearchedByOthers):
         raise InputError(f"The index {index.name} is not in a cluster", "give <engine> as http://HOST:PORT")
     state = _asked(opened, query, similar, options)
     _check(state, parameters)
@@ -162,7 +161,7 @@ class _Page:
     notes: tuple[str, ...] = ()
 
 
-def _as_sent(index: ClusterIndex, state: SearchState) -> _Page:
+def _as_sent(index: SearchedByOthers, state: SearchState) -> _Page:
     """Return the requests of the legs and of the papers as ses sends them; `InputError` if the page has no papers."""
     from search_plugin.contract.plan import Counting
     from search_plugin.contract.trace import Clock, recorded
@@ -196,7 +195,7 @@ def _as_sent(index: ClusterIndex, state: SearchState) -> _Page:
     return _Page(searches, papers, joining, {IDS: ids, FOUND: found}, tuple(notes))
 
 
-def _joining(index: ClusterIndex, request: SearchRequest, legs: Sequence[str]) -> Joining:
+def _joining(index: SearchedByOthers, request: SearchRequest, legs: Sequence[str]) -> Joining:
     """Return how the sender joins legs; `InputError` for a fusion that the programs have no code for."""
     from search_plugin.contract.plan import LEXICAL
     from search_plugin.engines.cluster.frontends.script import Joining
@@ -215,7 +214,7 @@ def _joining(index: ClusterIndex, request: SearchRequest, legs: Sequence[str]) -
 
 
 def _script(
-    index: ClusterIndex, plan: Plan, page: _Page, parameters: Sequence[OpenParameter], similar: str
+    index: SearchedByOthers, plan: Plan, page: _Page, parameters: Sequence[OpenParameter], similar: str
 ) -> PageScript:
     """Return what other programs have to do for a page."""
     from search_plugin.engines.cluster.frontends.http import as_plain

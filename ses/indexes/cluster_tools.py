@@ -120,12 +120,12 @@ class ClusterTools:
 
     def _installation(self, name: str, fusion: str, patterns: str | Sequence[str], connector: str) -> Installation:
         from search_plugin.engines.cluster.frontends.asking import asking_artifacts
+        from search_plugin.engines.cluster.frontends.http import SearchedByOthers
         from search_plugin.engines.cluster.frontends.vector_service import vector_service
         from search_plugin.engines.cluster.frontends.wanted import installation_of
-        from search_plugin.engines.cluster.index import ClusterIndex
 
         index = self.opened(name).index
-        if not isinstance(index, ClusterIndex):
+        if not isinstance(index, SearchedByOthers):
             raise _in_no_cluster(index.name)
         given = (patterns,) if isinstance(patterns, str) else tuple(patterns)
         service = vector_service(connector, self.connector_key) if connector else None
@@ -134,12 +134,12 @@ class ClusterTools:
 
     def _kept(self, name: str) -> Installation:
         from search_plugin.contract.engine import check_index_name
-        from search_plugin.engines.cluster.engine import ClusterEngine
+        from search_plugin.engines.cluster.frontends.http import InCluster
         from search_plugin.engines.cluster.frontends.installation import Installation
 
         named = check_index_name(name) if name else self.opened("").name
         engine = self.engine()
-        if not isinstance(engine, ClusterEngine):
+        if not isinstance(engine, InCluster):
             raise _in_no_cluster(named)
         return Installation(engine.cluster, named)
 

@@ -72,7 +72,7 @@ def facts_of(index: Index, moment: float, *, default: bool) -> IndexFacts:
         published=datetime.fromtimestamp(moment, UTC) if moment else None,
         papers=index.count(),
         vectors={field.format: index.count(field.format) for field in (*schema.written, *schema.foreign)},
-        origins={str(origin): count for origin, count in index.tally("origins", _ORIGINS)},
+        origins={str(origin): count for origin, count in index.value_counts("origins", _ORIGINS)},
         schema=schema,
         disk_bytes=index.disk_bytes(),
         attached=getattr(index, "attached_to", ""),  # only an index of a cluster can be attached

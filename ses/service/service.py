@@ -158,7 +158,7 @@ class Service:
         """Return when what searches of an index find has changed: seen here, or published before that."""
         held = self._watcher(name).current()
         place = f"{shown_url(self.library._settings)} {held.opened.name}"
-        return self._changes.moment(place, self.revision(name), self.library._engine.moment(held.opened.name))
+        return self._changes.moment(place, self.revision(name), self.library._engine.published_at(held.opened.name))
 
     def feed_changed(self, name: str, feed: Feed) -> datetime:
         """Return when a feed has changed: its index, or the feed itself."""

@@ -11,8 +11,10 @@ from corpora.errors import NotFoundError
 from search_plugin.contract.engine import Document
 from search_plugin.contract.plan import Counting
 from search_plugin.contract.schema import IndexSchema, paper_vector
+from search_plugin.engines import registry
 from search_plugin.engines.registry import connect
 from tests.conftest import NODES, SECURED, SERVERS, server_connection, server_url
+from tests.engines.numpy_engine import NumpyEngine
 from tests.faults import FaultProxy
 from tests.tiny import make_model, papers, write_jsonl
 
@@ -30,11 +32,15 @@ def _with_time(names):
     return [pytest.param(lane, marks=[getattr(pytest.mark, lane), pytest.mark.long]) for lane in names]
 
 
-ENGINES = ["embedded", *_lanes(SERVERS)]
+registry.ENGINES["numpy"] = lambda url, _: NumpyEngine(url)
+ENGINES = ["numpy", "embedded", *_lanes(SERVERS)]
+STORED = ["embedded", *_lanes(SERVERS)]
+"""The engines that write into files: they keep earlier versions, and say when they were published and how large."""
 CLUSTERS = _lanes(SERVERS)
 NEWEST_CLUSTERS = [*_lanes(["opensearch", "elasticsearch9"]), *_with_time(["opensearch2", "elasticsearch"])]
 """For what does not depend on the version of a product: the older ones run in the lane long."""
-NEWEST = ["embedded", *NEWEST_CLUSTERS]
+NEWEST_STORED = ["embedded", *NEWEST_CLUSTERS]
+NEWEST = ["numpy", *NEWEST_STORED]
 EVERYWHERE = [*ENGINES, *_lanes(SECURED), *_lanes(NODES)]
 """Also where there is a password and where there are two nodes: for the tests of what every engine does."""
 EVERY_VERSION = [*ENGINES, *_with_time(SECURED), *_with_time(NODES)]
@@ -49,8 +55,8 @@ def engine(request, tmp_path):
 
 def emptied(lane, folder):
     """Give the engine of a lane without any index, and leave none behind."""
-    if lane == "embedded":
-        yield connect(f"embedded:{folder / 'indexes'}")
+    if lane in ("numpy", "embedded"):
+        yield connect(f"{lane}:{folder / 'indexes'}")
         return
     server = connect(server_url(lane), server_connection(lane))
     empty(server)
@@ -77,6 +83,8 @@ def empty(server):
         server.cluster.call("DELETE", f"/{','.join(names[start : start + 20])}")
 
 
+stored = pytest.mark.parametrize("engine", STORED, indirect=True)
+"""For tests of what an engine may do, and the one in memory does not."""
 every_version = pytest.mark.parametrize("server", _lanes(SERVERS), indirect=True)
 """For tests of what one version may do another way than the next."""
 newest_version = pytest.mark.parametrize("server", NEWEST_CLUSTERS, indirect=True)
@@ -184,13 +192,17 @@ def asking(request, tmp_path, monkeypatch):
 
 def pytest_collection_modifyitems(config, items):
     """Search over HTTP on the embedded engine alone: what a service adds does not depend on the engine."""
-    again = {one for one in items if _over_http(one) and any(map(one.get_closest_marker, SERVERS))}
+    again = {one for one in items if _over_http(one) and (_is_numpy(one) or any(map(one.get_closest_marker, SERVERS)))}
     items[:] = [one for one in items if one not in again]
     config.hook.pytest_deselected(items=list(again))
 
 
 def _over_http(item):
     return hasattr(item, "callspec") and item.callspec.params.get("asking") == "service"
+
+
+def _is_numpy(item):
+    return "numpy" in item.callspec.params.values()
 
 
 by_http_too = pytest.mark.usefixtures("asking")

@@ -9,7 +9,7 @@ import pytest
 
 from corpora.errors import InputError, UnavailableError
 from corpora.paper import Paper
-from search_plugin.contract.engine import Document
+from search_plugin.contract.engine import Document, scored_by
 from search_plugin.contract.plan import LEXICAL, Plan
 from search_plugin.contract.schema import Bm25, IndexSchema, paper_vector
 from search_plugin.engines.registry import connect
@@ -101,9 +101,9 @@ def test_the_embedded_engine_says_that_its_constants_are_fixed(tmp_path):
     with pytest.raises(InputError, match=r"k1 1.2, b 0.75, which can't be changed"):
         build(engine, OTHER)
     index = build(engine, Bm25())
-    with index.scored_by(Bm25()):
+    with scored_by(index, Bm25()):
         assert shares(index) == pytest.approx(expected(Bm25()), rel=0.02)
-    with pytest.raises(InputError, match="can't be changed"), index.scored_by(OTHER):
+    with pytest.raises(InputError, match="can't be changed"), scored_by(index, OTHER):
         pass
 
 

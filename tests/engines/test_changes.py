@@ -10,7 +10,7 @@ from search_plugin.contract.engine import Document
 from search_plugin.contract.plan import Plan, VectorClause
 from search_plugin.request import SearchRequest
 from search_plugin.search import search
-from tests.engines.conftest import SCHEMA, another, documents, facets_of, forget
+from tests.engines.conftest import SCHEMA, another, documents, facets_of, forget, stored
 from tests.engines.test_search import ENCODER, QUERY, ids
 
 PLAN = Plan("virus", (VectorClause("prx", QUERY),), None, 20)
@@ -129,6 +129,7 @@ def test_a_paper_that_is_deleted_during_a_search_is_left_out_or_the_page_is_of_b
         assert ids(page)[:8] == whole[1:]
 
 
+@stored
 def test_generations_are_thrown_away_but_for_the_one_before(engine):
     for number in (1, 2, 3, 4):
         # What a build of another source left unfinished goes too.

@@ -156,7 +156,7 @@ def test_a_facet_that_cannot_be_counted_is_refused(opened, asked, said):
 
 def test_the_most_frequent_values_of_a_large_index_are_suggested(index, monkeypatch):
     monkeypatch.setattr(containing, "MOST_PAPERS", 5)
-    monkeypatch.setattr(index, "remembered", lambda _, find: find())
+    monkeypatch.setattr(index, "cached", lambda _, find: find())
     assert _texts(complete(index, "vir", 5).venues) == ["J Virol", "\u00c6sthetik [Virt]"]
     opened = OpenIndex(lambda: index, None, None, None)
     assert list(opened.facet("venue", value="vir", size=1).counts["venue"]) == [("J Virol", 3)]

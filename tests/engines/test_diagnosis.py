@@ -16,7 +16,7 @@ from search_plugin.engines.cluster.mapping import SERVING, body_of
 from search_plugin.engines.cluster.product import Product
 from search_plugin.engines.registry import connect
 from tests.conftest import SERVERS, server_url
-from tests.engines.conftest import SCHEMA, another, documents, empty
+from tests.engines.conftest import SCHEMA, another, documents, empty, stored
 from tests.engines.pretender import Answer, pretend, version
 
 GIB = 1 << 30
@@ -48,6 +48,7 @@ def troubles(engine, about, name=None):
     return [trouble for trouble in engine.diagnose(name).troubles if about in trouble]
 
 
+@stored
 def test_every_engine_tells_its_indexes(engine):
     publish(engine)
     publish(engine, count=30)
@@ -73,6 +74,7 @@ def test_every_engine_tells_its_indexes(engine):
         engine.diagnose("c")
 
 
+@stored
 def test_a_build_under_way_is_no_leftover(engine):
     with engine.lock("a"):
         engine.build("a", SCHEMA, "source")

@@ -12,7 +12,7 @@ import ses
 from corpora.errors import InputError, NotFoundError, UnavailableError
 from search_plugin.contract.engine import Refused
 from search_plugin.contract.schema import Field
-from tests.engines.conftest import SCHEMA, another, documents
+from tests.engines.conftest import SCHEMA, another, documents, stored
 from tests.tiny import make_model, papers
 
 IDS = [document.paper.id for document in documents(200)]
@@ -69,6 +69,7 @@ def test_a_copy_holds_the_same_and_lives_alone(filled, engine):
     assert another(engine).open("copy").count() == 186
 
 
+@stored
 def test_a_copy_of_what_is_not_there_is_refused_and_leaves_nothing(filled, engine):
     with pytest.raises(NotFoundError, match="no index 'none'"):
         copied(engine, "none")
@@ -128,17 +129,18 @@ def test_values_are_tallied_over_all_papers(filled, engine):
         for author in document.paper.authors:
             expected[author] = expected.get(author, 0) + 1
     ranked = sorted(expected.items(), key=lambda pair: (-pair[1], pair[0]))
-    assert list(index.tally("authors", 10)) == ranked
-    assert list(index.tally("authors", 2)) == ranked[:2]
-    assert list(index.tally("origins", 10)) == []
+    assert list(index.value_counts("authors", 10)) == ranked
+    assert list(index.value_counts("authors", 2)) == ranked[:2]
+    assert list(index.value_counts("origins", 10)) == []
 
 
-def test_disk_and_moment(filled, engine):
+@stored
+def test_size_and_time_of_publication(filled, engine):
     index = engine.open("papers")
     # More than the vectors alone, and no more than a few times all of it.
     assert 200 * 24 * 4 < index.disk_bytes() < 50_000_000
-    assert abs(engine.moment("papers") - time.time()) < 300
-    assert engine.moment("none") == 0.0
+    assert abs(engine.published_at("papers") - time.time()) < 300
+    assert engine.published_at("none") == 0.0
 
 
 @pytest.fixture
@@ -198,6 +200,7 @@ def test_an_index_of_before_is_the_default_by_its_age(library):
     assert library.default().name == "b"
 
 
+@stored
 def test_a_library_describes_an_index(library):
     library.index("a", papers(12), origin="one")
     library.index(

@@ -11,7 +11,7 @@ from search_plugin.contract.engine import Document
 from search_plugin.contract.schema import IndexSchema, paper_vector
 from search_plugin.request import make_request
 from search_plugin.search import search
-from tests.engines.conftest import NEWEST, by_http_too, emptied
+from tests.engines.conftest import NEWEST, NEWEST_STORED, by_http_too, emptied
 from tests.engines.test_known_real import WIDTH, Encoder, fill, real_papers
 
 SCHEMA = IndexSchema("random", "f", (paper_vector("prx", WIDTH, "cosine"),))
@@ -263,7 +263,7 @@ MISSPELLED = {
 }
 
 
-@pytest.mark.parametrize("engine", NEWEST, indirect=True)
+@pytest.mark.parametrize("engine", NEWEST_STORED, indirect=True)
 def test_kinds_among_real_papers(engine, data_dir):
     index, failed = fill(engine, real_papers(data_dir)), []
     for several in REAL:

@@ -63,7 +63,7 @@ def test_values_are_listed_by_expressions(engine):
     @given(like=loose)
     def lists(like):
         expressions = patterns(like)
-        listed = index.spelled({like.field: expressions, "language": [ANYTHING]})
+        listed = index.matching_values({like.field: expressions, "language": [ANYTHING]})
         assert set(listed["language"]) == values_of("language")
         plain = {v for v in values_of(like.field) if any(re.fullmatch(e, v, re.DOTALL) for e in expressions)}
         assert set(listed[like.field]) == plain
@@ -93,7 +93,7 @@ def test_filters_in_any_case_mean_the_same_in_every_leg(engine):
 
 def test_too_many_values_are_refused(engine, monkeypatch):
     index = fill(engine, "odd", PAPERS)
-    values = index.spelled({"venue": [ANYTHING]})
+    values = index.matching_values({"venue": [ANYTHING]})
     few = len(values["venue"]) - 1
 
     def allow(most):
@@ -102,18 +102,18 @@ def test_too_many_values_are_refused(engine, monkeypatch):
         monkeypatch.setattr(contract_engine, "MOST_VALUES", most)
 
     allow(few + 1)
-    assert {**index.spelled({"venue": [ANYTHING]})} == {**values}
+    assert {**index.matching_values({"venue": [ANYTHING]})} == {**values}
     allow(few)
     with pytest.raises(InputError, match=f"More than {few} values of venue begin alike; give more of the one you mean"):
-        index.spelled({"venue": [ANYTHING]})
-    assert index.spelled({"venue": ["[nN][oO][nN][eE]"]}) == {"venue": []}
+        index.matching_values({"venue": [ANYTHING]})
+    assert index.matching_values({"venue": ["[nN][oO][nN][eE]"]}) == {"venue": []}
 
 
 @by_http_too
 def test_known_papers_come_first(engine):
     index = fill(engine, "known", [*papers(40), *KNOWN])
-    assert set(index.named(["a1", "none"], ["doi:10.1000/shared", "doi:none"])) == {"a1", "4983", "4984"}
-    assert index.named(["a1"], []) == index.papers(["a1"])
+    assert set(index.find_papers(["a1", "none"], ["doi:10.1000/shared", "doi:none"])) == {"a1", "4983", "4984"}
+    assert index.find_papers(["a1"], []) == index.papers(["a1"])
 
     def asked(query, **options):
         return search(index, make_request(query, fields=index.schema.fields, **options), Encoder())

@@ -22,7 +22,7 @@ from search_plugin.search import search
 from search_plugin.understanding.meaning import look_up
 from search_plugin.understanding.preferences.recognise import recognise
 from search_plugin.words.names import stored_readings
-from tests.engines.conftest import NEWEST, emptied
+from tests.engines.conftest import NEWEST_STORED, emptied
 
 WIDTH = 16
 SCHEMA = IndexSchema("random", "f", (paper_vector("prx", WIDTH, "cosine"),))
@@ -53,7 +53,7 @@ def papers(data_dir):
     return real_papers(data_dir)
 
 
-@pytest.fixture(scope="module", params=NEWEST)
+@pytest.fixture(scope="module", params=NEWEST_STORED)
 def index(request, tmp_path_factory):
     """The papers of CORD-19's sample, which no test changes."""
     for engine in emptied(request.param, tmp_path_factory.mktemp("real")):

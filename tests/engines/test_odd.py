@@ -14,7 +14,7 @@ from search_plugin.contract.plan import Plan, VectorClause
 from search_plugin.contract.tree import Compare
 from search_plugin.filters.matching import matches
 from tests.conftest import SERVERS
-from tests.engines.conftest import DIMENSION, NEWEST, SCHEMA, documents, facets_of
+from tests.engines.conftest import DIMENSION, NEWEST_STORED, SCHEMA, documents, facets_of
 from tests.search_plugin.filters.filtered import exact_filter
 
 LANES = [pytest.param(lane, marks=getattr(pytest.mark, lane)) for lane in SERVERS]
@@ -52,7 +52,7 @@ def test_any_id_is_an_id(engine):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("engine", NEWEST, indirect=True)
+@pytest.mark.parametrize("engine", NEWEST_STORED, indirect=True)
 def test_thousands_at_once(engine):
     count = 10_050
     written = documents(count)

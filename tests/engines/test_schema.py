@@ -19,7 +19,7 @@ from search_plugin.contract.plan import Plan
 from search_plugin.contract.schema import PUBLICATION, Field
 from search_plugin.request import SearchRequest
 from search_plugin.search import search
-from tests.engines.conftest import EVERY_VERSION, SCHEMA, another, documents, emptied
+from tests.engines.conftest import EVERY_VERSION, SCHEMA, another, documents, emptied, stored
 from tests.indexer.jobs import make_job
 from tests.search_plugin.filters.filtered import exact_filter
 from tests.tiny import papers
@@ -325,6 +325,7 @@ def rebuild(job, index):
     return rebuilding(index, settings={}, formats=(Format.PRX,), **made_by)
 
 
+@stored
 def test_an_index_is_moved_to_another_model_with_all_that_is_said_of_its_papers(engine, home, tmp_path):
     from tests.tiny import make_model
 

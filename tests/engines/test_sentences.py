@@ -15,6 +15,7 @@ import ses
 from corpora.errors import InputError
 from encoders.models.formats import Format
 from search_plugin.contract.closeness import closeness
+from search_plugin.contract.engine import JoinsLegs
 from search_plugin.contract.legs import Scored, ranked
 from search_plugin.contract.plan import LEXICAL, Plan, VectorClause
 from search_plugin.contract.schema import SENTENCES
@@ -22,7 +23,7 @@ from search_plugin.fusion.fusions import minmax
 from search_plugin.pages.hit import unshown_sentence
 from search_plugin.words.sentences import sentence_texts, sentences_of
 from tests.commands import ses as run
-from tests.engines.conftest import ENGINES, emptied
+from tests.engines.conftest import ENGINES, emptied, stored
 from tests.serving import served
 from tests.tiny import WORDS, make_model, papers, write_jsonl
 
@@ -152,7 +153,7 @@ def test_complete_gives_every_paper_a_score_of_its_sentences(library):
 
 def test_a_cluster_joins_the_sentences_too(library):
     index, options = library["papers"], {"window": COUNT, "size": COUNT, "neighbours": 0}
-    if library._engine.url.startswith("embedded"):
+    if not isinstance(index.index, JoinsLegs):
         with pytest.raises(InputError, match="can't join the legs"):
             index.search(QUERY, join="engine", **options)
         return
@@ -233,6 +234,7 @@ def test_sentences_change_and_go_with_their_papers(changing):
     )
 
 
+@stored
 def test_an_index_keeps_its_choice_through_updates_copies_and_builds(changing):
     made = of_sentences(12)
     changing.index("papers", made, passages="sentences")

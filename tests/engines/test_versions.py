@@ -9,7 +9,7 @@ import pytest
 
 from corpora.errors import InputError, UnavailableError
 from search_plugin.engines.registry import connect
-from tests.engines.conftest import EVERYWHERE, SCHEMA, another, documents, emptied
+from tests.engines.conftest import EVERYWHERE, SCHEMA, another, documents, emptied, stored
 
 
 @pytest.fixture(params=EVERYWHERE)
@@ -37,6 +37,7 @@ def test_an_index_is_seen_once_published(engine):
         engine.open("b")
 
 
+@stored
 def test_a_fresh_version_replaces_and_rolls_back(engine):
     engine.publish(build(engine, "a", 10))
     fresh = build(engine, "a", 20)

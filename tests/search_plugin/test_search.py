@@ -95,7 +95,7 @@ def test_a_facet_shows_as_many_values_as_asked_for(world):
     _, index, _ = world
     counts = {size: search(index, SearchRequest("", facets=("year",), facet_size=size)).facets for size in (2, 10, 50)}
     shown = {size: facets.counts["year"] for size, facets in counts.items()}
-    assert [len(one) for one in shown.values()] == [2, 10, len(dict(index.tally("year", 99)))]
+    assert [len(one) for one in shown.values()] == [2, 10, len(dict(index.value_counts("year", 99)))]
     assert shown[50][:10] == shown[10]
     for wrong in (0, 1_001):
         with pytest.raises(InputError, match="give a whole number from 1 to 1,000"):

@@ -6,14 +6,13 @@ The alias is the index's own name, so that other programs find it. A second alia
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from corpora.errors import InputError, NotFoundError, UnavailableError
+from corpora.errors import InputError, UnavailableError
 from search_plugin.contract.connection import Connection
-from search_plugin.contract.engine import Index, check_index_name
+from search_plugin.contract.engine import Engine, Index, check_index_name, no_earlier, unknown_index
 from search_plugin.engines.cluster.attached.attachment import companion_name, not_ours, read_attachments
 from search_plugin.engines.cluster.attached.index import open_attached
 from search_plugin.engines.cluster.dialects import dialect_of
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from search_plugin.engines.cluster.lease import Lease
 
 
-class ClusterEngine:
+class ClusterEngine(Engine):
     """Keeps indexes in an OpenSearch or Elasticsearch cluster, `http://HOST:PORT` or several with commas; see `Engine`.
 
     Raises `InputError` if the URL can't be read, and `UnavailableError` if the cluster doesn't answer, or isn't one
@@ -60,7 +59,7 @@ class ClusterEngine:
         found += [(-attachment.moment, attachment.name) for attachment in read_attachments(reply)]
         return [name for _, name in sorted(found)]
 
-    def moment(self, name: str) -> float:
+    def published_at(self, name: str) -> float:
         """Return when the generation that is searched was published, in seconds since 1970; 0 if it is not known."""
         published = [g for g in self._generations(check_index_name(name)) if g.published]
         return next((one.moment for one in published or self.attachments(name)), 0.0)
@@ -77,12 +76,11 @@ class ClusterEngine:
         found = self._searched(name)
         if found is None:
             check_seen(self.cluster, [f"ses.{name}.v*", f"ses.{companion_name(name)}.v1"])
-            known = ", ".join(self.names())
-            hint = f"choose one of {known}" if known else "index some papers first"
+            known, hint = self.names(), ""
             with suppress(ClusterError):
                 if self._is_taken(name):
                     hint = "attach the index of this name first, which ses did not make"
-            raise NotFoundError(f"There is no index {name!r} in {self.url}", hint)
+            raise unknown_index(name, self.url, known, hint)
         return self._index(found) if isinstance(found, Generation) else open_attached(self.cluster, self.dialect, found)
 
     def build(self, name: str, schema: IndexSchema, source: str) -> ClusterIndex:
@@ -125,24 +123,17 @@ class ClusterEngine:
         current = next((g for g in generations if g.published), None)
         earlier = next((g for g in generations if g.previous and not (current and g.number > current.number)), None)
         if earlier is None:
-            raise NotFoundError(f"The index {name} has no earlier version to go back to", "<fresh> makes and keeps one")
+            raise no_earlier(name)
         self._swap(name, earlier, current)
         return self.open(name)
 
-    def copy(self, name: str, to: str, done: Callable[[int], None]) -> ClusterIndex:
-        """Write the papers of an index and their vectors into another one, and publish that."""
+    def copy(self, name: str, to: str, done: Callable[[int], None]) -> Index:
+        """Write the papers of an index and their vectors into another one, and publish that.
+
+        `_reindex` would lose vectors that a server keeps out of `_source`.
+        """
         self._check_own(name, "it can't be copied", "index its papers with <corpus=index>")
-        index = self.open(name)
-        # The time is in the source, so that a copy that was killed is never continued: the index may have changed.
-        copied = self.build(to, index.schema, f"copy of {name} at {time.time()}")
-        try:
-            copy_documents(index, copied, done)
-        except BaseException:
-            with suppress(UnavailableError):
-                self.discard(copied)
-            raise
-        self.publish(copied)
-        return self.open(to)
+        return super().copy(name, to, done)
 
     def discard(self, index: Index) -> None:
         """Delete a generation that was not published."""
@@ -237,26 +228,3 @@ def _plain(facts: Mapping[str, Any]) -> Any:
     import orjson
 
     return orjson.loads(orjson.dumps(facts))
-
-
-_PAGE = 500
-
-
-def copy_documents(source: ClusterIndex, target: ClusterIndex, done: Callable[[int], None]) -> None:
-    """Write all papers of an index, with their vectors, values and content hashes, into an empty one, page by page.
-
-    `_reindex` would lose vectors that a server keeps out of `_source`. `done` receives how many more papers were
-    written. Raises `ClusterError` if the cluster refuses a paper, or if the copy holds another number of papers.
-    """
-    formats = [field.format for field in source.schema.written]
-    written = 0
-    ids = list(source.ids())
-    for start in range(0, len(ids), _PAGE):
-        documents = list(source.documents(ids[start : start + _PAGE], formats).values())
-        if refused := target.upsert(documents):
-            raise ClusterError(f"The paper {refused[0].id} can't be copied: {refused[0].reason}.")
-        written += len(documents)
-        done(len(documents))
-    target.finish()
-    if not target.count() == written == source.count():
-        raise ClusterError(f"The index {source.name} changed while it was copied; copy it again.")

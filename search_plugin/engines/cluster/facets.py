@@ -7,7 +7,7 @@ from typing import Any
 
 from search_plugin.contract.engine import MOST_VALUES, too_many
 from search_plugin.contract.legs import Facets
-from search_plugin.contract.plan import LISTED, Counting, Plan
+from search_plugin.contract.plan import Counting, Plan, counted_papers
 from search_plugin.contract.schema import Field, IndexSchema
 from search_plugin.engines.cluster.dialect import TEXT, Dialect, QueryBody
 from search_plugin.engines.cluster.queries import condition, holding
@@ -35,13 +35,13 @@ def matching_query(plan: Plan, schema: IndexSchema, dialect: Dialect, found: Seq
     return {"bool": {"should": matching, "minimum_should_match": 1}}
 
 
-def tally_body(field: Field, size: int) -> dict[str, Any]:
+def value_counts_body(field: Field, size: int) -> dict[str, Any]:
     """Return the search that counts the values of a field over all papers."""
     return {"size": 0, "aggs": {field.name: counted(field, size)}}
 
 
-def read_tally(reply: Mapping[str, Any], field: Field, size: int) -> list[tuple[str | int | float, int]]:
-    """Return the counts of the reply to `tally_body`."""
+def read_value_counts(reply: Mapping[str, Any], field: Field, size: int) -> list[tuple[str | int | float, int]]:
+    """Return the counts of the reply to `value_counts_body`."""
     found = reply["aggregations"][field.name]["buckets"]
     return [(_value(field, bucket), bucket["doc_count"]) for bucket in found if bucket["key"] != ""][:size]
 
@@ -59,7 +59,7 @@ def counted(field: Field, size: int, include: Sequence[str] = ()) -> dict[str, A
 
 def read_facets(reply: Mapping[str, Any], counting: Counting, schema: IndexSchema) -> Facets:
     """Return the counts that a cluster gave."""
-    plan, size = counting.plan, counting.size
+    size = counting.size
 
     def buckets(name: str) -> Sequence[Mapping[str, Any]]:
         found: Sequence[Mapping[str, Any]] = reply["aggregations"][name]["buckets"]
@@ -69,13 +69,7 @@ def read_facets(reply: Mapping[str, Any], counting: Counting, schema: IndexSchem
         name: tuple((_value(schema.field(name), b), b["doc_count"]) for b in buckets(name) if b["key"] != "")[:size]
         for name in counting.fields
     }
-    nearest = f"the {plan.window} nearest papers"
-    counted = nearest
-    if plan.order:
-        counted = LISTED
-    elif plan.words:
-        counted = "papers that hold a word of the query" + (f", and {nearest}" if plan.vectors else "")
-    return Facets(int(reply["hits"]["total"]["value"]), counted, counts)
+    return Facets(int(reply["hits"]["total"]["value"]), counted_papers(counting.plan), counts)
 
 
 def _value(field: Field, bucket: Mapping[str, Any]) -> str | int | float:
@@ -88,13 +82,13 @@ def _value(field: Field, bucket: Mapping[str, Any]) -> str | int | float:
     return int(key) if isinstance(key, float) and key.is_integer() else key
 
 
-def spelled_body(asked: Sequence[tuple[str, str]]) -> dict[str, Any]:
+def matching_values_body(asked: Sequence[tuple[str, str]]) -> dict[str, Any]:
     """Return the search that lists the values of fields that regular expressions match, a pair at a time."""
     terms = ({"terms": {"field": field, "include": expression, "size": MOST_VALUES + 1}} for field, expression in asked)
     return {"size": 0, "track_total_hits": False, "aggs": {str(place): one for place, one in enumerate(terms)}}
 
 
-def read_spelled(reply: Mapping[str, Any], asked: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
+def read_matching_values(reply: Mapping[str, Any], asked: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
     """Return the values by field that a cluster listed; raises `InputError` if there are too many."""
     found: dict[str, dict[str, None]] = {field: {} for field, _ in asked}
     for place, (field, _) in enumerate(asked):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from corpora.paper import Paper
-from search_plugin.contract.engine import Document, Refused, Remembered
+from search_plugin.contract.engine import Document, Index, Refused, Remembered
 from search_plugin.contract.legs import Facets, Listing, Position
 from search_plugin.contract.schema import Bm25, Field, IndexSchema
 from search_plugin.contract.trace import Sent, note
@@ -64,7 +64,7 @@ SEGMENT_BYTES = 5 << 30
 """Largest segment to merge into, Lucene's own default: larger segments are not merged again after changes."""
 
 
-class ClusterIndex:
+class ClusterIndex(Index):
     """One generation of an index; see `Index`. A lease is the right to write; readers have none."""
 
     def __init__(
@@ -87,10 +87,6 @@ class ClusterIndex:
         self._writable = False
         self._loading: bool | None = None
 
-    def pinned(self) -> ClusterIndex:
-        """Return this index: each request of a cluster sees its own state."""
-        return self
-
     def hashes(self, ids: Sequence[str]) -> Mapping[str, str]:
         """Return the content hashes of the ids that exist."""
         columns = {"_source": False, "stored_fields": "_none_", "docvalue_fields": ["id", "content_hash"]}
@@ -102,18 +98,18 @@ class ClusterIndex:
         found = (paper_of(hit["_source"], self.schema) for hit in self._among(ids, papers_of(self.schema)))
         return {paper.id: paper for paper in found}
 
-    def named(self, ids: Sequence[str], identifiers: Sequence[str]) -> Mapping[str, Paper]:
+    def find_papers(self, ids: Sequence[str], identifiers: Sequence[str]) -> Mapping[str, Paper]:
         """Return the papers that have one of some ids or one of some identifiers, in one request."""
         body = {**having(ids, identifiers), **papers_of(self.schema)}
         return read_papers(self.ask_search(body, why="papers by identifier"), self.schema)
 
-    def spelled(self, patterns: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:
+    def matching_values(self, patterns: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:
         """Return the values of keyword fields that regular expressions match; see `Index`."""
         asked = [(field, one) for field, expressions in patterns.items() for one in joined(expressions)]
-        reply = self.ask_search(facets.spelled_body(asked), why=f"values of {', '.join(patterns)}")
-        return facets.read_spelled(reply, asked)
+        reply = self.ask_search(facets.matching_values_body(asked), why=f"values of {', '.join(patterns)}")
+        return facets.read_matching_values(reply, asked)
 
-    def word_counts(self, words: Sequence[str]) -> Mapping[str, int]:
+    def document_frequencies(self, words: Sequence[str]) -> Mapping[str, int]:
         """Return how many papers hold each of some words in title or abstract, compared by stem."""
 
         def count(new: Sequence[str]) -> Mapping[str, int]:
@@ -123,13 +119,13 @@ class ClusterIndex:
 
         return self._counts.look_up(words, count)
 
-    def resembling(self, terms: Sequence[str], distance: int, size: int) -> Sequence[Paper]:
+    def fuzzy_matches(self, terms: Sequence[str], distance: int, size: int) -> Sequence[Paper]:
         """Return papers whose title or abstract holds a term like one of some terms; see `Index`."""
-        query = queries.resembling_query(terms, distance)
+        query = queries.fuzzy_query(terms, distance)
         body = {"query": query, **papers_of(self.schema), "size": size, "track_total_hits": False}
         return list(read_papers(self.ask_search(body, why="similar words"), self.schema).values())
 
-    def remembered(self, key: str, find: Callable[[], str]) -> str:
+    def cached(self, key: str, find: Callable[[], str]) -> str:
         """Return what `find` returned for the same key before, unless it was empty, or call it."""
         return self._answers.look_up([key], lambda _: {key: find()})[key]
 
@@ -164,10 +160,10 @@ class ClusterIndex:
         query = has_vector(self.schema.leg(field)) if field else {"match_all": {}}
         return int(self._ask("_count", {"query": query})["count"])
 
-    def tally(self, field: str, size: int) -> Sequence[tuple[FieldValue, int]]:
+    def value_counts(self, field: str, size: int) -> Sequence[tuple[FieldValue, int]]:
         """Return the most frequent values of a field over all papers, with their counts; equal counts by value."""
-        return facets.read_tally(
-            self.ask_search(facets.tally_body(self.schema.field(field), size)), self.schema.field(field), size
+        return facets.read_value_counts(
+            self.ask_search(facets.value_counts_body(self.schema.field(field), size)), self.schema.field(field), size
         )
 
     def ids(self, where: Filter | None = None) -> Iterator[str]:

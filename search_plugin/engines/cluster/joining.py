@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from corpora.errors import InputError
 from search_plugin.contract.legs import Fused, Ranking
-from search_plugin.contract.plan import check_sparse
+from search_plugin.contract.plan import check_sparse, check_vector
 from search_plugin.contract.schema import SparseField
 from search_plugin.engines.cluster.documents import id_of
 from search_plugin.engines.cluster.passages import dot_products, scored_papers
-from search_plugin.engines.cluster.queries import check_vector, condition, nearest_query, value_of, words_query
+from search_plugin.engines.cluster.queries import condition, nearest_query, value_of, words_query
 from search_plugin.fusion.fusions import shares, with_defaults
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from search_plugin.engines.cluster.transport import Cluster
 
 
+@runtime_checkable
 class Searched(Protocol):
     """What joining needs of an index in a cluster."""
 

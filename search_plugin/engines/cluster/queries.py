@@ -9,11 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import repeat
 from typing import Any
 
-from corpora.errors import InputError
 from search_plugin.contract.legs import Position, Scored, ranked
 from search_plugin.contract.ordering import Sort
-from search_plugin.contract.plan import LEXICAL, Plan, TermVariant, VectorClause, check_sparse
-from search_plugin.contract.schema import IndexSchema, Quantization, SparseField, VectorField
+from search_plugin.contract.plan import LEXICAL, Plan, TermVariant, VectorClause, check_sparse, check_vector
+from search_plugin.contract.schema import IndexSchema, Quantization, SparseField
 from search_plugin.contract.tree import Filter
 from search_plugin.engines.cluster.dialect import TEXT, Dialect, QueryBody, as_json, raw_closeness
 from search_plugin.engines.cluster.documents import id_of
@@ -146,18 +145,6 @@ def counted_query(clause: VectorClause, plan: Plan, schema: IndexSchema, dialect
     return nearest_papers(dialect, field, clause.vector, found, candidates, where)
 
 
-def check_vector(clause: VectorClause, schema: IndexSchema) -> VectorField:
-    """Return the clause's vector field, or raise `InputError` if its vector can't be one of the field's."""
-    field = schema.leg(clause.field)
-    if clause.vector.shape != (field.dimension,):
-        foreign = schema.beside(clause.field)
-        raise InputError(
-            f"The query's vector has {clause.vector.size} numbers and the index holds vectors of {field.dimension}: "
-            f"search with the model that made it, {foreign.model if foreign else schema.model}."
-        )
-    return field
-
-
 def listing_body(
     where: Filter | None, order: Sort, size: int, schema: IndexSchema, dialect: Dialect, after: Position | None = None
 ) -> dict[str, Any]:
@@ -204,7 +191,7 @@ def counting_body(word: str) -> dict[str, Any]:
     return {"query": {"match": {TEXT: {"query": word, "operator": "and"}}}, "size": 0, "track_total_hits": True}
 
 
-def resembling_query(terms: Sequence[str], distance: int) -> QueryBody:
+def fuzzy_query(terms: Sequence[str], distance: int) -> QueryBody:
     """Return the query for papers that hold similar terms."""
     near = [{"fuzzy": {TEXT: {"value": term, "fuzziness": distance, "prefix_length": 1}}} for term in terms]
     return {"bool": {"should": near}}

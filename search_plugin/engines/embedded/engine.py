@@ -9,11 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from corpora.errors import ConflictError, InputError, NotFoundError, UnavailableError
+from corpora.errors import ConflictError, InputError, UnavailableError
 from corpora.writing import locking, replacing
 from search_plugin.contract import diagnosis
 from search_plugin.contract.diagnosis import Diagnosis, Finding, IndexDiagnosis, collected, human_bytes, missing_vectors
-from search_plugin.contract.engine import Index, check_index_name
+from search_plugin.contract.engine import Engine, Index, check_index_name, no_earlier, unknown_index
 from search_plugin.engines.embedded.errors import explained, failure
 from search_plugin.engines.embedded.facts import Facts, read_facts, write_facts
 from search_plugin.engines.embedded.files import copy_regular, folder_bytes
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from search_plugin.contract.schema import IndexSchema
 
 
-class EmbeddedEngine:
+class EmbeddedEngine(Engine):
     """Keeps indexes in a folder, `embedded:DIR`; see `Engine`.
 
     Raises `UnavailableError` if the folder can't be made.
@@ -54,7 +54,7 @@ class EmbeddedEngine:
         names |= {name for name in self._begun() - names if self.alias(name).current}
         return sorted(names, key=lambda name: (-_moment(pointer_of(self.root, name)), name))
 
-    def moment(self, name: str) -> float:
+    def published_at(self, name: str) -> float:
         """Return when the generation that is searched was published, in seconds since 1970; 0 if it is not known."""
         return _moment(pointer_of(self.root, check_index_name(name)))
 
@@ -67,11 +67,7 @@ class EmbeddedEngine:
         """Return the published generation, or raise `NotFoundError` that names the existing indexes."""
         current = self.alias(check_index_name(name)).current
         if not current:
-            known = ", ".join(self.names())
-            raise NotFoundError(
-                f"There is no index {name!r} in {self.root}",
-                f"choose one of {known}" if known else "index some papers first",
-            )
+            raise unknown_index(name, self.root, self.names())
         return self.generation(name, current)
 
     def build(self, name: str, schema: IndexSchema, source: str) -> EmbeddedIndex:
@@ -104,7 +100,7 @@ class EmbeddedEngine:
         """Publish the generation before again; raises `NotFoundError` if there is none."""
         alias = self.alias(check_index_name(name))
         if alias.previous not in self.generations(name) or not alias.previous < alias.current:
-            raise NotFoundError(f"The index {name} has no earlier version to go back to", "<fresh> makes and keeps one")
+            raise no_earlier(name)
         self._point(name, alias.previous, alias.current)
         return self.open(name)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -13,18 +12,18 @@ from typing import TYPE_CHECKING
 
 from corpora.cores import cores
 from corpora.errors import InputError
-from search_plugin.contract.engine import Document, Refused
+from search_plugin.contract.engine import Document, Index, Refused
 from search_plugin.contract.legs import Facets
 from search_plugin.contract.schema import SPARSE, Bm25, IndexSchema
-from search_plugin.contract.values import checked
+from search_plugin.contract.values import check_dimensions, check_numbers, checked, with_values
 from search_plugin.engines.embedded import derived, writing
 from search_plugin.engines.embedded.errors import explained, explains_errors
 from search_plugin.engines.embedded.facts import read_facts, write_facts
 from search_plugin.engines.embedded.files import PAPERS, Appended, Files, folder_bytes
-from search_plugin.engines.embedded.legs import column_paths, count_facets, counted, listing, run_legs, spelled
+from search_plugin.engines.embedded.legs import column_paths, count_facets, counted, listing, matching_values, run_legs
 from search_plugin.engines.embedded.merging import merge_segments
-from search_plugin.engines.embedded.queries import named, resembling, rows_of, word_counts
-from search_plugin.engines.embedded.records import Stored, encoded, with_values
+from search_plugin.engines.embedded.queries import document_frequencies, fuzzy, named, rows_of
+from search_plugin.engines.embedded.records import Stored, encoded
 from search_plugin.engines.embedded.snapshot import Snapshot
 from search_plugin.engines.embedded.stored_vectors import stored_type
 from search_plugin.engines.embedded.words import META, create_words, open_words
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
     from corpora.custom import FieldValue
     from corpora.paper import Paper
-    from search_plugin.contract.legs import Listing, Position, Ranking, Scored
+    from search_plugin.contract.legs import Listing, Position, Scored
     from search_plugin.contract.ordering import Sort
     from search_plugin.contract.plan import Counting, Plan
     from search_plugin.contract.schema import Field
@@ -64,7 +63,7 @@ def create_generation(folder: Path, schema: IndexSchema) -> None:
 
 
 @explains_errors
-class EmbeddedIndex:
+class EmbeddedIndex(Index):
     """One generation of an index; see `Index`. Threads may share it; one process writes at a time."""
 
     def __init__(self, name: str, generation: int, schema: IndexSchema, folder: Path) -> None:
@@ -85,45 +84,31 @@ class EmbeddedIndex:
         index._pinned = self._snapshot()
         return index
 
-    def hashes(self, ids: Sequence[str]) -> Mapping[str, str]:
-        """Return the content hashes of the ids that exist."""
-        return {stored.paper.id: stored.content_hash for stored in self._stored(ids)}
-
-    def papers(self, ids: Sequence[str]) -> Mapping[str, Paper]:
-        """Return the papers that exist."""
-        return {stored.paper.id: stored.paper for stored in self._stored(ids)}
-
-    def named(self, ids: Sequence[str], identifiers: Sequence[str]) -> Mapping[str, Paper]:
+    def find_papers(self, ids: Sequence[str], identifiers: Sequence[str]) -> Mapping[str, Paper]:
         """Return the papers that have one of some ids or one of some identifiers."""
         snapshot = self._snapshot()
         rows, _ = rows_of(snapshot.searcher, named(self._words, ids, identifiers), len(snapshot.rows))
         papers = [snapshot.stored(row).paper for row in rows]
         return {paper.id: paper for paper in papers}
 
-    def spelled(self, patterns: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:
+    def matching_values(self, patterns: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:
         """Return the values of keyword fields that regular expressions match; see `Index`."""
-        return spelled(self._snapshot().searcher, column_paths(patterns), patterns)
+        return matching_values(self._snapshot().searcher, column_paths(patterns), patterns)
 
-    def word_counts(self, words: Sequence[str]) -> Mapping[str, int]:
+    def document_frequencies(self, words: Sequence[str]) -> Mapping[str, int]:
         """Return how many papers hold each of some words in title or abstract, compared by stem."""
         snapshot = self._snapshot()
-        return snapshot.counts.look_up(words, partial(word_counts, snapshot.searcher, self._words))
+        return snapshot.counts.look_up(words, partial(document_frequencies, snapshot.searcher, self._words))
 
-    def resembling(self, terms: Sequence[str], distance: int, size: int) -> Sequence[Paper]:
+    def fuzzy_matches(self, terms: Sequence[str], distance: int, size: int) -> Sequence[Paper]:
         """Return papers whose title or abstract holds a term like one of some terms; see `Index`."""
         snapshot = self._snapshot()
-        rows, _ = rows_of(snapshot.searcher, resembling(self._words, terms, distance), size)
+        rows, _ = rows_of(snapshot.searcher, fuzzy(self._words, terms, distance), size)
         return [snapshot.stored(row).paper for row in rows]
 
-    def remembered(self, key: str, find: Callable[[], str]) -> str:
+    def cached(self, key: str, find: Callable[[], str]) -> str:
         """Return what `find` returned for the same key in the same commit, or call it."""
         return self._snapshot().answers.look_up([key], lambda _: {key: find()})[key]
-
-    def values(self, ids: Sequence[str], fields: Sequence[str]) -> Mapping[str, Mapping[str, FieldValue]]:
-        """Return the values of some fields of the ids that exist; a field without a value is left out."""
-        papers = [stored.paper for stored in self._stored(ids)]
-        held = {paper.id: {name: paper.value(name) for name in fields} for paper in papers}
-        return {id_: {name: value for name, value in row.items() if value is not None} for id_, row in held.items()}
 
     def documents(self, ids: Sequence[str], fields: Sequence[str]) -> Mapping[str, Document]:
         """Return the papers that exist, with their vectors of some formats."""
@@ -161,7 +146,7 @@ class EmbeddedIndex:
         """Return how much disk this generation takes."""
         return folder_bytes(self.folder)
 
-    def tally(self, field: str, size: int) -> Sequence[tuple[FieldValue, int]]:
+    def value_counts(self, field: str, size: int) -> Sequence[tuple[FieldValue, int]]:
         """Return the most frequent values of a field over all papers, with their counts; equal counts by value."""
         from tantivy import Query
 
@@ -195,10 +180,10 @@ class EmbeddedIndex:
         refused: list[Refused] = []
         latest: dict[str, writing.Written] = {}
         for document in documents:
-            writing.check_dimensions(document, self.schema)
+            check_dimensions(document.vectors, self.schema)
             try:
                 paper = encoded(Stored(document.paper, document.content_hash))
-                writing.check_numbers(document, self.schema)
+                check_numbers(document.vectors, self.schema)
                 latest[document.paper.id] = writing.Written(document.paper, paper, document.vectors)
             except ValueError as error:
                 refused.append(Refused(document.paper.id, f"The embedded engine would not take it: {error}"))
@@ -248,16 +233,6 @@ class EmbeddedIndex:
         for field in self.schema.written:
             writing.cover_vectors(self._files, snapshot, field)
         self._seen = None
-
-    @contextmanager
-    def scored_by(self, bm25: Bm25) -> Iterator[None]:
-        """See `Index`: tantivy's constants are fixed, so only those are accepted."""
-        check_bm25(bm25)
-        yield
-
-    def rank(self, plan: Plan, fusion: str, weights: Mapping[str, float]) -> Ranking | None:  # noqa: ARG002 - ses does
-        """Raise `InputError`: the legs are so fast that joining them here would gain nothing."""
-        raise InputError("The embedded engine can't join the legs of a search", "let ses join them")
 
     def damaged(self) -> list[str]:
         """Return what differs from what was written, without derived files; reads all of it."""

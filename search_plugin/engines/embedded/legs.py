@@ -7,11 +7,10 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from corpora.errors import InputError
 from search_plugin.contract.engine import MOST_VALUES, too_many
 from search_plugin.contract.legs import Facets, Listing, Position, Scored, ranked
 from search_plugin.contract.ordering import BY_ID, TITLE
-from search_plugin.contract.plan import LEXICAL, LISTED, check_sparse
+from search_plugin.contract.plan import LEXICAL, check_sparse, check_vector, counted_papers
 from search_plugin.contract.schema import SparseField
 from search_plugin.engines.embedded import queries
 from search_plugin.engines.embedded.columns import of_words
@@ -102,12 +101,7 @@ def _passing_of_best(snapshot: Snapshot, words: Words, plan: Plan) -> list[tuple
 
 def vector_leg(snapshot: Snapshot, schema: IndexSchema, plan: Plan, clause: VectorClause) -> list[Scored]:
     """Return the papers nearest to a vector, best first, ties by id; raises `InputError` if its length is wrong."""
-    field = schema.leg(clause.field)
-    if clause.vector.shape != (field.dimension,):
-        raise InputError(
-            f"The query's vector has {clause.vector.size} numbers and the index holds vectors of {field.dimension}",
-            f"search with the model that made it, {schema.model}",
-        )
+    field = check_vector(clause, schema)
     matrix, (owners, owned) = snapshot.matrix(field), snapshot.owners(field.name)
     allowed = owned if plan.filter is None else snapshot.passing(plan.filter)[owners] & (owners >= 0)
     approximate = None if plan.exact else snapshot.approximate(field.name)
@@ -204,17 +198,15 @@ def count_facets(words: Words, searcher: Any, counting: Counting) -> Facets:
 
     plan = counting.plan
     query = among(words, counting.found)
-    description = f"the {plan.window} nearest papers"
     if plan.order:
-        query, description = (to_tantivy(plan.filter, words) if plan.filter else Query.all_query()), LISTED
+        query = to_tantivy(plan.filter, words) if plan.filter else Query.all_query()
     elif plan.words:
         matched = matching(words, searcher, plan)
         if plan.filter:
             matched = both(matched, to_tantivy(plan.filter, words))
         query = either([matched, query])
-        description = "papers that hold a word of the query" + (f", and {description}" if plan.vectors else "")
     matches, counts = counted(searcher, query, column_paths(counting.fields), counting.size, counting.include)
-    return Facets(matches, description, {field: tuple(counts[field]) for field in counting.fields})
+    return Facets(matches, counted_papers(plan), {field: tuple(counts[field]) for field in counting.fields})
 
 
 def column_paths(fields: Iterable[str]) -> dict[str, str]:
@@ -254,8 +246,10 @@ def counted(
             return total, found
 
 
-def spelled(searcher: Any, fields: Mapping[str, str], patterns: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """Return the values that expressions match, as of `Index.spelled`; `fields` gives tantivy's names of the fields."""
+def matching_values(
+    searcher: Any, fields: Mapping[str, str], patterns: Mapping[str, Sequence[str]]
+) -> dict[str, list[str]]:
+    """Return what `Index.matching_values` does; `fields` gives tantivy's names of the fields."""
     from tantivy import Query
 
     found: dict[str, list[str]] = {}

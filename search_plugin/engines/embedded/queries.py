@@ -191,8 +191,8 @@ def _range(field: str, op: str, value: Value, words: Words) -> Any:
     return words.index.parse_query(f"{compared_path(field, words.kinds)}:{_RANGES[op].format(number)}", ["text"])
 
 
-def word_counts(searcher: Any, words: Words, asked: Sequence[str]) -> Mapping[str, int]:
-    """Return how many papers hold all terms of each word, as of `Index.word_counts`."""
+def document_frequencies(searcher: Any, words: Words, asked: Sequence[str]) -> Mapping[str, int]:
+    """Return how many papers hold all terms of each word, as of `Index.document_frequencies`."""
     terms = {word: words.analyze(words.prepare(word)) for word in asked}
     return {
         word: min((int(searcher.doc_freq("text", term)) for term in of_word), default=0)
@@ -200,7 +200,7 @@ def word_counts(searcher: Any, words: Words, asked: Sequence[str]) -> Mapping[st
     }
 
 
-def resembling(words: Words, terms: Sequence[str], distance: int) -> Any:
+def fuzzy(words: Words, terms: Sequence[str], distance: int) -> Any:
     """Return the query for papers that hold similar terms."""
     from tantivy import Query
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Iterable, Mapping
-from dataclasses import fields, replace
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from dataclasses import fields
+from typing import NamedTuple
 
 import orjson
 
-from corpora.custom import FieldValue
 from corpora.paper import Paper, is_empty, paper_from
-from corpora.publication import publication_from
-from search_plugin.contract.values import UPDATABLE
 
 _NAMES = tuple(field.name for field in fields(Paper))
 _CHECKSUM = struct.Struct("<I")
@@ -59,15 +56,6 @@ def to_record(paper: Encoded) -> bytes:
     head = _HEAD.pack(zlib.crc32(paper.id), len(paper.id), len(paper.content_hash))
     rest = head + paper.id + paper.content_hash + zlib.compress(paper.values, _QUICK)
     return _CHECKSUM.pack(zlib.crc32(rest)) + rest
-
-
-def with_values(paper: Paper, values: Mapping[str, FieldValue | None]) -> Paper:
-    """Return a paper with other values in some fields; None for no value."""
-    own: dict[str, Any] = {name: value or () for name, value in values.items() if name in UPDATABLE}
-    if "publication" in own:
-        own["publication"] = publication_from(values["publication"])
-    extra = {**paper.extra, **{name: value for name, value in values.items() if name not in UPDATABLE}}
-    return replace(paper, **own, extra={name: value for name, value in extra.items() if value is not None})
 
 
 def id_of(records: memoryview, at: int) -> str:

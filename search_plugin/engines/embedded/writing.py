@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from corpora.errors import InputError
 from search_plugin.contract.schema import SparseField
 from search_plugin.engines.embedded import columns, sparse, titles, vectors
 from search_plugin.engines.embedded.errors import reads_stored
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     import numpy as np
 
     from corpora.paper import Paper
-    from search_plugin.contract.engine import Document
     from search_plugin.contract.schema import IndexSchema, VectorField
     from search_plugin.engines.embedded.columns import Kinds
     from search_plugin.engines.embedded.files import Files
@@ -62,38 +60,6 @@ def batch_of(
         if matrices:
             fresh[name] = as_stored(np.concatenate(matrices), field)
     return Appended(rows, b"".join(records), fresh)
-
-
-def check_dimensions(document: Document, schema: IndexSchema) -> None:
-    """Raise `InputError` if a vector is not as long as those of the index."""
-    for field in schema.written:
-        if (size := document.vectors[field.format].shape[-1]) != field.width:
-            raise InputError(
-                f"The model gives vectors of {size} numbers and the index holds {field.width}",
-                "index again with <fresh>",
-            )
-
-
-def check_numbers(document: Document, schema: IndexSchema) -> None:
-    """Raise `ValueError` if a vector holds values that are not finite numbers, or that have no finite length."""
-    import numpy as np
-
-    for field in schema.written:
-        vectors = np.asarray(document.vectors[field.format], np.float32)
-        if not np.isfinite(vectors).all():
-            raise ValueError(f"its {field.format} vector holds values that are not numbers")
-        with np.errstate(over="ignore"):
-            lengths = np.square(vectors).sum(axis=-1)
-        # faiss would abort the process when it computes the centres of lists.
-        if not np.isfinite(lengths).all():
-            raise ValueError(f"its {field.format} vector is too long for 32-bit numbers")
-        if isinstance(field, SparseField):
-            from encoders.sparse import is_sparse
-
-            if not is_sparse(vectors, field.dimension):
-                raise ValueError(
-                    f"its {field.format} vector does not hold tokens in ascending order with their weights"
-                )
 
 
 UNCOLUMNED = 2_000

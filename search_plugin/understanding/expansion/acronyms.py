@@ -44,7 +44,7 @@ def long_forms(index: Index, text: str) -> dict[tuple[str, ...], tuple[str, ...]
     """
     found: dict[tuple[str, ...], tuple[str, ...]] = {}
     for short in acronyms_of(text):
-        if long := index.remembered(short, partial(_long_form_of, index, short)):
+        if long := index.cached(short, partial(_long_form_of, index, short)):
             found[(folded(short),)] = (long,)
     return found
 

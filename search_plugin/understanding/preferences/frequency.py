@@ -24,7 +24,7 @@ def rare_words(index: Index, text: str) -> Set[str]:
     """Return the words of a text that hardly any paper says, as typed; a correction of the text asks for the same."""
     language = index.schema.language
     words = list(dict.fromkeys(token[0] for token in TOKEN.finditer(text) if term_of(token[0], language)))
-    counts = index.word_counts(words) if words else {}
+    counts = index.document_frequencies(words) if words else {}
     limit = _at_most(index, COMMON)
     return {word for word, count in counts.items() if count <= limit}
 
@@ -47,8 +47,8 @@ def _remembered(index: Index, key: str, where: Filter, more_than: int) -> bool:
     def look() -> str:
         return "yes" if index.listed(where, NEWEST_FIRST, 1).matches > more_than else "no"
 
-    return index.remembered(key, look) == "yes"
+    return index.cached(key, look) == "yes"
 
 
 def _at_most(index: Index, one_of: int) -> int:
-    return max(RARE, int(index.remembered("papers of the index", lambda: str(index.count()))) // one_of)
+    return max(RARE, int(index.cached("papers of the index", lambda: str(index.count()))) // one_of)

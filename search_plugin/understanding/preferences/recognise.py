@@ -99,7 +99,7 @@ def preferred_type(index: Index, query: str) -> tuple[Preference, str] | None:
     typed, beside = found["type"], found["beside"]
     wanted = _key(typed)
     names = dict.fromkeys((wanted, _OTHER_NAMES.get(wanted, wanted), *(["review"] if "review" in wanted else [])))
-    held = index.spelled({"types": [f"[{name[0]}{name[0].upper()}]{ANYTHING}" for name in names]})["types"]
+    held = index.matching_values({"types": [f"[{name[0]}{name[0].upper()}]{ANYTHING}" for name in names]})["types"]
     types = next((same for name in names if (same := [one for one in held if _key(one) == name])), [])
     pair = (typed, beside) if found.re is _FIRST else (beside, typed)
     about = re.match(rf".*{re.escape(typed)}\s+(?:{_ABOUT})\s", words, re.IGNORECASE)

@@ -233,8 +233,8 @@ def _candidates(index: Index, words: Sequence[str], distinctive: Set[str], names
 
     def look() -> str:
         try:
-            return _SEPARATOR + _SEPARATOR.join(index.spelled({"venue": expressions})["venue"])
+            return _SEPARATOR + _SEPARATOR.join(index.matching_values({"venue": expressions})["venue"])
         except InputError:  # too many begin alike
             return _SEPARATOR
 
-    return list(filter(None, index.remembered(f"venues with {' '.join(starts)}", look).split(_SEPARATOR)))
+    return list(filter(None, index.cached(f"venues with {' '.join(starts)}", look).split(_SEPARATOR)))

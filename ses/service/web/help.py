@@ -99,7 +99,7 @@ def _field(opened: OpenIndex, field: Field) -> FieldHelp:
     if field.name == "id":  # all are different, so they are not counted
         values = tuple(one for one, _ in zip(opened.index.ids(), range(1), strict=False))
     elif field.facet:
-        values = tuple(_text(value) for value, _ in opened.index.tally(field.name, _VALUES))
+        values = tuple(_text(value) for value, _ in opened.index.value_counts(field.name, _VALUES))
     example = _filter(field, values[0]) if values else ""
     return FieldHelp(field.name, aliases, field.kind, field.origin, OPERATORS[field.kind], values, example)
 
@@ -166,7 +166,7 @@ def tags_of(service: Service, opened: OpenIndex) -> list[TagHelp]:
     found = []
     for field in opened.index.schema.fields:
         if field.origin == "tag" or field.name == "fields":
-            counted = [(str(value), count) for value, count in opened.index.tally(field.name, _LABELS + 1)]
+            counted = [(str(value), count) for value, count in opened.index.value_counts(field.name, _LABELS + 1)]
             if counted:
                 found.append(TagHelp(field.name, field.name in taggers, counted[:_LABELS], len(counted) > _LABELS))
     return found

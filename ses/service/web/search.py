@@ -316,7 +316,7 @@ def _examples(opened: OpenIndex) -> list[str]:
     """Return what an index has most papers about, as queries to begin with."""
     schema = opened.index.schema
     names = [field.name for field in schema.fields if field.name == "fields" or field.origin == "tag"]
-    counted = (opened.index.tally(name, _EXAMPLES + len(_CHECK_TAGS)) for name in names)
+    counted = (opened.index.value_counts(name, _EXAMPLES + len(_CHECK_TAGS)) for name in names)
     values = (str(value) for tally in counted for value, _ in tally if value not in _CHECK_TAGS)
     return list(dict.fromkeys(values))[:_EXAMPLES]
 

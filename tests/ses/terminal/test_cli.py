@@ -164,7 +164,7 @@ def test_rolls_back(home):
         (["search", "x", "--weight", "lexical"], 2, ["LEG=NUMBER"]),
         (["search", "x", "--size", "1000"], 2, ["ask for a --window of at least 1000"]),
         (["search", "x", "--rerank", "magic"], 2, ["no reranker 'magic'", "complete"]),
-        (["search", "x", "--join", "engine"], 2, ["The embedded engine can't join the legs", "let ses join them"]),
+        (["search", "x", "--join", "engine"], 2, ["This engine can't join the legs", "let ses join them"]),
         (["search", "x", "--runtime", "tensorrt"], 2, ["no runtime 'tensorrt'"]),
         (["search", "x", "--model", "all-MiniLM-L6-v2"], 2, ["was made by the model", "all-MiniLM-L6-v2"]),
         (["similar", "none"], 2, ["holds no paper 'none'"]),

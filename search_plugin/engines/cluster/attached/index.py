@@ -186,15 +186,15 @@ class AttachedIndex(ClusterIndex):
         """Return how much disk the attached index takes, with the companion if there is one."""
         return super().disk_bytes() + (self.companion.disk_bytes() if self.companion else 0)
 
-    def tally(self, field: str, size: int) -> Sequence[tuple[FieldValue, int]]:
+    def value_counts(self, field: str, size: int) -> Sequence[tuple[FieldValue, int]]:
         """Return the most frequent values of a field; none of a field that the index has not."""
-        return super().tally(field, size) if any(field == own.name for own in self.schema.fields) else []
+        return super().value_counts(field, size) if any(field == own.name for own in self.schema.fields) else []
 
-    def spelled(self, patterns: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:
+    def matching_values(self, patterns: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:
         """Return the values of fields that regular expressions match; of ids, none: a cluster does not list them."""
         there = {place.name for place in self.attachment.places}
         asked = {field: expressions for field, expressions in patterns.items() if field in there}
-        found = super().spelled(asked) if asked else {}
+        found = super().matching_values(asked) if asked else {}
         return {field: found.get(field, []) for field in patterns}
 
     def ids(self, where: Filter | None = None) -> Iterator[str]:

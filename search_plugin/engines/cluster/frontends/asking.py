@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from search_plugin.engines.cluster.frontends.artifacts import Artifact
+    from search_plugin.engines.cluster.frontends.http import SearchedByOthers
     from search_plugin.engines.cluster.frontends.vector_service import VectorService
-    from search_plugin.engines.cluster.index import ClusterIndex
     from search_plugin.engines.cluster.transport import Cluster
 
 BATCH = 32
@@ -50,7 +50,9 @@ BATCH = 32
 _SIMILARITIES = {"cosine": "cosine", "dot": "dot_product", "l2": "l2_norm"}
 
 
-def asking_artifacts(index: ClusterIndex, service: VectorService, *, fusion: str = DEFAULT_FUSION) -> list[Artifact]:
+def asking_artifacts(
+    index: SearchedByOthers, service: VectorService, *, fusion: str = DEFAULT_FUSION
+) -> list[Artifact]:
     """Return the artifacts by which a cluster asks the service for the vectors of an index.
 
     The service is asked for the index by its name, so it has to have it, and its model is always the right one.
@@ -70,7 +72,7 @@ def asking_artifacts(index: ClusterIndex, service: VectorService, *, fusion: str
     return list(kinds(index, service, fusion))
 
 
-def _of_opensearch(index: ClusterIndex, service: VectorService, fusion: str) -> Iterator[Artifact]:
+def _of_opensearch(index: SearchedByOthers, service: VectorService, fusion: str) -> Iterator[Artifact]:
     mark, name = mark_of(index.name, index.schema), f"ses-{index.name}"
     said = f"{mark}, key {service.key_digest}"
     dimension = index.schema.vector(SEARCHED).dimension
@@ -114,7 +116,7 @@ def _of_opensearch(index: ClusterIndex, service: VectorService, fusion: str) -> 
     yield AskingTemplate(f"{name}-neural", template_of(index, "hybrid", mark, fusion, f"{name}-neural", change))
 
 
-def _of_elasticsearch(index: ClusterIndex, service: VectorService, fusion: str) -> Iterator[Artifact]:
+def _of_elasticsearch(index: SearchedByOthers, service: VectorService, fusion: str) -> Iterator[Artifact]:
     mark, name, product = mark_of(index.name, index.schema), f"ses-{index.name}", index.cluster.product
     similarity = _SIMILARITIES[index.schema.vector(SEARCHED).similarity]
     for ending, task_format in (("query", Format.QRY), ("passage", SEARCHED)):

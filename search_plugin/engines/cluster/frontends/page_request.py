@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from search_plugin.contract.ordering import Sort
     from search_plugin.contract.plan import Plan
     from search_plugin.contract.tree import Filter
-    from search_plugin.engines.cluster.index import ClusterIndex
+    from search_plugin.engines.cluster.frontends.http import SearchedByOthers
     from search_plugin.request import SearchRequest
 
 EVERY, MATCHES = "all", "matches"
@@ -38,7 +38,7 @@ MARKING: dict[str, Any] = {
 """How words are marked, in the two texts of a paper."""
 
 
-def page_request(index: ClusterIndex, plan: Plan, request: SearchRequest) -> HttpRequest:
+def page_request(index: SearchedByOthers, plan: Plan, request: SearchRequest) -> HttpRequest:
     """Return the request for a page: its hits as documents, its highlights and its facets.
 
     Args:
@@ -79,7 +79,7 @@ def is_counted_apart(plan: Plan) -> bool:
     return bool(plan.vectors)
 
 
-def _counts(index: ClusterIndex, plan: Plan, request: SearchRequest) -> dict[str, Any]:
+def _counts(index: SearchedByOthers, plan: Plan, request: SearchRequest) -> dict[str, Any]:
     """Return the part of the body that counts.
 
     What a search by vectors counts by itself is wrong. A `hybrid` query of OpenSearch 3 leaves out papers that no
@@ -94,7 +94,7 @@ def _counts(index: ClusterIndex, plan: Plan, request: SearchRequest) -> dict[str
     return {"track_total_hits": False, "aggs": {EVERY: {"global": {}, "aggs": {MATCHES: matches}}}}
 
 
-def highlights(index: ClusterIndex, plan: Plan) -> dict[str, Any]:
+def highlights(index: SearchedByOthers, plan: Plan) -> dict[str, Any]:
     """Return the option of a search for papers that marks the words of a plan in them; nothing without words."""
     if not plan.words:
         return {}
@@ -102,13 +102,13 @@ def highlights(index: ClusterIndex, plan: Plan) -> dict[str, Any]:
     return {"highlight": index.as_asked(marking)["highlight"]}
 
 
-def _listed(index: ClusterIndex, where: Filter | None, order: Sort) -> dict[str, Any]:
+def _listed(index: SearchedByOthers, where: Filter | None, order: Sort) -> dict[str, Any]:
     """Return the part of the body that lists the papers of a filter in an order."""
     body = listing_body(where, order, 0, index.schema, index.dialect)
     return {"query": body["query"], "sort": body["sort"]}
 
 
-def _joined(index: ClusterIndex, plan: Plan, request: SearchRequest) -> dict[str, Any]:
+def _joined(index: SearchedByOthers, plan: Plan, request: SearchRequest) -> dict[str, Any]:
     """Return the part of the body that finds and ranks."""
     legs = joining.leg_queries(index, plan)
     if len(legs) == 1:

@@ -16,13 +16,13 @@ from search_plugin.engines.cluster.frontends.script import FOUND, IDS, VECTOR, W
 if TYPE_CHECKING:
     from search_plugin.contract.plan import Counting, Plan
     from search_plugin.contract.trace import Sent
-    from search_plugin.engines.cluster.index import ClusterIndex
+    from search_plugin.engines.cluster.frontends.http import SearchedByOthers
     from search_plugin.request import SearchRequest
 
 _SEVERAL = "/_msearch"
 
 
-def leg_requests(sent: Sequence[Sent], index: ClusterIndex, plan: Plan) -> tuple[list[HttpRequest], list[str]]:
+def leg_requests(sent: Sequence[Sent], index: SearchedByOthers, plan: Plan) -> tuple[list[HttpRequest], list[str]]:
     """Return the requests that search the legs of a plan, and the legs in the order of the replies."""
     requests: list[HttpRequest] = []
     legs: list[str] = []
@@ -37,7 +37,7 @@ def leg_requests(sent: Sequence[Sent], index: ClusterIndex, plan: Plan) -> tuple
 
 
 def papers_request(
-    sent: Sequence[Sent], index: ClusterIndex, request: SearchRequest, counting: Counting, ids: Sequence[str]
+    sent: Sequence[Sent], index: SearchedByOthers, request: SearchRequest, counting: Counting, ids: Sequence[str]
 ) -> HttpRequest:
     """Return the request that reads the papers of a page and counts what matches, with marked words.
 
@@ -98,6 +98,6 @@ def _lines(one: Sent) -> tuple[Any, ...]:
     return tuple(map(orjson.loads, body.splitlines()))
 
 
-def _address(path: str, index: ClusterIndex) -> str:
+def _address(path: str, index: SearchedByOthers) -> str:
     """Return a path with the name that stays the same when another generation is published."""
     return path.replace(f"/{index.physical}/", f"/{index.address}/", 1)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from search_plugin.engines.cluster.frontends.artifacts import Ownership
-    from search_plugin.engines.cluster.index import ClusterIndex
+    from search_plugin.engines.cluster.frontends.http import SearchedByOthers
 
 TEMPLATES: Mapping[str, tuple[bool, bool]] = {
     "lexical": (True, False),
@@ -36,7 +36,7 @@ _WORDS, _FILTER = "the words of the sender", "the filters of the sender"
 
 
 def template_of(
-    index: ClusterIndex,
+    index: SearchedByOthers,
     name: str,
     mark: Ownership,
     fusion: str,

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from search_plugin.engines.cluster.frontends.artifacts import Artifact
-    from search_plugin.engines.cluster.index import ClusterIndex
+    from search_plugin.engines.cluster.frontends.http import SearchedByOthers
 
 LEGS = 2
 """Legs of the hybrid template: words and one vector."""
 
 
 def installation_of(
-    index: ClusterIndex,
+    index: SearchedByOthers,
     *,
     fusion: str = DEFAULT_FUSION,
     patterns: Sequence[str] = (),
@@ -76,7 +76,7 @@ def installation_of(
     return Installation(index.cluster, index.name, (*found, *templates, *more))
 
 
-def _template(index: ClusterIndex) -> Mapping[str, Any]:
+def _template(index: SearchedByOthers) -> Mapping[str, Any]:
     """Return the mappings of an index for others to make, with the settings that they need."""
     return {
         "settings": {"index": settings_of(index.schema, index.dialect)},

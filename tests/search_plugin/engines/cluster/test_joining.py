@@ -103,8 +103,8 @@ def page_of(index, plan=PLAN, **options):
 
 def test_the_embedded_engine_joins_no_legs(tmp_path):
     index = connect(f"embedded:{tmp_path}").build("papers", SCHEMA, "s")
-    with pytest.raises(InputError, match="embedded engine can't join the legs of a search; let ses join them"):
-        ask(index)
+    with pytest.raises(InputError, match="This engine can't join the legs of a search; let ses join them"):
+        page_of(index)
     assert page_of(index, replace(PLAN, vectors=())).joined_by == "ses"  # of a single leg, nothing is to be joined
 
 

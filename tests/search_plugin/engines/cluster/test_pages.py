@@ -102,10 +102,10 @@ def test_words_that_a_paper_holds_are_asked_for_once(kind, version):
         return replies(*(counted(count) | {"status": 200} for count in found))
 
     index = index_in(kind, version, counts(3, 0, 7), counts(1, 2))
-    assert index.word_counts(["virus", "viurs", "lung"]) == {"virus": 3, "viurs": 0, "lung": 7}
-    assert index.word_counts(["lung", "virus"]) == {"lung": 7, "virus": 3}
+    assert index.document_frequencies(["virus", "viurs", "lung"]) == {"virus": 3, "viurs": 0, "lung": 7}
+    assert index.document_frequencies(["lung", "virus"]) == {"lung": 7, "virus": 3}
     # A paper may have come that holds it.
-    assert index.word_counts(["viurs", "lung", "mask"]) == {"viurs": 1, "lung": 7, "mask": 2}
+    assert index.document_frequencies(["viurs", "lung", "mask"]) == {"viurs": 1, "lung": 7, "mask": 2}
     first, second = (body[1::2] for _, _, _, body in index.cluster.asked)
     assert [one["query"]["match"]["title_abstract"]["query"] for one in first] == ["virus", "viurs", "lung"]
     assert [one["query"]["match"]["title_abstract"]["query"] for one in second] == ["viurs", "mask"]
@@ -113,7 +113,7 @@ def test_words_that_a_paper_holds_are_asked_for_once(kind, version):
 
 def test_answers_are_remembered_unless_they_are_empty():
     index = index_in("opensearch", (3, 6))
-    assert [index.remembered("MS", lambda one=one: one) for one in ("", "multiple sclerosis", "")] == [
+    assert [index.cached("MS", lambda one=one: one) for one in ("", "multiple sclerosis", "")] == [
         "",
         "multiple sclerosis",
         "multiple sclerosis",

@@ -35,12 +35,12 @@ def reads(index):
         "filtered": lambda: scored(index.search(by_author)),
         "matching": lambda: [sorted(index.ids(exact_filter(text, SCHEMA.fields))) for text in FILTERS],
         "facets": lambda: index.fetch(ids, Counting(Plan("virus", (), where, 9), ids, ["year", "authors"], 3)),
-        "tally": lambda: index.tally("authors", 9),
+        "value counts": lambda: index.value_counts("authors", 9),
         "by title": lambda: index.listed(None, Sort("title"), 50),
         "by number": lambda: index.listed(where, Sort("score"), 50),
         "phrase": lambda: sorted(index.ids(Says("title", "virus lung"))),
-        "spelled": lambda: index.spelled({"authors": ["[A-B]"]}),
-        "word counts": lambda: index.word_counts(["virus", "star", "none"]),
+        "spelled": lambda: index.matching_values({"authors": ["[A-B]"]}),
+        "word counts": lambda: index.document_frequencies(["virus", "star", "none"]),
     }
 
 

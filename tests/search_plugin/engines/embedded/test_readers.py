@@ -169,7 +169,7 @@ def test_a_folder_that_can_not_be_written_is_read_through_links(tmp_path, monkey
 def test_words_are_counted_in_the_last_commit(tmp_path):
     _, index = make(tmp_path)
     for count in range(3):
-        assert index.word_counts(["star", "none"]) == {"star": count, "none": 0}
+        assert index.document_frequencies(["star", "none"]) == {"star": count, "none": 0}
         index.upsert([document(f"p{count}", 3 * count)])
 
 

@@ -160,13 +160,13 @@ class Listing:
     def __init__(self, index, venues):
         self._index, self._venues = index, venues
         self.schema = index.schema
-        self.word_counts, self.count = index.word_counts, index.count
+        self.document_frequencies, self.count = index.document_frequencies, index.count
 
     @staticmethod
-    def remembered(_key, find):
+    def cached(_key, find):
         return find()
 
-    def spelled(self, _patterns):
+    def matching_values(self, _patterns):
         return {"venue": self._venues}
 
 

@@ -29,7 +29,7 @@ def test_every_field_is_explained_and_every_example_finds_papers(client, library
     by_name = {one["name"]: one for one in values["fields"]}
     assert by_name["venue"]["aliases"] == ["journal"]
     assert by_name["topic"]["origin"] == "tag"
-    held = {value for value, _ in opened.index.tally("venue", 3)}
+    held = {value for value, _ in opened.index.value_counts("venue", 3)}
     assert set(by_name["venue"]["values"]) == held
 
 
@@ -62,7 +62,9 @@ def test_tags_link_to_their_papers(client, library):
     values = client.get("/tags.json").json()
     fields = {one["name"]: dict(one["labels"]) for one in values["fields"]}
     assert fields["topic"] == {"lungs": 1, "viruses": 1, HARM: 1}
-    assert fields["fields"] == {str(value): count for value, count in library["papers"].index.tally("fields", 100)}
+    assert fields["fields"] == {
+        str(value): count for value, count in library["papers"].index.value_counts("fields", 100)
+    }
     page = page_of(client.get("/tags"))
     links = page.xpath("//ul[@class='tag-list']//a")
     assert len(links) == sum(map(len, fields.values()))
