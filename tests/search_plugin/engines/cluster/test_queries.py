@@ -198,7 +198,7 @@ def test_exact_searches_score_every_paper(quantization):
 
 def test_a_plan_without_legs_asks_nothing():
     assert leg_bodies(Plan("", (), None, 10), SCHEMA, OPENSEARCH) == {}
-    with pytest.raises(InputError, match="query's vector has 3 numbers and the index holds vectors of 2: search with"):
+    with pytest.raises(InputError, match="query's vector has 3 numbers and the index holds vectors of 2; search with"):
         leg_bodies(Plan("", (VectorClause("prx", np.ones(3, np.float32)),), None, 10), SCHEMA, OPENSEARCH)
     with pytest.raises(InputError, match="holds no rgn vectors, only: prx, clf"):
         leg_bodies(Plan("", (VectorClause("rgn", VECTOR),), None, 10), SCHEMA, OPENSEARCH)
