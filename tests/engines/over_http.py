@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import fields
+from io import BytesIO
 
 from starlette.testclient import TestClient
+from urllib3 import HTTPResponse
 
 import ses
 from search_plugin.contract.connection import Connection
@@ -22,6 +25,25 @@ from ses.settings import load_settings
 
 UNTYPED = ("query", "words", "notes", "facet_typed")
 """What a request holds beside the options of a search."""
+
+
+class InProcess:
+    """Sends requests to an application in this process, as `HttpClient` does to a server."""
+
+    def __init__(self, app):
+        self._client = TestClient(app, headers={"accept": "application/json"})
+
+    @contextmanager
+    def send(self, method, url, headers, body=None):
+        reply = self._client.request(method, url, headers=headers, content=body)
+        # The body is unpacked already, so it has another length.
+        told = {
+            name: value for name, value in reply.headers.items() if name not in ("content-encoding", "content-length")
+        }
+        yield HTTPResponse(BytesIO(reply.content), told, reply.status_code, preload_content=False)
+
+    def close(self):
+        self._client.close()
 
 
 class OneEncoder(LibraryModels):
@@ -61,7 +83,7 @@ class OverHttp:
         self._settings = load_settings(engine=f"embedded:{folder}", data_dir=folder)
         self._app = make_app(Service(ses.Library(self._settings), ServiceSettings()))
         self._client = ServiceClient("http://testserver", Connection(patience=0))
-        self._client._client = TestClient(self._app, headers={"accept": "application/json"})
+        self._client._client = InProcess(self._app)
 
     def parse_filter(self, text, *rest):
         """As `search_plugin.filters.parse` has it."""
