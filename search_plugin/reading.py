@@ -18,8 +18,9 @@ from search_plugin.contract.trace import Clock
 from search_plugin.contract.tree import Filter, Or, Says, all_of
 from search_plugin.pages.hit import Version
 from search_plugin.ranking.collapsing import collapse
-from search_plugin.ranking.stages import SHOWING, sort
-from search_plugin.request import MAX_WINDOW
+from search_plugin.ranking.result_set import counting_of, matches_of
+from search_plugin.ranking.stages import SETTLING, SHOWING, sort
+from search_plugin.request import MAX_WINDOW, SearchRequest
 from search_plugin.search import page_of, rank_papers, run_stages
 from search_plugin.words.terms import TOKEN, folded, terms_of
 
@@ -67,6 +68,8 @@ class FixedRanking:
         joined_by: Who joined the legs.
         complete: Whether no further paper can match.
         versions: The other versions, by the id of the work's paper that is shown.
+        matches: How many papers match by words, by name or by a condition; None if that is not known.
+        near: Ids of papers that are only near in meaning.
     """
 
     papers: Sequence[tuple[str, float, Mapping[str, tuple[int, float, float]]]]
@@ -78,6 +81,8 @@ class FixedRanking:
     joined_by: Join
     complete: bool
     versions: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+    matches: int | None = None
+    near: Sequence[str] = field(default_factory=list)
 
 
 def of_all(options: PageOptions) -> PageOptions:
@@ -92,15 +97,27 @@ def of_all(options: PageOptions) -> PageOptions:
     return {**options, "window": window}
 
 
+def near_of(options: PageOptions) -> int | None:
+    """Return how many papers near in meaning count where all results are read: as many as on pages.
+
+    None stands for those of the window: where the user gave one, and where papers are found by meaning alone.
+    """
+    return None if options.get("window") or options.get("mode") == "vector" else SearchRequest("").window
+
+
 def order_of(state: SearchState, clock: Clock) -> FixedRanking | None:
     """Rank the papers of a search; None for a listing, whose engine keeps the order."""
     if state.plan.order:
         return None
-    done = rank_papers(replace(state, index=state.index.pinned()), clock)
+    whole = replace(state, index=state.index.pinned(), request=replace(state.request, size=0))
+    done = run_stages(rank_papers(whole, clock), SETTLING, clock)
     if done.request.whole and done.request.collapse:
         done = _with_all_that_match(done)
-    lexical = done.legs.get(LEXICAL)
-    whole = lexical is not None and len(lexical) < state.request.window
+    lexical, matches = done.legs.get(LEXICAL), done.by_words
+    said = lexical is not None and len(lexical) < state.request.window
+    if (counting := counting_of(done, ())) is not None:
+        counted = done.index.fetch([], counting)[1]
+        matches = matches_of(done, counted.matches if counted else None)
     return FixedRanking(
         papers=[(hit.id, hit.score, _parts(hit)) for hit in done.shown],
         last={leg: hits[-1].score for leg, hits in done.legs.items() if hits},
@@ -110,7 +127,9 @@ def order_of(state: SearchState, clock: Clock) -> FixedRanking | None:
         known_by=dict(done.meaning.known_by),
         notes=list(done.notes),
         joined_by=done.joined_by,
-        complete=bool(state.request.collapse) or (not state.request.whole and (not state.plan.words or whole)),
+        complete=bool(state.request.collapse) or (not state.request.whole and (not state.plan.words or said)),
+        matches=matches,
+        near=list(done.near),
     )
 
 
@@ -154,13 +173,15 @@ def read(state: SearchState, order: FixedRanking | None, place: Bookmark, clock:
     vectors = tuple(VectorClause(leg, _no_vector()) for leg in order.found if leg != LEXICAL)
     state = replace(
         state,
-        plan=replace(state.plan, vectors=vectors),
+        plan=replace(state.plan, vectors=vectors, filter=all_of(state.plan.filter, state.request.narrow)),
         meaning=known,
         legs=legs,
         hidden=order.hidden,
         versions={id_: tuple(Version(**one) for one in told) for id_, told in order.versions.items()},
         joined_by=order.joined_by,
         notes=tuple(order.notes),
+        by_words=order.matches,
+        near=tuple(order.near),
     )
     ranking = [
         Fused(id_, score, {leg: {id_: (parts[0], parts[1], parts[2])} for leg, parts in given.items()})
@@ -178,7 +199,10 @@ def read(state: SearchState, order: FixedRanking | None, place: Bookmark, clock:
         every = [Fused(id_, score, {}) for id_, score, _ in order.papers]
         state = replace(state, ranking=every)
     state = run_stages(replace(state, shown=ranking), SHOWING, clock)
-    page = replace(page_of(state, clock), found=dict(order.found), candidates=len(order.papers))
+    candidates = len(order.papers)
+    if not order.complete and order.matches is not None:
+        candidates = max(candidates, order.matches + len(order.near))
+    page = replace(page_of(state, clock), found=dict(order.found), candidates=candidates)
     more = read_now < len(order.papers) or not ended
     return page, Bookmark(read_now, after) if more else None
 

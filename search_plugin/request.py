@@ -66,6 +66,16 @@ class PageOptions(TypedDict, total=False):
             example=["year>=2020", "venue=Nature"],
         ),
     ]
+    narrow: Annotated[
+        str | Sequence[str] | Filter,
+        Option(
+            "Condition that leaves some of the papers found, as a click on a facet does: it finds no others near in "
+            "meaning, as a filter does",
+            "EXPR",
+            search_only=True,
+            example=["venue=Nature"],
+        ),
+    ]
     facets: Annotated[str | Sequence[str], Option("Field to count the matches by", "FIELD", example=["venue", "year"])]
     facet_size: Annotated[
         int, Option("Values to show of each of these fields, the most frequent first", least=1, most=MAX_FACET_SIZE)
@@ -96,7 +106,9 @@ class PageOptions(TypedDict, total=False):
     ]
     size: Annotated[int, Option("Hits on the page; 0 for facets alone", least=0, most=MAX_WINDOW)]
     offset: Annotated[int, Option("Hits before the page", least=0, most=MAX_WINDOW)]
-    window: Annotated[int, Option("Candidates per leg; paging ends there", least=1, most=MAX_WINDOW)]
+    window: Annotated[
+        int, Option("Papers per leg that are ranked; others that hold a word follow them", least=1, most=MAX_WINDOW)
+    ]
     exact: Annotated[bool, Option("Compare with every vector, without an approximate index")]
     collapse: Annotated[
         str,
@@ -147,8 +159,8 @@ class SearchRequest:
     `rerank_budget` is in milliseconds, 0 for no limit.
     `words` are searched, encoded and highlighted, the query itself if None; without words, papers are listed. `notes`
     say how the query was understood, one sentence each. `whole` says that the results are all papers that match the
-    filter, since the query is a condition and nothing else. Raises `InputError` for a query that is too long, and for a
-    number out of bounds.
+    filter, since the query is a condition and nothing else. `near` papers at most of each vector leg count, those of
+    the window if None. Raises `InputError` for a query that is too long, and for a number out of bounds.
     """
 
     query: str
@@ -156,6 +168,7 @@ class SearchRequest:
     fusion: str = DEFAULT_FUSION
     weights: Mapping[str, float] = field(default_factory=dict)
     filter: Filter | None = None
+    narrow: Filter | None = None
     facets: tuple[str, ...] = ()
     facet_size: int = 10
     size: int = 10
@@ -178,6 +191,7 @@ class SearchRequest:
     synonyms: Synonyms = field(default_factory=dict)
     facet_typed: str = ""
     whole: bool = False
+    near: int | None = None
 
     @property
     def searched(self) -> str:
@@ -191,7 +205,8 @@ class SearchRequest:
         if self.join not in get_args(Join):
             raise InputError(f"The legs can't be joined by {self.join!r}; choose one of {', '.join(get_args(Join))}.")
         check_options(self, PageOptions)
-        check_page(self.size, self.offset, self.window if self.query else MAX_WINDOW)
+        # Papers near in meaning end with the window, and those that hold the words do not.
+        check_page(self.size, self.offset, self.window if self.mode == "vector" and self.query else MAX_WINDOW)
         if self.rerank and self.window > MAX_WINDOW // 2:
             # Two legs find up to twice as many papers, and no engine returns more than MAX_WINDOW at once.
             raise InputError(
@@ -235,8 +250,9 @@ def make_request(
     said = {"fusion": tuned.name, "title_boost": tuned.title_boost, "weights": fitted, **said}
     if not isinstance(said["weights"], Mapping):
         said["weights"] = parse_weights(said["weights"])
-    if isinstance(said.get("filter"), str | list | tuple):
-        said["filter"] = parse_filters(_listed(said["filter"]), fields)
+    for name in ("filter", "narrow"):
+        if isinstance(said.get(name), str | list | tuple):
+            said[name] = parse_filters(_listed(said[name]), fields)
     if isinstance(said.get("sort"), str):
         said["sort"] = parse_sort(said["sort"], fields)
     if isinstance(said.get("boost"), str):

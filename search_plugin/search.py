@@ -15,7 +15,8 @@ from search_plugin.filters.resolve import resolve
 from search_plugin.fusion.fusions import fusion_of
 from search_plugin.pages.page import Page
 from search_plugin.ranking.planning import EncoderSource, encoder_of, legs_of, make_plan, plan_of, text_vector
-from search_plugin.ranking.stages import RANKING, RERANKERS, SHOWING, Stage
+from search_plugin.ranking.result_set import goes_on
+from search_plugin.ranking.stages import RANKING, RERANKERS, SETTLING, SHOWING, Stage
 from search_plugin.ranking.state import SearchState
 from search_plugin.request import MAX_QUERY, MAX_WINDOW, SAME_WORK, SearchRequest
 from search_plugin.understanding.foreign import foreign_language, foreign_note
@@ -71,11 +72,12 @@ def asked(
     scorer = None if ranked else _scorer(request, scorers)
     with clock.step("read"):
         request = _resolved(index, request)
-        meaning = look_up(index, request.searched, request.filter)
+        where = all_of(request.filter, request.narrow)
+        meaning = look_up(index, request.searched, where)
         if request.words is not None:
             meaning = replace(meaning, changes=(QueryChange("operators", request.query, (), "literal"),))
         if meaning.topic and not request.verbatim:
-            meaning = _recognised(index, meaning, request.filter)
+            meaning = _recognised(index, meaning, where)
         request, meaning = _understood(index, request, meaning)
     needed = bool(meaning.topic) and request.mode != "lexical" and not ranked
     loaded = _loaded(index, request, encoder) if needed else None
@@ -88,6 +90,8 @@ def asked(
             plan = plan_of(index, request)
         else:
             plan = replace(plan_of(index, replace(request, verbatim=True)), words="")
+    if not plan.vectors or request.whole:  # else the stage that finds takes papers away
+        plan, request = replace(plan, filter=all_of(plan.filter, request.narrow)), replace(request, narrow=None)
     notes = (*request.notes, *meaning.notes)
     return SearchState(index, request, plan, notes=notes, meaning=meaning, scorer=scorer)
 
@@ -111,6 +115,9 @@ def _changes(state: SearchState) -> tuple[QueryChange, ...]:
 
 def _resolved(index: Index, request: SearchRequest) -> SearchRequest:
     """Return a request with the values of the index in its filter, and with notes on those that no paper has."""
+    if request.narrow is not None:
+        narrowed = resolve(request.narrow, index)
+        request = replace(request, narrow=narrowed.filter, notes=(*request.notes, *narrowed.notes))
     if request.filter is None:
         return request
     resolved = resolve(request.filter, index)
@@ -266,7 +273,7 @@ def _scorer(request: SearchRequest, scorers: ScorerLoader | None) -> PairScorer 
 
 
 def _page(state: SearchState, clock: Clock) -> Page:
-    return page_of(run_stages(rank_papers(state, clock), SHOWING, clock), clock)
+    return page_of(run_stages(rank_papers(state, clock), {**SETTLING, **SHOWING}, clock), clock)
 
 
 def rank_papers(state: SearchState, clock: Clock) -> SearchState:
@@ -285,6 +292,15 @@ def run_stages(state: SearchState, stages: Mapping[str, Stage], clock: Clock) ->
     return state
 
 
+def candidates_of_page(state: SearchState) -> int:
+    """Return how many papers can be paged through: those of the set, of which each work is shown once."""
+    if state.total is not None:
+        return state.total
+    if state.matches is None or not goes_on(state):
+        return len(state.shown)
+    return state.matches + len(state.near) - sum(state.hidden.values())
+
+
 def page_of(state: SearchState, clock: Clock) -> Page:
     """Return the page of a search after its last stage."""
     index, request, plan = state.index, state.request, state.plan
@@ -296,7 +312,7 @@ def page_of(state: SearchState, clock: Clock) -> Page:
         fusion=request.fusion,
         joined_by=state.joined_by,
         hits=state.hits,
-        candidates=len(state.shown) if state.total is None else state.total,
+        candidates=candidates_of_page(state),
         window=request.window,
         found=found,
         facets=state.facets,
@@ -308,4 +324,5 @@ def page_of(state: SearchState, clock: Clock) -> Page:
         sort=str(plan.order or request.sort or ""),
         changes=_changes(state),
         matches=state.matches,
+        near=len(state.near),
     )

@@ -35,7 +35,7 @@ class Page:
         fusion: How the legs were joined.
         joined_by: Who joined them: `ses` or `engine`.
         hits: The page.
-        candidates: Papers that any leg found, which can be paged through; in a listing, all that match.
+        candidates: Papers that can be paged through: those that match and those near, each work once if it is asked so.
         window: Maximum papers per leg.
         found: Papers that each leg found.
         facets: Counts, where asked for.
@@ -46,7 +46,9 @@ class Page:
         size: Hits asked for.
         sort: The order of the hits, such as `-year`; empty for the best first.
         changes: How the search went beyond the words as typed, each with the option that undoes it.
-        matches: Papers that match, where the query is nothing but a condition; None if it has words that only rank.
+        matches: Papers that hold a word of the query, are named by it, or meet the condition that it is; counted
+            exactly. None if only meaning was searched.
+        near: Papers beside them that are only near in meaning.
 
     Example:
         >>> page = library["mine"].search("virus", mode="lexical", facets="venue")
@@ -72,6 +74,7 @@ class Page:
     sort: str = ""
     changes: tuple[QueryChange, ...] = ()
     matches: int | None = None
+    near: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return the page as plain values, ready for JSON."""

@@ -11,8 +11,7 @@ from dataclasses import replace
 
 from search_plugin.contract.engine import rank_in_engine
 from search_plugin.contract.legs import Facets, Fused
-from search_plugin.contract.ordering import BY_ID, sorted_ids
-from search_plugin.contract.plan import Counting
+from search_plugin.contract.ordering import sorted_ids
 from search_plugin.contract.tree import OneOf, all_of
 from search_plugin.filters.containing import Typed, count_containing
 from search_plugin.fusion.boosting import boosted_ids
@@ -23,6 +22,7 @@ from search_plugin.ranking.feedback import expand
 from search_plugin.ranking.model_reranking import rerank_by_model
 from search_plugin.ranking.named import put_named_first
 from search_plugin.ranking.neighbours import smooth, smoothed
+from search_plugin.ranking.result_set import continued, counting_of, legs_found, matches_of, settle
 from search_plugin.ranking.sentence import nearest_sentence
 from search_plugin.ranking.state import SearchState
 from search_plugin.ranking.weakness import literal, warn
@@ -65,15 +65,17 @@ def retrieve(state: SearchState) -> SearchState:
         listing = index.listed(plan.filter, plan.order, request.offset + request.size)
         listed = [Fused(id_, 0.0, {}) for id_ in listing.ids]
         return replace(state, ranking=listed, shown=listed, total=listing.matches)
-    if request.join == "engine" and len(plan.legs) > 1:
+    if request.join == "engine" and len(plan.legs) > 1 and request.narrow is None:
         joined = rank_in_engine(index, plan, request.fusion, state.weights)
         if joined is not None:
             return replace(
                 state, ranking=joined.fused, shown=joined.fused, values=joined.values, joined_by=request.join
             )
-    legs = state.legs or index.search(plan)
+    legs = state.legs or legs_found(state)
+    if request.narrow is not None:
+        plan = replace(plan, filter=all_of(plan.filter, request.narrow))
     values = {hit.id: hit.value for found in legs.values() for hit in found} if plan.column else {}
-    return replace(state, legs=legs, values=values)
+    return replace(state, plan=plan, legs=legs, values=values)
 
 
 def fuse(state: SearchState) -> SearchState:
@@ -130,18 +132,14 @@ def render(state: SearchState) -> SearchState:
     request = state.request
     page = state.shown[request.offset : request.offset + request.size]
     fields = {name: state.index.schema.field(name).name for name in request.facets}
-    counting = None
-    if fields or request.whole:
-        ranked = [hit.id for hit in state.ranking]
-        plan = replace(state.plan, words="", vectors=(), order=BY_ID) if request.whole else state.plan
-        counting = Counting(plan, ranked, list(dict.fromkeys(fields.values())), request.facet_size)
+    counting = counting_of(state, list(dict.fromkeys(fields.values())))
     missing = [hit.id for hit in page if hit.id not in state.papers]
     if counting and request.facet_typed:
         facets: Facets | None = count_containing(state.index, counting, Typed(request.facet_typed))
         read, _ = state.index.fetch(missing)
     else:
         read, facets = state.index.fetch(missing, counting)
-    matches = state.total if facets is None or not request.whole else facets.matches
+    matches = matches_of(state, facets.matches if facets else None)
     if facets and fields:
         counted = facets.counted if state.plan.legs or state.plan.order else "the papers found"
         facets = replace(facets, counted=counted, counts={name: facets.counts[field] for name, field in fields.items()})
@@ -186,6 +184,9 @@ RANKING: Mapping[str, Stage] = {
     "sort": sort,
 }
 """The stages that order the papers found, by the name under which a page reports their time."""
+
+SETTLING: Mapping[str, Stage] = {"settle": settle, "continue": continued}
+"""The stages that decide which papers were found, of those ranked and beside them."""
 
 SHOWING: Mapping[str, Stage] = {"render": render, "sentence": nearest_sentence, "warn": warn}
 """The stages that make a page of the papers ordered."""

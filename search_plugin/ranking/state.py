@@ -35,7 +35,10 @@ class SearchState:
         shown: The papers that can be paged through.
         before: Papers that the user read before those shown.
         total: How many papers a listing has; None for a search with words.
-        matches: How many papers meet the condition that the query is; None if words rank.
+        matches: How many papers match by words, by name or by the condition that the query is; None if not known.
+        by_words: The same before the engine counts; None if it has to.
+        near: Ids of papers that are only near in meaning.
+        named: Ids of papers that the query names, and that hold no word of it.
         hidden: Number of papers, by id, that are not shown because they share this one's value, or are the same work.
         versions: The other versions, by the id of the work's paper that is shown.
         papers: The papers read so far, by id; a stage adds those that it reads, so that none is read twice.
@@ -58,6 +61,9 @@ class SearchState:
     before: int = 0
     total: int | None = None
     matches: int | None = None
+    by_words: int | None = None
+    near: tuple[str, ...] = ()
+    named: tuple[str, ...] = ()
     hidden: Mapping[str, int] = field(default_factory=dict)
     versions: Mapping[str, tuple[Version, ...]] = field(default_factory=dict)
     papers: Mapping[str, Paper] = field(default_factory=dict)

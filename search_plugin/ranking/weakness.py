@@ -63,7 +63,7 @@ def literal(state: SearchState) -> SearchState:
     Models know few names of genes and drugs, such as TNF-alpha. With more words, most papers say some of them, and
     nothing is moved.
     """
-    judged = _threshold(state)
+    judged = threshold_of(state)
     if not judged or LEXICAL not in state.legs or not _is_one_word(state):
         return state
     leg, threshold = judged
@@ -73,7 +73,7 @@ def literal(state: SearchState) -> SearchState:
     return replace(state, ranking=ranking, shown=ranking)
 
 
-def _threshold(state: SearchState) -> tuple[str, MatchThreshold] | None:
+def threshold_of(state: SearchState) -> tuple[str, MatchThreshold] | None:
     """Return the first vector leg whose model has a threshold, with that; thresholds are of cosines."""
     schema = state.index.schema
     for clause in state.plan.vectors:
@@ -100,7 +100,7 @@ def warn(state: SearchState) -> SearchState:
             f"Most of the query is in a script that this index does not know: it analyses words as {schema.language}."
         )
     hits = state.hits
-    judged = _threshold(state)
+    judged = threshold_of(state)
     if judged and state.legs:
         leg, threshold = judged
         hits = tuple(

@@ -7,9 +7,8 @@ are quoted. No tool writes.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from urllib.parse import quote
 
@@ -25,7 +24,6 @@ from ses.assistants.budget import BYTES_PER_TOKEN, DEFAULT, LEAST, MOST, first_p
 
 if TYPE_CHECKING:
     from corpora.paper import Paper
-    from search_plugin.pages.hit import Hit
     from search_plugin.pages.page import Page
     from ses.indexes.open_index import OpenIndex
     from ses.library import Library
@@ -82,11 +80,9 @@ class Assistant:
         max_tokens: TokenBudget = DEFAULT,
     ) -> dict[str, Any]:
         """Search scientific papers by words and by meaning at once; without words, list those that match the filter."""
-        reached = DEFAULTS["window"] if query.strip() else MAX_WINDOW
         return self._page(
             lambda opened, **shown: opened.search(query, filter=filter, **shown),
-            *(reached, size, cursor, index, max_tokens),
-            every=(lambda opened, **shown: opened.iterate(query, filter=filter, **shown)) if query.strip() else None,
+            *(MAX_WINDOW, size, cursor, index, max_tokens),
         )
 
     def similar(
@@ -169,23 +165,19 @@ class Assistant:
         cursor: str,
         index: str,
         max_tokens: int,
-        every: Callable[..., Iterator[Hit]] | None = None,
     ) -> dict[str, Any]:
-        """Return the answer with a page of hits, of which the first `reached` can be read, or all by `every`."""
+        """Return the answer with a page of hits, of which the first `reached` can be read."""
         at = position(cursor)
 
-        def asked(opened: OpenIndex) -> tuple[Page, int, Iterable[Hit]]:
-            page = find(opened, size=max(0, min(size, reached - at)), offset=min(at, reached))
-            if every is None or page.matches is None:
-                return page, min(page.candidates, reached), page
-            # The results of a condition are all papers that match it, also those beyond what is ranked.
-            return page, page.matches, islice(every(opened, size=min(at + size, 1_000)), at, at + size)
+        def asked(opened: OpenIndex) -> Page:
+            return find(opened, size=max(0, min(size, reached - at)), offset=min(at, reached))
 
-        page, total, hits = self.ask(index, asked)
+        page = self.ask(index, asked)
+        total = min(page.candidates, reached)
         require(
             at < max(total, 1), "The cursor is behind the last result", "give the one of the answer before, or none"
         )
-        results = [self._result(hit.paper, index) for hit in hits]
+        results = [self._result(hit.paper, index) for hit in page]
         return listed(results, at, total, page.notes, max_tokens)
 
     def _result(self, paper: Paper, index: str) -> dict[str, Any]:

@@ -274,6 +274,7 @@ class OpenIndex:
         value: str = "",
         size: int = 20,
         filter: str | Sequence[str] = (),  # noqa: A002 - the option's name
+        narrow: str | Sequence[str] = (),
         mode: Mode = "hybrid",
         window: int = 100,
     ) -> Facets:
@@ -285,6 +286,7 @@ class OpenIndex:
             value: A text that the values contain: each of its words begins a word of the value.
             size: Values, from 1 to 1,000.
             filter: Filters of the search.
+            narrow: What narrows the papers that it found.
             mode: Mode of the search.
             window: Papers that each leg of the search finds.
 
@@ -298,7 +300,7 @@ class OpenIndex:
         from search_plugin.search import search
 
         asked: PageOptions = {"facets": [field], "facet_size": size, "size": 0}
-        request = self._request(query, {**asked, "filter": filter, "mode": mode, "window": window})
+        request = self._request(query, {**asked, "filter": filter, "narrow": narrow, "mode": mode, "window": window})
         page = search(self.index, replace(request, facet_typed=value), self._encoder)
         return cast("Facets", page.facets)
 
@@ -333,8 +335,9 @@ class OpenIndex:
         require(
             topics is None or 1 <= topics <= _TOPICS, f"A map can't have {topics} topics", "give <topics> from 1 to 50"
         )
-        window = max(options.get("window") or DEFAULTS["window"], (options.get("offset") or 0) + size)
-        asked: PageOptions = {**options, "size": size, "window": window}
+        asked: PageOptions = {**options, "size": size}
+        if options.get("mode") == "vector":  # papers near in meaning end with the window
+            asked["window"] = max(options.get("window") or DEFAULTS["window"], (options.get("offset") or 0) + size)
         return map_of(self.index, self.search(query, **asked), topics, projection)
 
     def support(
@@ -656,5 +659,6 @@ def reading_of(
     schema = opened.index.schema
     given: PageOptions = {"synonyms": opened.synonyms, **reading.of_all(options)}
     request = make_request(query, tuned=opened.tuned, fields=schema.fields, language=schema.language, **given)
+    request = replace(request, near=reading.near_of(options))
     load = functools.partial(opened.load, opened.index)
     return asked(opened.index, request, load, clock, opened.scorers, ranked=ranked)

@@ -210,13 +210,14 @@ class RemoteIndex(OpenIndex):
         value: str = "",
         size: int = 20,
         filter: str | Sequence[str] = (),  # noqa: A002 - the option's name
+        narrow: str | Sequence[str] = (),
         mode: Mode = "hybrid",
         window: int = 100,
     ) -> Facets:
         """Count the values of one field; arguments and errors as of `OpenIndex.facet`."""
         from search_plugin.contract.legs import Facets
 
-        narrowed: PageOptions = {"filter": filter, "mode": mode, "window": window}
+        narrowed: PageOptions = {"filter": filter, "narrow": narrow, "mode": mode, "window": window}
         asked = {"query": query, "value": value, "size": str(size), **self._asked(narrowed)}
         del asked["explain"]
         found = self._as(_FieldValues, self._client.get(f"/v1/facets/{quote(field, safe='')}", asked))

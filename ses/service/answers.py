@@ -257,8 +257,7 @@ def _links(request: Request, page: Page, asked: Any) -> Iterator[str]:
     All addresses of neighbouring pages are made here.
     """
     size, offset = page.size, asked.offset
-    # A list of papers can be paged through as far as an engine lists them, and a search within its window.
-    end = min(page.candidates, page.window if page.query else MAX_WINDOW)
+    end = min(page.candidates, page.window if page.mode == "vector" and page.query else MAX_WINDOW)
     if size and offset + size < end:
         yield _link(request, "next", offset=offset + size, size=min(size, end - offset - size))
     if size and offset:

@@ -44,6 +44,8 @@ ROUTERS = (
     "ses.service.web.twin:router",
     "ses.service.web.paper:router",
     "ses.service.web.export:router",
+    "ses.service.web.cite:router",
+    "ses.service.web.profile:router",
     "ses.service.web.unapi:router",
     "ses.service.web.discovery:router",
     "ses.service.web.similar:router",

@@ -205,6 +205,8 @@ def _show_facets(facets: Facets) -> None:
 def _footer(page: Page) -> str:
     unranked = "joined by engine" if page.joined_by == "engine" else "looked up"
     legs = ", ".join(_found_by(page.found)) or unranked
+    if LEXICAL in page.found and page.matches is not None and page.mode == "hybrid":
+        legs = f"{page.matches:,} by words, {page.near:,} near in meaning"
     listing = page.mode == "listing"
     found = _counted(page.candidates, "paper" if listing else "candidate") + ("" if listing else f" ({legs})")
     order = f", sorted by {page.sort.removeprefix('-')}, {_direction(page.sort)} first," if page.sort else ""

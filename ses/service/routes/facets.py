@@ -29,6 +29,7 @@ class FacetParameters(NoParameters):
         json_schema_extra={"maxLength": MAX_QUERY},
     )
     filter: list[str] = Field([], description="Conditions for every paper.")
+    narrow: list[str] = Field([], description="Conditions that leave some of the papers found.")
     value: str = Field("", description="A text that values contain: each of its words begins a word of the value.")
     size: int = Field(20, description="Values.", json_schema_extra={"minimum": 1, "maximum": MAX_FACET_SIZE})
     mode: Mode = Field("hybrid", description="Search by words, by meaning, or by both.")
@@ -54,6 +55,7 @@ def facets(service: ServiceOf, field: str, asked: Annotated[FacetParameters, ask
             value=asked.value,
             size=asked.size,
             filter=asked.filter,
+            narrow=asked.narrow,
             mode=asked.mode,
             window=asked.window,
         )

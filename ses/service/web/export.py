@@ -57,6 +57,21 @@ def _every(service: Service, asked: Any) -> list[Hit]:
     return hits
 
 
+def papers_asked(service: Service, asked: Any) -> list[Paper]:
+    """Return the papers that a reader selected, in that order, or else those of the page of a search."""
+    ids = list(dict.fromkeys(asked.id or asked.listed))
+    if not ids:
+        return [hit.paper for hit in service.search(asked.index, asked.query, asked.options())]
+    require(len(ids) <= MOST_SELECTED, f"{len(ids):,} papers were selected", f"select at most {MOST_SELECTED} at once")
+    opened = service.opened(asked.index)
+    held = opened.index.papers(ids)
+    if missing := [id_ for id_ in ids if id_ not in held]:
+        raise NotFoundError(
+            f"The index {opened.name} holds no paper {missing[0]!r}", "take it out of the selection, then try again"
+        )
+    return [held[id_] for id_ in ids]
+
+
 def papers_as(papers: Sequence[Paper], form: str, headers: Mapping[str, str] | None = None) -> Response:
     """Return papers as a response in a format of `FORMATS`, or in JSON."""
     from search_plugin.pages.page import FORMATS
@@ -75,20 +90,10 @@ def export(service: ServiceOf, asked: Annotated[ExportParameters, Query()]) -> R
 def _exported(service: Service, asked: Any) -> Response:
     form: str = asked.format
     name = f'attachment; filename="papers{ENDINGS[form]}"'
-    ids: list[str] = [] if asked.all else list(dict.fromkeys(asked.id or asked.listed))
     if asked.all:
         return papers_as([hit.paper for hit in _every(service, asked)], form, {"Content-Disposition": name})
-    if ids:
-        require(
-            len(ids) <= MOST_SELECTED, f"{len(ids):,} papers were selected", f"select at most {MOST_SELECTED} at once"
-        )
-        opened = service.opened(asked.index)
-        held = opened.index.papers(ids)
-        if missing := [id_ for id_ in ids if id_ not in held]:
-            raise NotFoundError(
-                f"The index {opened.name} holds no paper {missing[0]!r}", "take it out of the selection, then try again"
-            )
-        return papers_as([held[id_] for id_ in ids], form, {"Content-Disposition": name})
+    if asked.id or asked.listed:
+        return papers_as(papers_asked(service, asked), form, {"Content-Disposition": name})
     page = service.search(asked.index, asked.query, asked.options())
     if form == "json":
         return json_response(page_content(page), headers={"Content-Disposition": name})

@@ -101,7 +101,7 @@ def _map(service: Service, asked: MapParameters) -> PaperMap:
     opened = service.opened(asked.index)
     narrowing = Narrowing(chosen(asked.only), asked.year_from, asked.year_to)
     given = asked.options()
-    given["filter"] = [*(given.get("filter") or []), *narrowing.filters(opened.index.schema)]
+    given["narrow"] = [*(given.get("narrow") or []), *narrowing.filters(opened.index.schema)]
     return service.map(asked.index, asked.query, {"topics": asked.topics, "projection": asked.projection, **given})
 
 

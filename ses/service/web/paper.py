@@ -17,6 +17,7 @@ from corpora.identifiers import link_of
 from ses.service.access import needs
 from ses.service.answers import json_response, page_content
 from ses.service.parameters import Parameters, ServiceOf
+from ses.service.web.abstracts import abstract_parts
 from ses.service.web.address import PaperName, address, site_address
 from ses.service.web.citation import (
     ENDINGS,
@@ -32,6 +33,7 @@ from ses.service.web.citation import (
 )
 from ses.service.web.export import papers_as
 from ses.service.web.render import html
+from ses.service.web.styles import STYLES
 
 if TYPE_CHECKING:
     from corpora.custom import FieldValue
@@ -176,7 +178,8 @@ def paper(
         highwire=list(highwire(one, own)),
         json_ld=json_ld(one, own),
         identifiers=identifier_links(one),
-        citation=citation(one),
+        parts=abstract_parts(one.abstract),
+        references={name: [style(one)] for name, style in STYLES.items()},
         formats=formats,
         quoted=_quoted,
         media_types=MEDIA_TYPES,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
+from dataclasses import dataclass
 from gettext import NullTranslations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from ses.service.web.address import PageAddress, address, same_path
 from ses.service.web.languages import SOURCE, choose, languages, own_name, translations
 from ses.service.web.reasons import snippet_parts, why
 from ses.service.web.static_files import logo_of, static_file
+from ses.service.web.value_names import identifier_name, notable_kind, value_name
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -49,6 +51,23 @@ def texts_of(request: Request) -> NullTranslations:
     return translations(language_of(request))
 
 
+@dataclass(frozen=True, slots=True)
+class PageReader:
+    """Who reads a page: the language, and the texts in it."""
+
+    language: str
+    texts: NullTranslations
+
+    def named(self, field: str, value: str) -> str:
+        """Return the name of a value of a field in the reader's language."""
+        return value_name(field, value, self.language, self.texts)
+
+
+def reader_of(request: Request) -> PageReader:
+    """Return who reads the answer to a request."""
+    return PageReader(language_of(request), texts_of(request))
+
+
 @functools.cache
 def environment(language: str = SOURCE) -> Environment:
     """Return the environment of all templates in a language: it escapes what they print; unknown names are errors."""
@@ -66,6 +85,10 @@ def environment(language: str = SOURCE) -> Environment:
     made.install_gettext_translations(translations(language), newstyle=True)  # type: ignore[attr-defined]  # of the extension
     made.filters["parts"] = snippet_parts
     made.filters["unshown"] = unshown_sentence
+    texts = translations(language)
+    made.filters["notable"] = functools.partial(notable_kind, texts=texts)
+    made.filters["named"] = lambda value, field: value_name(field, str(value), language, texts)
+    made.filters["identifier"] = identifier_name
     made.filters["why"] = functools.partial(why, texts=translations(language))
     made.filters["number"] = lambda value, form=None: format_decimal(value, form, locale=language.replace("-", "_"))
     made.filters["percent"] = functools.partial(format_percent, locale=language.replace("-", "_"))

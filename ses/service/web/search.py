@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
+from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Request, Response
@@ -13,7 +15,8 @@ from pydantic import Field
 
 from corpora.errors import SesError
 from corpora.installed import DISTRIBUTION
-from search_plugin.request import SAME_WORK
+from search_plugin.ranking.weakness import NOTHING_MATCHES
+from search_plugin.request import MAX_WINDOW, SAME_WORK
 from ses.service.access import needs
 from ses.service.answers import json_response
 from ses.service.negotiation import JSON, quality
@@ -22,7 +25,7 @@ from ses.service.problems import RETRY_SECONDS, STATUS, told
 from ses.service.web.address import PageAddress, address
 from ses.service.web.histogram import histogram
 from ses.service.web.narrowing import YEAR, Narrowing, chosen
-from ses.service.web.render import html, texts_of
+from ses.service.web.render import PageReader, html, reader_of
 from ses.service.web.unapi import unapi_id
 
 if TYPE_CHECKING:
@@ -42,8 +45,6 @@ SHOWN, COUNTED = 6, 200
 """Values of a facet that are shown at once, and that are counted; years are the reason for so many."""
 
 MOST_FACETS = 12
-DEEP = 1_000
-"""A larger window of the legs, for readers who page to the end."""
 
 _EXAMPLES = 6
 _CHECK_TAGS = frozenset(
@@ -70,8 +71,11 @@ _CHECK_TAGS = frozenset(
 """Check tags of MeSH (NLM): they say whom a study is about, not what, so they are no queries to begin with."""
 
 _NO_FACETS = ("id", "identifiers", "references", "origins", YEAR)
-_LISTED_TO = 10_000
-_DRAWN = ("query", "filter", "index", "lang")
+_YEARS = re.compile(r"year\s*(>=|<=)\s*(\d{4})")
+_EQUAL = re.compile(r"([a-z]\w*)\s*==?\s*(?:(['\"])((?:\\.|(?!\2).)*)\2|([\w-]+))")
+_AROUND = 2
+"""Pages before and after one whose numbers are shown, beside the first and the last."""
+_DRAWN = ("query", "filter", "narrow", "index", "lang")
 """Parameters of the map of a search."""
 
 
@@ -107,9 +111,10 @@ class Facet:
 
 @dataclass(frozen=True, slots=True)
 class Paging:
-    """Where a page is among all: its first and last hit, the numbers of pages, and the addresses of its neighbours.
+    """Where a page is among all: its first and last hit, its number, how many there are, and the addresses of others.
 
-    `reachable` is how many hits there are on all pages together.
+    `reachable` is how many hits there are on all pages together. Of `numbers`, the address of this page is None, and a
+    number of 0 stands for pages that are left out.
     """
 
     first: int
@@ -119,6 +124,7 @@ class Paging:
     reachable: int
     previous: PageAddress | None
     next: PageAddress | None
+    numbers: Sequence[tuple[int, PageAddress | None]]
 
 
 @router.get("/")
@@ -136,7 +142,7 @@ def search(request: Request, service: ServiceOf, asked: Annotated[PageParameters
         shared["indexes"] = service.library.indexes()
         if not request.query_params.keys() - {"lang", "index"}:
             return html(request, "home.html", **shared, examples=_examples(opened), papers=len(opened))
-        return html(request, "search.html", **shared, **_results(service, schema, asked, here, texts_of(request)))
+        return html(request, "search.html", **shared, **_results(service, schema, asked, here, reader_of(request)))
     except SesError as error:
         return _failed(request, service, error, shared)
 
@@ -144,12 +150,9 @@ def search(request: Request, service: ServiceOf, asked: Annotated[PageParameters
 def page_of(service: Service, asked: Any) -> Page:
     """Return the hits of the page, with the values and years that a reader chose, for other forms of the page."""
     narrowing = Narrowing(chosen(asked.only), asked.year_from, asked.year_to)
-    given, end = asked.options(), asked.offset + asked.size
-    typed = [one for one in given.pop("filter", ()) if one.strip()]
-    if where := [*typed, *narrowing.filters(service.opened(asked.index).index.schema)]:
-        given["filter"] = where
-    if asked.query and end > asked.window:  # as readers page on
-        given["window"] = end
+    given = asked.options()
+    given["filter"] = _typed(asked.filter)
+    given["narrow"] = [*_typed(asked.narrow), *narrowing.filters(service.opened(asked.index).index.schema)]
     return service.search(asked.index, asked.query, given)
 
 
@@ -162,9 +165,10 @@ def _for_programs(base: str) -> Response:
 
 
 def _results(
-    service: Service, schema: IndexSchema, asked: Any, here: PageAddress, texts: NullTranslations
+    service: Service, schema: IndexSchema, asked: Any, here: PageAddress, reader: PageReader
 ) -> dict[str, Any]:
     """Return what the page of hits shows."""
+    texts = reader.texts
     narrowing = Narrowing(chosen(asked.only), asked.year_from, asked.year_to)
     fields = _facet_fields(schema)
     given = asked.options()
@@ -172,14 +176,12 @@ def _results(
         given.setdefault("collapse", SAME_WORK)
     size = given.setdefault("size", 10)
     offset = given.get("offset", 0)
-    typed = [one for one in given.get("filter") or [] if one.strip()]
-    if asked.query and offset + size > given.get("window", 100):
-        given["window"] = offset + size
+    typed, narrower = _typed(asked.filter), _typed(asked.narrow)
 
     def found(names: Sequence[str], but: str = "", **options: Any) -> Page:
-        where = [*typed, *narrowing.filters(schema, but=but)]
+        where = {"filter": typed, "narrow": [*narrower, *narrowing.filters(schema, but=but)]}
         counted = {"facets": list(names), "facet_size": COUNTED} if names else {}
-        return service.search(asked.index, asked.query, {**given, "filter": where, **counted, **options})
+        return service.search(asked.index, asked.query, {**given, **where, **counted, **options})
 
     narrowed = [name for name in narrowing.values if name in fields]
     years = narrowing.first is not None or narrowing.last is not None
@@ -189,29 +191,31 @@ def _results(
     for name in [*narrowed, *([YEAR] if years else [])]:
         alone = found([name], name, size=0, offset=0, boost="", sort="", rerank="", collapse="")
         counts[name] = alone.facets.counts[name] if alone.facets else ()
+    nothing = bool(page.hits) and page.matches == 0 and not page.near
     base = here.path.removesuffix("/")
-    api = _given(here, asked, [*typed, *narrowing.filters(schema)], given.get("collapse", ""))
+    where = [*(("filter", one) for one in typed), *(("narrow", one) for one in narrower)]
+    chosen_now = (("narrow", one) for one in narrowing.filters(schema))
+    api = _given(here, asked, [*where, *chosen_now], given.get("collapse", ""))
     asking = [pair for pair in api if pair[0] in ("query", "index", "mode", "window")]
 
     def facet_of(name: str) -> Facet:
-        where = [*typed, *narrowing.filters(schema, but=name)]
-        within = PageAddress(f"{base}/v1/facets/{name}", (*asking, *(("filter", one) for one in where)))
+        others = (("narrow", one) for one in narrowing.filters(schema, but=name))
+        within = PageAddress(f"{base}/v1/facets/{name}", (*asking, *where, *others))
         return _facet(name, counts.get(name, ()), narrowing.values.get(name, ()), label_of(name, texts), within)
 
     return {
         "page": page,
-        "matches": max(page.candidates, page.facets.matches if page.facets else 0)
-        if page.matches is None
-        else page.matches,
-        "facets": [facet for name in fields if (facet := facet_of(name)).values],
-        "histogram": histogram(counts.get(YEAR, ()), narrowing.first, narrowing.last),
+        "nothing": nothing,
+        "nothing_matches": NOTHING_MATCHES,  # which the heading says
+        "facets": [] if nothing else [facet for name in fields if (facet := facet_of(name)).values],
+        "histogram": None if nothing else histogram(counts.get(YEAR, ()), narrowing.first, narrowing.last),
         "narrowing": narrowing,
-        "chips": _chips(narrowing, typed, here, texts),
+        "chips": _chips(narrowing, {"filter": typed, "narrow": narrower}, here, reader),
         "paging": _paging(page, size, offset, here),
-        "deeper": here.having(window=DEEP) if _is_full(page) else None,
         "tag_fields": [field.name for field in schema.fields if field.origin == "tag"],
         "sorts": _sorts(schema, asked.query, texts),
         "sizes": SIZES,
+        "narrowed": here.other_than("query", "index", "literal", "verbatim", "cursor"),
         "narrow": lambda name, value: here.adding("only", f"{name}:{value}"),
         "given": api,
         "feed": PageAddress(f"{base}/search.atom", here.other_than("view", "lang")),
@@ -225,6 +229,11 @@ def _results(
         "undo": tuple(dict.fromkeys(change.undo for change in page.changes if change.kind != "expanded")),
         "expanded": [change for change in page.changes if change.kind == "expanded"],
     }
+
+
+def _typed(given: Sequence[str] | None) -> list[str]:
+    """Return conditions without those that were left empty in a form."""
+    return [one for one in given or () if one.strip()]
 
 
 def _facet_fields(schema: IndexSchema) -> list[str]:
@@ -266,33 +275,57 @@ def label_of(name: str, texts: NullTranslations) -> str:
 
 
 def _chips(
-    narrowing: Narrowing, typed: Sequence[str], here: PageAddress, texts: NullTranslations
+    narrowing: Narrowing, typed: Mapping[str, Sequence[str]], here: PageAddress, reader: PageReader
 ) -> list[tuple[str, str, PageAddress]]:
     """Return what restricts the hits: the name of the field, the value, and the address without it."""
+    texts = reader.texts
     chips = [
-        (label_of(name, texts), value, here.lacking("only", f"{name}:{value}"))
+        (label_of(name, texts), reader.named(name, value), here.lacking("only", f"{name}:{value}"))
         for name, values in narrowing.values.items()
         for value in values
     ]
     if narrowing.first is not None or narrowing.last is not None:
-        first, last = ("" if year is None else str(year) for year in (narrowing.first, narrowing.last))
-        span = first if first == last else f"{first}\u2013{last}"
+        span = _span(narrowing.first, narrowing.last, texts)
         chips.append((label_of(YEAR, texts), span, here.lacking("year_from").lacking("year_to")))
-    return [*chips, *((texts.gettext("Filter"), one, here.lacking("filter", one)) for one in typed)]
+    for name, conditions in typed.items():
+        chips += [(*_told(one, reader), here.lacking(name, one)) for one in conditions]
+    return chips
+
+
+def _span(first: int | None, last: int | None, texts: NullTranslations) -> str:
+    if first is None:
+        return texts.gettext("until %(year)s") % {"year": last}
+    if last is None:
+        return texts.gettext("from %(year)s") % {"year": first}
+    return str(first) if first == last else f"{first}\u2013{last}"
+
+
+def _told(condition: str, reader: PageReader) -> tuple[str, str]:
+    """Return a typed condition for readers: a field and its value where it is so simple, else as it is."""
+    texts = reader.texts
+    if years := _YEARS.fullmatch(condition.strip()):
+        first, last = (int(years[2]), None) if years[1] == ">=" else (None, int(years[2]))
+        return label_of(YEAR, texts), _span(first, last, texts)
+    if one := _EQUAL.fullmatch(condition.strip()):
+        value = re.sub(r"\\(.)", r"\1", one[3]) if one[2] else one[4]
+        return label_of(one[1], texts), reader.named(one[1], value)
+    return texts.gettext("Filter"), condition
 
 
 def _paging(page: Page, size: int, offset: int, here: PageAddress) -> Paging:
-    reachable = min(page.candidates, _LISTED_TO if page.mode == "listing" else page.window)
+    reachable = min(page.candidates, MAX_WINDOW)
     size = max(size, 1)
     before = here.having(offset=max(0, offset - size) or "") if offset else None
     after = here.having(offset=offset + size) if offset + size < reachable else None
     count = max(1, -(-reachable // size))
-    return Paging(offset + 1, offset + len(page), offset // size + 1, count, reachable, before, after)
-
-
-def _is_full(page: Page) -> bool:
-    """Return whether a larger window finds more papers."""
-    return page.window < DEEP and any(count >= page.window for count in page.found.values())
+    number = offset // size + 1
+    shown = sorted({1, count, *range(max(1, number - _AROUND), min(count, number + _AROUND) + 1)})
+    numbers: list[tuple[int, PageAddress | None]] = []
+    for before_it, one in pairwise([0, *shown]):
+        if one > before_it + 1:
+            numbers.append((0, None))
+        numbers.append((one, None if one == number else here.having(offset=size * (one - 1) or "")))
+    return Paging(offset + 1, offset + len(page), number, count, reachable, before, after, numbers)
 
 
 def _sorts(schema: IndexSchema, query: str, texts: NullTranslations) -> list[tuple[str, str]]:
@@ -304,12 +337,14 @@ def _sorts(schema: IndexSchema, query: str, texts: NullTranslations) -> list[tup
     return [*orders, *((f"-{name}", label_of(name, texts)) for name in own)]
 
 
-def _given(here: PageAddress, asked: Any, where: Sequence[str], collapse: str) -> tuple[tuple[str, str], ...]:
-    """Return the parameters of the same page for the API, in which the chosen values are filters."""
-    own = ("only", "year_from", "year_to", "view", "lang", "filter", "collapse")
+def _given(
+    here: PageAddress, asked: Any, where: Sequence[tuple[str, str]], collapse: str
+) -> tuple[tuple[str, str], ...]:
+    """Return the parameters of the same page for the API, in which the chosen values are conditions."""
+    own = ("only", "year_from", "year_to", "view", "lang", "filter", "narrow", "collapse")
     further = {"offset": str(asked.offset) if asked.offset else "", "collapse": collapse}
     named = ((name, value) for name, value in further.items() if value)
-    return (*here.other_than(*own), *named, *(("filter", one) for one in where))
+    return (*here.other_than(*own), *named, *where)
 
 
 def _examples(opened: OpenIndex) -> list[str]:

@@ -141,7 +141,7 @@ def _similar(request: Request, service: Service, name: str, asked: Any) -> Respo
         return RedirectResponse(base + address("/similar/", name=paper.id, **given), 302)
     page = service.similar(asked.index, paper.id, options)
     after = page.hits[-1].rank if page.hits else 0
-    more = after < min(page.candidates, page.window)
+    more = after < min(page.candidates, page.window)  # papers near in meaning end with the window
     following = address("/similar/", name=paper.id, **{**given, "offset": after}) if more else ""
     return _shown(request, service, asked, page=page, paper=paper, following=following)
 

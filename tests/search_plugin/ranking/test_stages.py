@@ -16,7 +16,7 @@ from search_plugin.contract.schema import IndexSchema, paper_vector
 from search_plugin.engines.registry import connect
 from search_plugin.filters.parse import parse_filter
 from search_plugin.fusion.search_settings import SearchSettings
-from search_plugin.ranking.stages import RANKING, SHOWING, collapse, render
+from search_plugin.ranking.stages import RANKING, SETTLING, SHOWING, collapse, render
 from search_plugin.ranking.state import SearchState
 from search_plugin.request import DEFAULTS, SearchRequest, make_request
 from search_plugin.search import search, similar, similar_text
@@ -77,9 +77,10 @@ def test_fields_of_vectors_share_the_weight_that_words_have_alone(index):
 
 def test_every_stage_is_timed_in_order(index):
     page = search(index, SearchRequest("virus lung"), Encoder())
-    stages = "retrieve expand fuse neighbours rerank literal boost known collapse sort render sentence warn"
+    stages = "retrieve expand fuse neighbours rerank literal boost known collapse sort"
+    stages += " settle continue render sentence warn"
     assert list(page.milliseconds) == ["read", "encode", *stages.split()]
-    assert stages.split() == [*RANKING, *SHOWING]
+    assert stages.split() == [*RANKING, *SETTLING, *SHOWING]
     assert page.milliseconds["retrieve"] > 0
     assert page.requests == {}  # an embedded engine is asked nothing over a wire
     assert list(similar(index, "p00001").milliseconds) == ["read", *stages.split()]
@@ -115,7 +116,7 @@ def test_the_words_of_the_first_papers_rank_and_the_vectors_are_not_searched_aga
             return index.search(plan)
 
     page = search(Spy(), SearchRequest("virus lung", size=100, expand=True), Encoder())
-    first, again = plans
+    first, again, _ = plans  # the last one asks which of those near in meaning hold a word too
     assert (first.legs, first.added, again.legs) == (("lexical", "prx"), (), ("lexical",))
     scores = {hit.id: hit.score for hit in index.search(again)["lexical"]}
     before = {hit.id: hit.score for hit in index.search(first)["lexical"]}
@@ -130,9 +131,9 @@ def test_complete_gives_every_paper_found_what_every_leg_scores_it(index):
     plain, complete = (search(index, replace(request, rerank=name, size=9), Encoder()) for name in ("", "complete"))
     assert (plain.rerank, complete.rerank) == ("", "complete")
     assert complete.candidates == plain.candidates > 9
+    assert complete.candidates == complete.matches + complete.near
     legs = index.search(Plan("virus lung", (VectorClause("prx", QUERY),), None, 9))
     ids = {hit.id for found in legs.values() for hit in found}
-    assert len(ids) == plain.candidates
     by_hand = {leg: scaled(scores) for leg, scores in scores_by_hand(index, "virus lung", ids).items()}
     assert len(by_hand["prx"]) == len(ids)
     expected = {id_: (by_hand["lexical"].get(id_, 0) + by_hand["prx"][id_]) / 2 for id_ in ids}

@@ -60,12 +60,15 @@ def weak(page):
 @pytest.mark.usefixtures("threshold")
 def test_a_hit_is_weak_by_its_vector_and_its_words(index):
     page = search(index, SearchRequest("virus lung"), Encoder())
-    # .9 + .5, .4 + .25, .4, .1 + .25
-    assert weak(page) == {"a": False, "b": True, "c": True, "d": True}
+    # .9 + .5, .4 + .25, .1 + .25; c holds no word, and its .4 are below the floor
+    assert weak(page) == {"a": False, "b": True, "d": True}
+    assert (page.matches, page.near, page.candidates) == (3, 0, 3)
     assert page.notes == ()
     one = search(index, SearchRequest("a virus"), Encoder())
-    assert weak(one) == {"a": False, "b": False, "c": True, "d": True}
-    assert weak(search(index, SearchRequest("virus lung", mode="vector"), Encoder())) == weak(page)
+    assert weak(one) == {"a": False, "b": False}
+    by_meaning = search(index, SearchRequest("virus lung", mode="vector"), Encoder())
+    assert weak(by_meaning) == {**weak(page), "c": True}
+    assert (by_meaning.matches, by_meaning.near) == (None, 4)
 
 
 def test_the_floor_of_the_default_model_is_the_one_that_was_fitted(tmp_path):
@@ -84,7 +87,8 @@ def test_the_floor_of_the_default_model_is_the_one_that_was_fitted(tmp_path):
         card = type("Card", (), {"name": "tiny", "fingerprint": fingerprint, "papers_by": ""})
 
     page = search(built, SearchRequest("virus"), Default())
-    assert weak(page) == {"near": False, "far": True, "said near": False, "said far": True}
+    assert weak(page) == {"near": False, "said near": False, "said far": True}
+    assert (page.matches, page.near) == (2, 1)
 
 
 @pytest.mark.usefixtures("threshold")
@@ -97,11 +101,13 @@ def test_a_paper_beyond_the_vector_leg_counts_as_near_as_its_last(index):
 
 @pytest.mark.usefixtures("threshold")
 def test_a_page_says_if_nothing_matches_well(index):
-    rest = search(index, SearchRequest("xyzzy", size=3, offset=1), Encoder())
-    assert (set(weak(rest).values()), rest.notes) == ({True}, ())
-    assert search(index, SearchRequest("xyzzy", size=1), Encoder()).notes == ()
+    near = search(index, SearchRequest("xyzzy"), Encoder())
+    assert (weak(near), near.notes, near.matches, near.near) == ({"a": False}, (), 0, 1)
     none = search(index, SearchRequest("xyzzy", filter=parse_filter("not id=a")), Encoder())
-    assert none.notes == (NOTHING,)
+    assert (none.notes, none.matches, none.near) == ((NOTHING,), 0, 0)
+    assert weak(none) == {"b": True, "c": True, "d": True}  # the nearest few
+    rest = search(index, SearchRequest("xyzzy", filter=parse_filter("not id=a"), size=3, offset=1), Encoder())
+    assert (set(weak(rest).values()), rest.notes) == ({True}, ())
     assert search(index, SearchRequest("xyzzy", mode="lexical")).notes == ()
     empty = search(index, SearchRequest("xyzzy", filter=parse_filter("year=1")), Encoder())
     assert (empty.hits, empty.notes) == ((), ())
@@ -113,13 +119,14 @@ def test_papers_of_an_author_that_come_first_are_not_weak(index):
     assert page.notes == ("Papers by Fuerst, Max come first.",)
     assert (page[0].id, page[0].known_by) == ("d", "author")
     # The name is no word of the topic: .4 + .5 for b, which says the rest.
-    assert weak(page) == {"a": False, "b": False, "c": True, "d": False}
+    assert weak(page) == {"a": False, "b": False, "d": False}
+    assert (page.matches, page.near) == (3, 0)  # the author's paper counts as a match
 
 
 @pytest.mark.usefixtures("threshold")
 def test_papers_that_say_the_only_word_come_before_those_that_are_a_little_near(index):
     by_vectors = {"fusion": "rrf", "weights": {"lexical": 0.01}}
-    assert [hit.id for hit in search(index, SearchRequest("star", **by_vectors), Encoder())] == ["a", "c", "d", "b"]
+    assert [hit.id for hit in search(index, SearchRequest("star", **by_vectors), Encoder())] == ["a", "c", "d"]
     more = search(index, SearchRequest("star xyzzy", verbatim=True, **by_vectors), Encoder())
     assert [hit.id for hit in more][-1] == "d"
 

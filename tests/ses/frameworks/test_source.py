@@ -42,7 +42,7 @@ def test_the_window_grows_with_the_page_if_none_is_given(index):
     assert SearchedIndex(index, options={"size": 150, "offset": 100}).search("virus").window == 250
     assert SearchedIndex(index, options={"size": 150}).search("virus", {"window": 400}).window == 400
     with pytest.raises(InputError, match="beyond the search window of 20"):
-        SearchedIndex(index, options={"size": 30, "window": 20}).search("virus")
+        SearchedIndex(index, options={"size": 30, "window": 20, "mode": "vector"}).search("virus")
 
 
 def test_what_can_be_written_down(library):

@@ -154,7 +154,7 @@ def test_citations_are_equal(tmp_path, small_model):
     ("ask", "error"),
     [
         (lambda index: index.search("virus", filter="yaer=2000"), ses.InputError),
-        (lambda index: index.search("virus", size=5_000), ses.InputError),
+        (lambda index: index.search("virus", size=50_000), ses.InputError),
         (lambda index: index.search("a" * 10_001), ses.InputError),
         (lambda index: index.search("virus", fusion="zz"), ses.InputError),
         (lambda index: index.search("", rerank="complete"), ses.InputError),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
@@ -260,6 +261,7 @@ def test_it_works_without_javascript(visit):
     page.get_by_role("button", name="Apply").last.click()
     assert ("only", "venue:Nature") in asked(page)
     assert page.locator(".chip").count() >= 2
+    page.get_by_text("View", exact=True).click()
     page.locator("#size").select_option("20")
     page.locator(".toolbar").get_by_role("button", name="Apply").click()
     assert ("year_from", "1991") in asked(page)
@@ -285,3 +287,128 @@ def test_what_is_pressed_is_large_enough(visit):
       .filter((one) => one.checkVisibility() && one.type !== "checkbox")
       .filter((one) => one.getBoundingClientRect().height < 24).map((one) => one.outerHTML)"""
     assert page.evaluate(small) == []
+
+
+def found_by(page):
+    """Return the numbers of the heading: papers by words, and papers near in meaning."""
+    return [int(one.replace(",", "")) for one in re.findall(r"[\d,]*\d", page.locator("#found").text_content())]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_number_beside_a_value_is_what_a_click_gives(visit, width):
+    page = visit("/?query=virus&window=20", viewport={"width": width, "height": 800})
+    said, near = found_by(page)
+    assert said > 20
+    assert near > 0
+    if width < 960:
+        page.get_by_role("link", name="Filters").click()
+    facet = page.locator("[data-field='venue'] li", has_text="Nature")
+    count = int(facet.locator(".facet-count").text_content())
+    facet.locator("input").check()
+    page.wait_for_selector(".chip")
+    assert sum(found_by(page)) == count
+    assert int(facet.locator(".facet-count").text_content()) == count
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [1280, 390])
+def test_all_pages_are_reached_by_their_numbers_and_no_count_changes(visit, width):
+    page = visit("/?query=virus&window=10", viewport={"width": width, "height": 800})
+    counts, ids = found_by(page), []
+    for number in range(1, -(-sum(counts) // 10) + 1):
+        if number > 1:
+            page.get_by_role("link", name=f"Page {number}", exact=True).click()
+            page.locator("[aria-current=page]", has_text=re.compile(f"^{number}$")).wait_for()
+        assert found_by(page) == counts
+        ids += page.locator(".pick").evaluate_all("all => all.map((one) => one.value)")
+    assert len(ids) == len(set(ids)) == sum(counts)
+    assert page.get_by_role("link", name="Next").count() == 0
+    assert page.get_by_role("button", name=f"Export all {counts[0]}").is_visible()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_paper_is_cited_from_the_list(visit, width):
+    page = visit("/?query=virus", viewport={"width": width, "height": 800})
+    hit = page.locator(".hit").first
+    title = hit.locator(".hit-title a").text_content()
+    hit.locator("[data-cite]").click()
+    styles = hit.locator(".style")
+    styles.first.wait_for()
+    assert styles.locator("h3").all_text_contents() == ["APA", "MLA", "Chicago", "Vancouver", "BibTeX"]
+    assert all(title.rstrip(".") in one for one in styles.locator(".citation").all_text_contents())
+    hit.get_by_role("button", name="Copy APA").click()
+    hit.get_by_role("button", name="Copied").wait_for()
+    page.locator(".hit").nth(1).locator("[data-cite]").click()
+    page.locator(".hit").nth(1).locator(".style").first.wait_for()
+    assert styles.count() == 0  # one at a time
+    page.locator(".hit").nth(1).locator("[data-cite]").click()
+    assert page.locator(".style").count() == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scripts", [True, False])
+def test_selected_papers_are_cited_together(visit, scripts):
+    page = visit("/?query=virus", java_script_enabled=scripts)
+    for box in page.locator(".pick").all()[:3]:
+        box.check()
+    page.locator("#export").get_by_role("button", name="Cite").click()
+    assert page.get_by_role("heading", level=1).text_content() == "Cite 3 papers"
+    assert page.locator("#cite-APA p").count() == 3
+
+
+@pytest.mark.slow
+def test_filters_of_a_phone_are_a_sheet_that_stays_while_values_are_chosen(visit):
+    page = visit("/?query=virus", viewport={"width": 390, "height": 700})
+    assert page.locator(".hit").first.bounding_box()["y"] < 330  # one row of controls before it
+    assert not page.locator("#filters").is_visible()
+    page.get_by_role("link", name="Filters").click()
+    lancet = page.locator("[data-field='venue'] li", has_text="The Lancet")
+    count = lancet.locator(".facet-count").text_content()
+    lancet.locator("input").check()
+    shown = page.get_by_role("link", name=f"Show {count} papers")
+    shown.click()
+    assert not page.locator("#filters").is_visible()
+    assert page.locator(".chip").count() == 1
+    assert asked(page) == [("query", "virus"), ("only", "venue:The Lancet")]
+
+
+@pytest.mark.slow
+def test_filters_are_kept_when_the_words_change_and_said_in_words(visit):
+    page = visit(
+        "/?query=virus&only=venue:Nature&filter=year%3E%3D1990&year_to=2015", viewport={"width": 390, "height": 700}
+    )
+    page.fill("#query", "lung")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**query=lung**")
+    assert sorted(asked(page)) == [
+        ("filter", "year>=1990"),
+        ("only", "venue:Nature"),
+        ("query", "lung"),
+        ("year_to", "2015"),
+    ]
+    chips = [" ".join(one.split()) for one in page.locator(".chip").all_text_contents()]
+    assert [one.partition("\xd7")[0] for one in chips][:3] == ["Venue: Nature", "Year: until 2015", "Year: from 1990"]
+
+
+@pytest.mark.slow
+def test_without_scripts_the_sheet_of_filters_opens_and_closes(visit):
+    page = visit("/?query=virus", viewport={"width": 390, "height": 700}, java_script_enabled=False)
+    page.get_by_role("link", name="Filters").click()
+    page.locator("[data-field='venue'] li", has_text="Nature").locator("input").check()
+    page.locator("[data-field='venue']").get_by_role("button", name="Apply").first.click()
+    assert ("only", "venue:Nature") in asked(page)
+    assert not page.locator("#filters").is_visible()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [1280, 390])
+def test_an_author_and_a_venue_have_pages(visit, width):
+    page = visit("/?query=virus&only=venue:Nature", viewport={"width": width, "height": 800})
+    page.locator(".hit-where a").first.click()
+    assert page.locator("h1").text_content() == "Nature"
+    count = int(re.sub(r"\D", "", page.locator("h1 + p").text_content()))
+    assert page.locator(".hit").count() == min(20, count)
+    page.get_by_role("link", name=f"All {count} papers").or_(page.locator(".hit-meta a").first).first.click()
+    assert page.locator("h1").text_content()

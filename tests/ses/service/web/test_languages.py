@@ -225,7 +225,7 @@ def test_a_reader_chooses_a_language_that_later_pages_keep(visit):
     page = visit("/?query=virus", locale="fr-FR")
     assert page.locator("html").get_attribute("lang") == "fr"
     page.get_by_role("link", name="Deutsch").click()
-    assert page.get_by_role("heading", level=1).text_content().endswith("Publikationen gefunden")
+    assert page.get_by_role("heading", level=1).text_content().endswith("mit ähnlicher Bedeutung")
     page.get_by_role("link", name="Hilfe zur Suche").last.click()
     assert page.locator("html").get_attribute("lang") == "de"
     page.get_by_role("searchbox").or_(page.get_by_role("combobox")).first.fill("virus")

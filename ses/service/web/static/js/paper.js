@@ -58,6 +58,25 @@
     event.formData.append("format", format);
     ids.forEach((id) => event.formData.append("id", id));
   });
+  /* References open below a hit; without scripts they are a page of their own. */
+  document.addEventListener("click", async (event) => {
+    const link = event.target.closest?.("a[data-cite]");
+    if (!link || event.button || event.metaKey || event.ctrlKey || event.shiftKey) return;
+    event.preventDefault();
+    const place = link.closest("article").querySelector(".cited"), shown = place.childElementCount;
+    document.querySelectorAll(".cited").forEach((one) => one.replaceChildren());
+    document.querySelectorAll("a[data-cite]").forEach((one) => one.setAttribute("aria-expanded", "false"));
+    if (shown) return;
+    try {
+      const reply = await fetch(link.href, { headers: { Accept: "text/html" } });
+      if (!reply.ok) throw new Error(reply.status);
+      place.replaceChildren(new DOMParser().parseFromString(await reply.text(), "text/html").querySelector(".styles"));
+      link.setAttribute("aria-expanded", "true");
+      show();
+    } catch {
+      location.assign(link.href);
+    }
+  });
   document.addEventListener("click", ({ target }) => {
     const button = target.closest ? target.closest("button") : null;
     if (!button) return;

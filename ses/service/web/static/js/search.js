@@ -9,13 +9,29 @@
       if (name !== "query" && given[name] === "") delete given[name];
     }
   });
-  let opened = [];
+  /* On a phone the filters are a sheet, which stays open and in its place while values are chosen. */
+  const sheet = () => document.getElementById("filters");
+  document.addEventListener("click", (event) => {
+    const opens = event.target.closest?.("[data-filters]"), closes = event.target.closest?.("[data-unfilter]");
+    if (!opens && !closes) return;
+    event.preventDefault();
+    document.body.classList.toggle("filtering", Boolean(opens));
+    (opens ? sheet() : document.getElementById("found")).focus({ preventScroll: Boolean(opens) });
+    if (closes) document.getElementById("found").scrollIntoView({ block: "nearest" });
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && document.body.classList.contains("filtering")) sheet().querySelector("[data-unfilter]").click();
+  });
+  let opened = [], scrolled = 0;
   document.addEventListener("htmx:beforeSwap", () => {
+    scrolled = sheet()?.scrollTop || 0;
     opened = [...document.querySelectorAll(".facets details[open]")].map((one) => one.id);
   });
   document.addEventListener("htmx:afterSettle", () => {
     for (const id of opened) document.getElementById(id)?.setAttribute("open", "");
     enhance();
+    if (sheet()) sheet().scrollTop = scrolled;
+    else document.body.classList.remove("filtering");
     if (document.activeElement === document.body || !document.activeElement) {
       document.getElementById("found")?.focus({ preventScroll: true });
     }

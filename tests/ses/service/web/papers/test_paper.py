@@ -47,7 +47,8 @@ def test_a_page_shows_the_paper(client):
         assert text in reply.text
     page = Tags(reply.text)
     links = [one["href"] for one in page.named("a")]
-    assert "/?filter=authors%3D%22Byron%2C+Ada%22" in links
+    assert "/authors/Byron,%20Ada" in links
+    assert "/venues/Nature" in links
     assert "https://doi.org/10.1000/a(1)b" in links
     assert "https://pubmed.ncbi.nlm.nih.gov/123/" in links
     assert "/?filter=shelf%3D%22top%22" in links
@@ -239,4 +240,4 @@ def test_a_citation_is_a_line(client):
         "Byron, Ada; van der Berg, Ludwig; World Health Organization (2021). A virus of the lung. Nature. "
         "https://doi.org/10.1000/a(1)b"
     )
-    assert citation(CITED) in client.get("/papers/cited").text
+    assert citation(CITED) == client.get("/papers/cited.json").json()["citation"]

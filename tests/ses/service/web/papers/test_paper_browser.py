@@ -163,8 +163,22 @@ def test_export_works_without_scripts(browser, address):
 def test_the_link_and_the_citation_are_copied(tab, browser, address):
     tab.context.grant_permissions(["clipboard-read", "clipboard-write"])
     tab.goto("/papers/cited")
-    tab.get_by_role("button", name="Copy the citation").click()
+    tab.locator("#cite summary").click()
+    tab.get_by_role("button", name="Copy APA").click()
     tab.get_by_role("button", name="Copied").wait_for()
-    assert tab.evaluate("navigator.clipboard.readText()").startswith("Byron, Ada; van der Berg, Ludwig;")
+    assert tab.evaluate("navigator.clipboard.readText()").startswith("Byron, A., van der Berg, L., & World")
     tab.get_by_role("button", name="Copy the link").click()
     assert tab.evaluate("navigator.clipboard.readText()") == f"{address}/papers/cited"
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_what_goes_with_a_paper_stands_beside_it_or_below(tab, width):
+    tab.set_viewport_size({"width": width, "height": 800})
+    tab.goto("/papers/cited")
+    main, rest = tab.locator(".beside-main").bounding_box(), tab.locator(".beside-rest").bounding_box()
+    assert (rest["x"] > main["x"] + main["width"]) == (width > 960)
+    assert tab.locator("#cite").bounding_box()["y"] < tab.locator("#abstract").bounding_box()["y"]
+    tab.locator("#cite summary").click()
+    assert tab.locator("#cite h3").all_text_contents() == ["APA", "MLA", "Chicago", "Vancouver"]
+    tab.get_by_role("link", name="Nature").first.click()
+    assert tab.locator("h1").text_content() == "Nature"

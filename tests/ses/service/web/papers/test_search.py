@@ -169,10 +169,10 @@ def test_a_problem_is_a_page_for_a_browser_and_json_for_others(client, path, sta
 
 def test_hits_can_be_exported_followed_and_drawn_with_what_is_chosen(client):
     text = client.get("/", params={"query": "virus", "only": "venue:Nature", "year_from": "1995", "lang": "en"}).text
-    expected = {"query": "virus", "filter": "year >= 1995"}
+    expected = {"query": "virus", "narrow": "year >= 1995"}
     assert links(text, "Map")[-1] == {**expected, "lang": "en"}
     assert links(text, "Feed")[-1] == {"query": "virus", "only": "venue:Nature", "year_from": "1995"}
     sent = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', text.partition('id="export"')[2]))
-    assert html.unescape(sent["filter"]) == "year >= 1995"
+    assert html.unescape(sent["narrow"]) == "year >= 1995"
     for place in re.findall(r'href="(/(?:search.atom|v1/search)\?[^"]*)"', text):
         assert client.get(html.unescape(place)).status_code == 200

@@ -1,0 +1,96 @@
+"""The pages of an author and of a venue: papers, years, and who or what goes with them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+from pydantic import Field
+
+from corpora.errors import NotFoundError
+from search_plugin.filters.parse import quoted
+from ses.service.access import needs
+from ses.service.parameters import Parameters, ServiceOf
+from ses.service.web.address import PageAddress, PaperName, address
+from ses.service.web.histogram import histogram
+from ses.service.web.narrowing import YEAR
+from ses.service.web.render import html, texts_of
+from ses.service.web.search import label_of
+from ses.service.web.unapi import unapi_id
+
+if TYPE_CHECKING:
+    from ses.service.service import Service
+
+router = APIRouter(include_in_schema=False, dependencies=[Depends(needs("search"))])
+
+_SHOWN, _COUNTED = 20, 200
+_BESIDE = 12
+
+
+class ProfileParameters(Parameters):
+    """The parameters of the page of an author or a venue."""
+
+    lang: str = Field("", description="Language of the page; the one that the browser prefers if empty.")
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Values that the papers of an author or a venue share, the most frequent first, each with its number of papers."""
+
+    name: str
+    label: str
+    values: tuple[tuple[str, int], ...]
+
+
+@router.get("/authors/{name:path}")
+def author(
+    request: Request, service: ServiceOf, name: PaperName, asked: Annotated[ProfileParameters, Query()]
+) -> Response:
+    """Show the papers of an author, the newest first, with years, co-authors, venues and subjects."""
+    return _profile(request, service, asked, "authors", name, ("authors", "venue", "fields"))
+
+
+@router.get("/venues/{name:path}")
+def venue(
+    request: Request, service: ServiceOf, name: PaperName, asked: Annotated[ProfileParameters, Query()]
+) -> Response:
+    """Show the papers of a venue, the newest first, with years, subjects and authors."""
+    return _profile(request, service, asked, "venue", name, ("fields", "authors"))
+
+
+def _profile(
+    request: Request, service: Service, asked: Any, field: str, name: str, others: tuple[str, ...]
+) -> Response:
+    where = f"{field} == {quoted(name)}"
+    options = {"filter": [where], "size": _SHOWN, "facets": [YEAR, *others], "facet_size": _COUNTED}
+    page = service.search(asked.index, "", options)
+    if not page.candidates or page.facets is None:
+        raise NotFoundError(f"No paper here has {name[:200]!r} as its {field.rstrip('s')}", "search for a part of it")
+    texts, counts = texts_of(request), page.facets.counts
+    labels = {"authors": texts.gettext("Co-authors") if field == "authors" else texts.gettext("Authors")}
+    beside = [
+        Beside(
+            one,
+            labels.get(one) or label_of(one, texts),
+            tuple((str(value), count) for value, count in counts[one] if (one, value) != (field, name))[:_BESIDE],
+        )
+        for one in others
+    ]
+    base = request.scope.get("root_path", "")
+    return html(
+        request,
+        "profile.html",
+        page=page,
+        name=name,
+        field=field,
+        beside=[one for one in beside if one.values],
+        histogram=histogram(counts[YEAR], None, None),
+        every=PageAddress(f"{base}/", (("query", ""), ("only", f"{field}:{name}"))),
+        index=asked.index,
+        index_name=asked.index,
+        address=partial(address, lang=asked.lang),
+        unapi_id=unapi_id,
+        tag_fields=[],
+    )

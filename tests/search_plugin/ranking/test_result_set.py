@@ -1,0 +1,115 @@
+"""What the set of a search is: exact counts by words, papers near in meaning apart, the same on each page and facet."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from corpora.paper import Paper
+from search_plugin.contract.engine import Document
+from search_plugin.contract.schema import IndexSchema, paper_vector
+from search_plugin.contract.trace import Clock
+from search_plugin.engines.registry import connect
+from search_plugin.filters.parse import parse_filter
+from search_plugin.reading import pages
+from search_plugin.request import SearchRequest
+from search_plugin.search import asked, search
+
+SCHEMA = IndexSchema("tiny", "f", (paper_vector("prx", 2, "cosine"),))
+WORDS, OTHERS = 35, 20
+"""Papers that say the word, and papers that do not; of both, half are reviews."""
+
+
+class Encoder:
+    card = type("Card", (), {"name": "tiny", "fingerprint": "f", "papers_by": ""})
+
+    @staticmethod
+    def encode(_texts, _format):
+        return np.array([[1, 0]], np.float32)
+
+
+def unit(cosine):
+    return np.array([cosine, (1 - cosine**2) ** 0.5], np.float32)
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory):
+    opened = connect(f"embedded:{tmp_path_factory.mktemp('indexes')}").build("papers", SCHEMA, "s")
+    said = [(f"w{at:02}", f"virus {'lung ' * (at % 7)}", 2000 + at, 0.5 - at / 100) for at in range(WORDS)]
+    near = [(f"n{at:02}", "star", 1990, 0.9 - at / 100) for at in range(OTHERS)]
+    for id_, title, year, cosine in [*said, *near]:
+        paper = Paper(id_, title, year=year, types=("Review",) * (int(id_[1:]) % 2))
+        opened.upsert([Document(paper, id_, {"prx": unit(cosine)})])
+    opened.finish()
+    return opened
+
+
+ASKED = SearchRequest("virus", window=10, neighbours=0)
+
+
+def found(index, **changed):
+    return search(index, replace(ASKED, **changed), Encoder())
+
+
+def test_papers_that_say_a_word_are_counted_exactly_and_those_near_apart(index):
+    page = found(index)
+    assert (page.matches, page.near, page.candidates) == (WORDS, 10, WORDS + 10)
+    assert {(one.matches, one.near) for one in (found(index, offset=at) for at in (0, 10, 20, 30, 40))} == {(WORDS, 10)}
+    by_words = search(index, replace(ASKED, mode="lexical"))
+    assert (by_words.matches, by_words.near, by_words.candidates) == (WORDS, 0, WORDS)
+    by_meaning = found(index, mode="vector")
+    assert (by_meaning.matches, by_meaning.near, by_meaning.candidates) == (None, 10, 10)
+
+
+def test_pages_go_on_behind_the_window_and_no_paper_comes_twice(index):
+    ids = [hit.id for at in range(0, 50, 7) for hit in found(index, size=7, offset=at)]
+    assert len(ids) == len(set(ids)) == WORDS + 10
+    assert sum(id_.startswith("w") for id_ in ids) == WORDS
+    assert found(index, offset=45).hits == ()
+    ranks = [hit.rank for hit in found(index, offset=38)]
+    assert ranks == list(range(39, 46))
+
+
+def test_a_cursor_reads_the_set_of_the_pages(index):
+    request = replace(ASKED, window=10_000, near=10, size=9)
+    read = list(pages(asked(index, request, Encoder(), Clock()), Clock()))
+    ids = [hit.id for page in read for hit in page]
+    on_pages = [hit.id for at in range(0, 50, 10) for hit in found(index, offset=at)]
+    assert sorted(ids) == sorted(on_pages)
+    assert {(page.matches, page.near) for page in read} == {(WORDS, 10)}
+
+
+def test_the_number_of_a_facet_is_what_narrowing_by_it_finds(index):
+    page = found(index, facets=("types", "year"))
+    assert page.facets.matches == WORDS + 10
+    for field in ("types", "year"):
+        for value, count in page.facets.counts[field]:
+            one = found(index, narrow=parse_filter(f"{field}={value}"), facets=("types",))
+            assert one.candidates == one.facets.matches == count, (field, value)
+            assert one.matches + one.near == count
+    # A filter finds more: those near in meaning among the papers that pass it.
+    assert found(index, filter=parse_filter("types=Review")).near == 10
+
+
+def test_narrowing_holds_on_every_page_for_a_cursor_and_without_vectors(index):
+    reviews = parse_filter("types=Review")
+    ids = [hit.id for at in range(0, 30, 10) for hit in found(index, narrow=reviews, offset=at)]
+    assert len(ids) == WORDS // 2 + 5
+    assert all(int(id_[1:]) % 2 for id_ in ids)
+    request = replace(ASKED, window=10_000, near=10, size=100, narrow=reviews)
+    (read,) = pages(asked(index, request, Encoder(), Clock()), Clock())
+    assert sorted(hit.id for hit in read) == sorted(ids)
+    lexical = search(index, replace(ASKED, mode="lexical", narrow=reviews))
+    assert (lexical.matches, lexical.candidates) == (WORDS // 2, WORDS // 2)
+    listed = search(index, SearchRequest("", narrow=reviews))
+    assert listed.matches == listed.candidates == WORDS // 2 + OTHERS // 2
+
+
+def test_of_papers_that_are_sorted_those_ranked_can_be_paged_through(index):
+    from search_plugin.contract.ordering import parse_sort
+
+    page = found(index, sort=parse_sort("-year"))
+    assert (page.matches, page.near) == (WORDS, 10)
+    assert page.candidates == 20
