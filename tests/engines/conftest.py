@@ -133,13 +133,18 @@ def facets_of(index, plan, found, fields, size):
     return facets
 
 
-def filled_in(engine):
-    """Publish an index of 200 papers, and open it."""
-    index = engine.build("papers", SCHEMA, "source")
-    index.upsert(documents(200))
+def publish(engine, written, *, schema=SCHEMA, name="papers", source="source"):
+    """Write documents, none of which is refused, publish their index, and open it."""
+    index = engine.build(name, schema, source)
+    assert not index.upsert(written)
     index.finish()
     engine.publish(index)
-    return engine.open("papers")
+    return engine.open(name)
+
+
+def filled_in(engine):
+    """Publish an index of 200 papers, and open it."""
+    return publish(engine, documents(200))
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from search_plugin.engines.cluster.mapping import body_of
 from search_plugin.engines.registry import connect
 from search_plugin.request import SearchRequest
 from tests.conftest import server_url
-from tests.engines.conftest import DIMENSION, SCHEMA, documents, empty
+from tests.engines.conftest import DIMENSION, SCHEMA, documents, empty, publish
 
 VECTOR = np.random.default_rng(1).standard_normal(DIMENSION).astype(np.float32)
 VECTOR /= np.linalg.norm(VECTOR)
@@ -30,11 +30,7 @@ ELASTICSEARCH = [pytest.param(lane, marks=getattr(pytest.mark, lane)) for lane i
 def test_a_page_adds_up_saturated_words_and_positive_cosines(lane, quantization):
     engine = connect(server_url(lane))
     empty(engine)
-    index = engine.build("papers", replace(SCHEMA, quantization=quantization), "source")
-    index.upsert(documents(60))
-    index.finish()
-    engine.publish(index)
-    index = engine.open("papers")
+    index = publish(engine, documents(60), schema=replace(SCHEMA, quantization=quantization))
     plan = Plan("virus lung protein", (VectorClause("prx", VECTOR),), Compare("year", ">=", 1995), 100)
     legs = index.search(plan)
     expected = dict.fromkeys((hit.id for hits in legs.values() for hit in hits), 0.0)

@@ -18,7 +18,7 @@ from search_plugin.engines.cluster.frontends.wanted import installation_of
 from search_plugin.engines.registry import connect
 from search_plugin.request import SearchRequest
 from tests.conftest import SECURED, server_connection, server_url
-from tests.engines.conftest import DIMENSION, SCHEMA, documents, empty
+from tests.engines.conftest import DIMENSION, documents, empty, publish
 
 DOCUMENTED = Path(__file__).parents[2] / "docs" / "front-ends.md"
 
@@ -38,10 +38,7 @@ def secured(request):
     """The index `papers` on a server with security, whose user may do everything."""
     engine = connect(server_url(request.param), server_connection(request.param))
     empty(engine)
-    index = engine.build("papers", SCHEMA, "source")
-    index.upsert(documents(20))
-    index.finish()
-    engine.publish(index)
+    publish(engine, documents(20))
     yield engine
     installation_of(engine.open("papers")).remove()
     empty(engine)

@@ -10,7 +10,7 @@ from search_plugin.contract.engine import Document
 from search_plugin.contract.plan import Plan, VectorClause
 from search_plugin.request import SearchRequest
 from search_plugin.search import search
-from tests.engines.conftest import SCHEMA, another, documents, facets_of, forget, stored
+from tests.engines.conftest import SCHEMA, another, documents, facets_of, forget, publish, stored
 from tests.engines.test_search import ENCODER, QUERY, ids
 
 PLAN = Plan("virus", (VectorClause("prx", QUERY),), None, 20)
@@ -78,10 +78,7 @@ def test_an_index_that_is_made_again_of_the_same_papers_has_another_revision(eng
     revisions = set()
     for _ in range(2):
         forget(engine, "papers")
-        index = engine.build("papers", SCHEMA, "source")
-        index.upsert(documents(20))
-        index.finish()
-        engine.publish(index)
+        publish(engine, documents(20))
         revisions.add(engine.open("papers").revision())
     fresh = engine.build("papers", SCHEMA, "another source")
     fresh.upsert(documents(20))
@@ -134,10 +131,7 @@ def test_generations_are_thrown_away_but_for_the_one_before(engine):
     for number in (1, 2, 3, 4):
         # What a build of another source left unfinished goes too.
         engine.build("papers", SCHEMA, "unfinished").upsert(documents(5))
-        index = engine.build("papers", SCHEMA, f"source {number}")
-        index.upsert(documents(10 * number))
-        index.finish()
-        engine.publish(index)
+        index = publish(engine, documents(10 * number), source=f"source {number}")
         (told,) = another(engine).diagnose("papers").indexes
         assert (told.generation, told.papers, told.leftovers) == (index.generation, 10 * number, ())
     assert told.previous

@@ -13,7 +13,7 @@ from search_plugin.engines.cluster.frontends.page_request import page_request
 from search_plugin.engines.cluster.frontends.wanted import installation_of
 from search_plugin.request import SearchRequest
 from search_plugin.search import similar
-from tests.engines.conftest import CLUSTERS, DIMENSION, SCHEMA, documents, emptied
+from tests.engines.conftest import CLUSTERS, DIMENSION, SCHEMA, documents, emptied, publish
 
 PAPERS = 6_000
 """OpenSearch 3 leaves papers out of its counts only after the first 4,096 of a segment."""
@@ -101,10 +101,7 @@ def test_a_search_that_the_engine_joins_counts_as_one_that_ses_joins(index):
 @pytest.mark.parametrize("lane", CLUSTERS)
 def test_a_quantized_graph_counts_no_spare_papers(lane):
     for engine in emptied(lane, None):
-        index = engine.build("kept", replace(SCHEMA, quantization="int8"), "source")
-        index.upsert(documents(700))
-        index.finish()
-        engine.publish(index)
+        publish(engine, documents(700), schema=replace(SCHEMA, quantization="int8"), name="kept")
         page = page_request(engine.open("kept"), replace(PLANS["vector"], filter=None), SearchRequest(""))
         reply = engine.cluster.call("POST", page.path, page.body)
         assert reply["aggregations"]["all"]["matches"]["doc_count"] == 100

@@ -22,7 +22,7 @@ from search_plugin.fusion.fusions import minmax, rrf
 from search_plugin.request import SearchRequest
 from search_plugin.search import similar
 from tests.conftest import server_url
-from tests.engines.conftest import DIMENSION, SCHEMA, documents, empty
+from tests.engines.conftest import DIMENSION, SCHEMA, documents, empty, publish
 from tests.faults import FaultProxy
 from tests.search_plugin.filters.filtered import exact_filter
 
@@ -62,7 +62,7 @@ def elasticsearch(request):
 
 @pytest.fixture(scope="module")
 def index(opensearch):
-    return publish(opensearch, "papers", documents(200))
+    return publish_sorted(opensearch, "papers", documents(200))
 
 
 def delete_pipelines(server):
@@ -79,13 +79,9 @@ def pipelines(server):
         return []
 
 
-def publish(engine, name, written, schema=SCHEMA):
+def publish_sorted(engine, name, written, schema=SCHEMA):
     """Write papers in the order of their ids: engines rank equal scores in the order of writing, we by id."""
-    index = engine.build(name, schema, "source")
-    assert not index.upsert(sorted(written, key=lambda document: document.paper.id))
-    index.finish()
-    engine.publish(index)
-    return engine.open(name)
+    return publish(engine, sorted(written, key=lambda document: document.paper.id), schema=schema, name=name)
 
 
 def plans(window, **options):
@@ -193,7 +189,9 @@ def test_a_filter_holds_in_every_leg(index, text):
 
 @pytest.mark.parametrize("quantization", ["none", "int8"])
 def test_vectors_are_scored_whole_in_exact_and_in_quantized_searches(opensearch, quantization):
-    index = publish(opensearch, f"kept-{quantization}", documents(200), replace(SCHEMA, quantization=quantization))
+    index = publish_sorted(
+        opensearch, f"kept-{quantization}", documents(200), replace(SCHEMA, quantization=quantization)
+    )
     # A window and its oversampling that hold all papers, so that only the scores are left to differ.
     for plan in plans(150, exact=True):
         ours = minmax(index.search(plan), {}, floor=0.001)
@@ -225,7 +223,7 @@ def test_a_pipeline_is_made_once_kept_and_made_again_if_somebody_deletes_it(open
 
 
 def test_the_pipelines_of_an_index_are_removed_with_what_is_installed_for_it(opensearch, index):
-    other = publish(opensearch, "papers2", documents(20))
+    other = publish_sorted(opensearch, "papers2", documents(20))
     delete_pipelines(opensearch)
     plan = next(plans(5))
     joined(index, plan)
@@ -258,7 +256,7 @@ def test_pages_follow_each_other_and_count_what_the_legs_brought(index):
 
 
 def test_elasticsearch_without_retrievers_falls_back_and_says_so_once(elasticsearch, caplog):
-    publish(elasticsearch, "papers", documents(100))
+    publish_sorted(elasticsearch, "papers", documents(100))
     with FaultProxy(elasticsearch.url) as proxy, caplog.at_level(logging.WARNING, "ses"):
         index = connect(proxy.url).open("papers")
         for fusion in ("rrf", "minmax"):
@@ -281,7 +279,9 @@ def test_the_legs_of_a_retriever_are_our_legs(elasticsearch, quantization):
     from search_plugin.engines.cluster.elasticsearch import _retrievers
     from search_plugin.engines.cluster.queries import ID_COLUMN, scored
 
-    index = publish(elasticsearch, f"kept-{quantization}", documents(200), replace(SCHEMA, quantization=quantization))
+    index = publish_sorted(
+        elasticsearch, f"kept-{quantization}", documents(200), replace(SCHEMA, quantization=quantization)
+    )
     for exact in (False, True):
         for plan in plans(20, exact=exact):
             plan = replace(plan, filter=exact_filter("year>=2000"))
@@ -306,7 +306,7 @@ def test_scifact_is_ranked_alike(opensearch, data_dir):
     with (folder / "corpus.jsonl").open(encoding="utf-8") as file:
         rows = [json.loads(line) for line, _ in zip(file, range(500), strict=False)]
     read = [Paper(row["_id"], row["title"], row["text"]) for row in rows]
-    index = publish(
+    index = publish_sorted(
         opensearch,
         "scifact",
         [Document(paper, paper.content_hash(), {"prx": vector(DIMENSION), "clf": vector(8)}) for paper in read],

@@ -13,7 +13,7 @@ from search_plugin.filters.matching import matches
 from search_plugin.filters.parse import parse_filter
 from search_plugin.request import SearchRequest, make_request
 from search_plugin.search import search
-from tests.engines.conftest import ENGINES, SCHEMA, by_http_too, documents, emptied
+from tests.engines.conftest import ENGINES, SCHEMA, by_http_too, documents, emptied, publish
 from tests.engines.test_search import ENCODER
 
 FIELDS = SCHEMA.with_fields([Field("seen", "date"), Field("impact", "number")])
@@ -34,11 +34,7 @@ PAPERS = {document.paper.id: document.paper for document in WRITTEN}
 
 
 def published(engine):
-    index = engine.build("papers", FIELDS, "source")
-    index.upsert(WRITTEN)
-    index.finish()
-    engine.publish(index)
-    return engine.open("papers")
+    return publish(engine, WRITTEN, schema=FIELDS)
 
 
 @pytest.fixture(scope="module", params=ENGINES)

@@ -19,7 +19,7 @@ from search_plugin.contract.plan import Plan, VectorClause
 from search_plugin.engines.registry import connect
 from search_plugin.request import SearchRequest
 from search_plugin.search import search
-from tests.engines.conftest import DIMENSION, SCHEMA, documents
+from tests.engines.conftest import DIMENSION, SCHEMA, documents, publish
 from tests.search_plugin.filters.filtered import exact_filter
 
 pytestmark = pytest.mark.engines_cli
@@ -54,10 +54,7 @@ def engine_of():
 
 
 def filled(engine):
-    index = engine.build("papers", SCHEMA, "source")
-    assert not index.upsert(documents(200))
-    index.finish()
-    engine.publish(index)
+    publish(engine, documents(200))
     health = engine.cluster.call("GET", "/_cluster/health", params={"wait_for_status": "green", "timeout": "30s"})
     assert (health["status"], health["number_of_nodes"]) == ("green", 2)
     assert connect(engine.url.split(",")[1]).open("papers").count() == 200

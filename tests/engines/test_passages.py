@@ -15,7 +15,7 @@ from search_plugin.engines.cluster.diagnosis.indexes import estimate_index
 from search_plugin.engines.cluster.dialect import GRAPH
 from search_plugin.filters.matching import matches
 from tests.conftest import SERVERS
-from tests.engines.conftest import ENGINES, another, emptied, facets_of
+from tests.engines.conftest import ENGINES, another, emptied, facets_of, publish
 from tests.search_plugin.filters.filtered import exact_filter
 from tests.tiny import papers
 
@@ -57,11 +57,7 @@ def query_vector(seed=3):
 
 
 def fill(engine, schema=SCHEMA, name="papers"):
-    index = engine.build(name, schema, "source")
-    assert index.upsert(documents()) == []
-    index.finish()
-    engine.publish(index)
-    return engine.open(name)
+    return publish(engine, documents(), schema=schema, name=name)
 
 
 @pytest.fixture(scope="module", params=ENGINES)

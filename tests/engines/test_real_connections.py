@@ -11,7 +11,7 @@ from corpora.errors import UnavailableError
 from search_plugin.contract.connection import Connection
 from search_plugin.engines.registry import connect
 from tests.conftest import SECURED, SERVERS, server_connection, server_url
-from tests.engines.conftest import SCHEMA, documents, empty
+from tests.engines.conftest import documents, empty, publish
 from tests.faults import FaultProxy
 
 SECRET = "hidden-word"  # noqa: S105
@@ -25,11 +25,7 @@ def server(request):
 
 
 def fill(engine, count=60):
-    index = engine.build("papers", SCHEMA, "source")
-    assert not index.upsert(documents(count))
-    index.finish()
-    engine.publish(index)
-    return engine.open("papers")
+    return publish(engine, documents(count))
 
 
 def test_a_cluster_is_written_and_searched_with_the_first_host_down(server):

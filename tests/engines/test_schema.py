@@ -19,7 +19,7 @@ from search_plugin.contract.plan import Plan
 from search_plugin.contract.schema import PUBLICATION, Field
 from search_plugin.request import SearchRequest
 from search_plugin.search import search
-from tests.engines.conftest import EVERY_VERSION, SCHEMA, another, documents, emptied, stored
+from tests.engines.conftest import EVERY_VERSION, SCHEMA, another, documents, emptied, publish, stored
 from tests.indexer.jobs import make_job
 from tests.search_plugin.filters.filtered import exact_filter
 from tests.tiny import papers
@@ -53,11 +53,7 @@ def engine(request, tmp_path):
 
 def built(engine, fields=FIELDS, **changes):
     schema = replace(SCHEMA, **changes).with_fields(fields)
-    index = engine.build("papers", schema, "source")
-    index.upsert(documents(6))
-    index.finish()
-    engine.publish(index)
-    return engine.open("papers")
+    return publish(engine, documents(6), schema=schema)
 
 
 def index_into(engine, home, given, **options):

@@ -14,7 +14,7 @@ from search_plugin.contract.engine import Document
 from search_plugin.contract.plan import Plan, VectorClause
 from search_plugin.contract.schema import IndexSchema, SparseField, paper_vector, sparse_field
 from tests.encoders.checkpoints.sparse import make_document_only, make_splade
-from tests.engines.conftest import ENGINES, another, emptied, facets_of
+from tests.engines.conftest import ENGINES, another, emptied, facets_of, publish
 from tests.search_plugin.filters.filtered import exact_filter
 from tests.tiny import make_model, papers
 
@@ -51,11 +51,7 @@ def query_vector(seed=3):
 
 
 def fill(engine, name="papers"):
-    index = engine.build(name, SCHEMA, "source")
-    assert index.upsert(documents()) == []
-    index.finish()
-    engine.publish(index)
-    return engine.open(name)
+    return publish(engine, documents(), schema=SCHEMA, name=name)
 
 
 @pytest.fixture(scope="module", params=ENGINES)
