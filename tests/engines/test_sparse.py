@@ -163,7 +163,9 @@ def test_vectors_that_are_not_sparse_are_refused(tmp_path):
             assert "tokens in ascending order" in refused.reason
 
 
-@pytest.mark.parametrize(("most", "ratio", "message"), [(0, 0, "0 tokens"), (1001, 0, "1,001"), (5, 1, "1 of the h")])
+@pytest.mark.parametrize(
+    ("most", "ratio", "message"), [(0, 0, "most can't be 0"), (1001, 0, "1,001"), (5, 1, "ratio can't be 1")]
+)
 def test_limits_of_pruning(most, ratio, message):
     with pytest.raises(InputError, match=message):
         SparseField("sparse", "sparse", 9, "dot", most=most, ratio=ratio)
