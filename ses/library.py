@@ -129,11 +129,10 @@ class Library(Products):
 
         found = OpenIndex(
             functools.partial(self._open, name),
-            self._models.of_leg,
+            self._models,
             self._tuned,
             functools.partial(self._writing, name),
             self._synonyms,
-            self._models.scorer,
         )
         opened = found.index
         if self._tuned and self._tuned.bm25 != opened.schema.bm25:

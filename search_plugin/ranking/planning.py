@@ -19,17 +19,21 @@ from search_plugin.understanding.expansion.expand import expand
 if TYPE_CHECKING:
     import numpy as np
 
+    from encoders.rerankers.scorer import PairScorer
     from encoders.text_encoder import TextEncoder
 
 EncoderSource: TypeAlias = "TextEncoder | Callable[[str], TextEncoder]"
 """An encoder of the index's model, or a function that loads that of a leg: a query without vectors loads no model."""
 
 
-class EncoderLoader(Protocol):
-    """Loads the model that queries of an index are encoded with."""
+class QueryModels(Protocol):
+    """The models of searches, each loaded when it is first needed."""
 
-    def __call__(self, index: Index, leg: str = "", /) -> TextEncoder:
-        """Return the encoder of a vector leg, that of the first one if none is named."""
+    def of_leg(self, index: Index, leg: str = "") -> TextEncoder:
+        """Return the encoder of the queries of a vector leg of an index, of its first one without a name."""
+
+    def scorer(self, name: str) -> PairScorer:
+        """Return a reranker by its name."""
 
 
 def make_plan(index: Index, request: SearchRequest, encoder: EncoderSource | None) -> Plan:

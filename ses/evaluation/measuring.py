@@ -184,7 +184,7 @@ def experiment(
     runs: dict[str, Run] = {}
     for name, system in systems.items():
         if isinstance(system, OpenIndex):
-            load = functools.partial(system.load, system.index)
+            load = functools.partial(system.models.of_leg, system.index)
             protocol = protocol_of(system.index, system.tuned, system.synonyms, **named)
             runs[name] = run_queries(judged.texts, system.index, load, protocol)["hybrid"]
         else:

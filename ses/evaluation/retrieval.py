@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from eval.reports.report import Provenance
     from search_plugin.contract.engine import Index
     from search_plugin.fusion.search_settings import SearchSettings
-    from search_plugin.ranking.planning import EncoderLoader
+    from search_plugin.ranking.planning import QueryModels
     from search_plugin.understanding.expansion.expand import Synonyms
     from ses.settings import Settings
 
@@ -38,7 +38,7 @@ TIMES = "seconds of a page of ten hits, the median over some queries, one after 
 
 def evaluate_index(
     index: Index,
-    load: EncoderLoader,
+    models: QueryModels,
     judged: JudgedQueries,
     protocol: Protocol,
     files: Sequence[Path] = (),
@@ -47,7 +47,7 @@ def evaluate_index(
 
     Args:
         index: Index of the papers.
-        load: Function that loads the models of the index's legs.
+        models: Gives the encoders of the index's legs.
         judged: Queries and judgments.
         protocol: Modes, fusions and measures to compare by.
         files: Files that the queries came from, for a report.
@@ -56,7 +56,7 @@ def evaluate_index(
         The evaluation, with a system for each mode and fusion.
     """
     legs = () if set(protocol.modes) == {"lexical"} else index.schema.legs
-    encoders = {leg: load(index, leg) for leg in legs}
+    encoders = {leg: models.of_leg(index, leg) for leg in legs}
     outcome = evaluate_queries(judged, index, encoders.__getitem__, protocol)
     facts = {"index": index.name, "model": index.schema.model}
     evaluation = _evaluation(outcome, judged, {"judged_documents_absent": absent_from(index, judged)}, facts)

@@ -114,7 +114,7 @@ def _asked(opened: OpenIndex, query: str, similar: str, options: PageOptions) ->
         return asked_like(index, similar, make_request(similar, tuned=tuned, fields=schema.fields, **like), clock)
     given: PageOptions = {"synonyms": opened.synonyms, "neighbours": 0.0, **options}
     request = make_request(query, tuned=tuned, fields=schema.fields, language=schema.language, **given)
-    return asked(index, request, lambda leg: opened.load(index, leg), clock)
+    return asked(index, request, lambda leg: opened.models.of_leg(index, leg), clock)
 
 
 def _check(state: SearchState, parameters: Sequence[OpenParameter]) -> None:

@@ -27,11 +27,10 @@ if TYPE_CHECKING:
     from search_plugin.fusion.search_settings import SearchSettings
     from search_plugin.pages.hit import Hit
     from search_plugin.pages.page import Page
-    from search_plugin.ranking.planning import EncoderLoader
+    from search_plugin.ranking.planning import QueryModels
     from search_plugin.ranking.state import SearchState
     from search_plugin.ranking.tokens import TokenPart
     from search_plugin.request import Mode, SearchRequest
-    from search_plugin.search import ScorerLoader
     from search_plugin.understanding.completion import Completions
     from search_plugin.understanding.expansion.expand import Synonyms
     from search_plugin.understanding.queries import TranslatedQuery
@@ -74,11 +73,10 @@ class OpenIndex:
 
     Attributes:
         open: Function that opens the engine's own index.
-        load: Function that loads the model that queries of an index, or of one of its legs, are encoded with.
+        models: The models that its searches use.
         tuned: Fitted settings, used where a search gives none.
         writing: Function that provides the index for writing, under its lock.
         synonyms: File of synonyms from the settings.
-        scorers: Function that loads the reranker of a name.
 
     Example:
         >>> index = library["mine"]
@@ -89,11 +87,10 @@ class OpenIndex:
     """
 
     open: Callable[[], Index]
-    load: EncoderLoader
+    models: QueryModels
     tuned: SearchSettings | None
     writing: Callable[[], AbstractContextManager[Index]]
     synonyms: Synonyms = field(default_factory=dict)
-    scorers: ScorerLoader | None = None
 
     @functools.cached_property
     def index(self) -> Index:
@@ -122,7 +119,7 @@ class OpenIndex:
         """
         from search_plugin.search import search
 
-        return search(self.index, self._request(query, options), self._encoder, self.scorers)
+        return search(self.index, self._request(query, options), self._encoder, self.models.scorer)
 
     def translate(self, query: str) -> TranslatedQuery:
         """Say what a query means, also one that was pasted from PubMed, Ovid, Scopus or the like; nothing is searched.
@@ -220,7 +217,7 @@ class OpenIndex:
         paper_id, asked = self._id_of(paper), _by_vector(options)
         fields = self.index.schema.fields
         request = make_request(paper_id, tuned=self.tuned, fields=fields, **asked)
-        return similar(self.index, paper_id, request, self.scorers)
+        return similar(self.index, paper_id, request, self.models.scorer)
 
     def similar_text(self, text: str, **options: Unpack[PageOptions]) -> Page:
         """Find papers like a manuscript.
@@ -242,7 +239,7 @@ class OpenIndex:
         title, abstract = title_and_abstract(text)
         asked = _by_vector(options)
         request = make_request(title[:_LONGEST_QUERY], tuned=self.tuned, fields=self.index.schema.fields, **asked)
-        return similar_text(self.index, title, abstract, request, self._encoder, self.scorers)
+        return similar_text(self.index, title, abstract, request, self._encoder, self.models.scorer)
 
     def complete(self, text: str, *, size: int = 5) -> Completions:
         """Suggest titles, authors, subjects and venues for what somebody has typed so far.
@@ -470,10 +467,10 @@ class OpenIndex:
         read = {"literal": literal, "verbatim": verbatim}
         protocol = protocol_of(self.index, self.tuned, self.synonyms, read, **named)
         judged, files = judged_of(data, split, topics, qrels)
-        return evaluate_index(self.index, self.load, judged, protocol, files)
+        return evaluate_index(self.index, self.models, judged, protocol, files)
 
     def _encoder(self, leg: str = "") -> TextEncoder:
-        return self.load(self.index, leg)
+        return self.models.of_leg(self.index, leg)
 
     def _titles(self, ids: Sequence[str]) -> dict[str, str]:
         return {name: paper.title for name, paper in self.index.papers(ids).items()}
@@ -634,7 +631,7 @@ def reading_like(opened: OpenIndex, paper_id: str, options: PageOptions, clock: 
 
     given, fields = _by_vector(reading.of_all(options)), opened.index.schema.fields
     request = make_request(paper_id, tuned=opened.tuned, fields=fields, **given)
-    return asked_like(opened.index, paper_id, request, clock, opened.scorers)
+    return asked_like(opened.index, paper_id, request, clock, opened.models.scorer)
 
 
 def reading_of(
@@ -660,5 +657,5 @@ def reading_of(
     given: PageOptions = {"synonyms": opened.synonyms, **reading.of_all(options)}
     request = make_request(query, tuned=opened.tuned, fields=schema.fields, language=schema.language, **given)
     request = replace(request, near=reading.near_of(options))
-    load = functools.partial(opened.load, opened.index)
-    return asked(opened.index, request, load, clock, opened.scorers, ranked=ranked)
+    encoder = functools.partial(opened.models.of_leg, opened.index)
+    return asked(opened.index, request, encoder, clock, opened.models.scorer, ranked=ranked)

@@ -97,7 +97,7 @@ class RemoteLibrary(Library):
         self.entry(name)
         return RemoteIndex(
             refuse,
-            refuse,
+            self._models,
             None,
             refuse_writing,
             held=name,

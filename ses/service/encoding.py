@@ -11,8 +11,8 @@ from pydantic import Field
 
 from corpora.errors import InputError, NotFoundError, require
 from encoders.models.formats import Format
+from ses.service.models import short_name
 from ses.service.parameters import SOME_TEXT
-from ses.service.service import short_name
 
 if TYPE_CHECKING:
     import numpy as np
@@ -125,9 +125,9 @@ def _encoder(service: Service, index: str, model: str) -> TextEncoder:
     except NotFoundError:
         if index or service.library.indexes():
             raise
-        encoder, holder = service.default_encoder(), "this library"
+        encoder, holder = service.models.of_new_index(), "this library"
     else:
-        encoder, holder = opened.load(opened.index), f"the index {opened.name}"
+        encoder, holder = opened.models.of_leg(opened.index), f"the index {opened.name}"
     if model in ("", index, encoder.card.name, short_name(encoder.card.name)):
         return encoder
     raise NotFoundError(

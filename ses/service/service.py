@@ -4,31 +4,25 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from hashlib import blake2b
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from corpora.errors import InputError, SesError, UnavailableError
-from search_plugin.ranking.stages import RERANKERS
+from corpora.errors import SesError, UnavailableError
 from ses.indexes.default_index import shown_url
 from ses.service.cache import Cache
 from ses.service.changes import Changes
 from ses.service.index_watcher import IndexWatcher, WatchedIndex
 from ses.service.metrics import Metrics
-from ses.service.wrapped_encoders import Batched, Remembering
+from ses.service.models import ServiceModels
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    import numpy as np
-
-    from encoders.rerankers.scorer import PairScorer
-    from encoders.text_encoder import TextEncoder
     from products.feeds.feed import Feed, FeedEntry
     from products.maps import PaperMap
-    from search_plugin.contract.engine import Index
     from search_plugin.pages.page import Page
     from ses.indexes.open_index import OpenIndex
     from ses.library import Library
@@ -37,8 +31,6 @@ if TYPE_CHECKING:
 PAGE_SECONDS = 60.0
 """How long a page is kept. A copy of a cluster's shard may be behind the one that gave the revision."""
 
-_VECTOR_BYTES = 16 << 20
-"""Bytes of remembered vectors: about 10,000 of 384 numbers."""
 
 _HIT_BYTES = 6_000
 """Bytes of a hit without its texts: the objects of a paper, its authors and its legs."""
@@ -71,14 +63,11 @@ class Service:
         self.library, self.settings, self._warmed = library, settings, warmed
         self.metrics = Metrics()
         self._watchers: dict[str, IndexWatcher] = {}
-        self._encoders: dict[str, TextEncoder] = {}
-        self._lock, self._loading = Lock(), Lock()
+        self._lock = Lock()
         self._answers: Cache[Any] = Cache(
             settings.page_cache, answer_bytes, seconds=PAGE_SECONDS, counted=self.metrics.counts_cache("pages")
         )
-        self._vectors: Cache[np.ndarray] = Cache(
-            _VECTOR_BYTES, lambda one: 500 + one.nbytes, counted=self.metrics.counts_cache("vectors")
-        )
+        self.models = ServiceModels(library._models, settings.rerankers, self.metrics)
         self._changes = Changes(library._settings.cache_dir / "serve-changes")
         self._warmth: SesError | None = _WarmingError("The service has just started, and loads the model; wait.")
         self._closed = Event()
@@ -98,25 +87,6 @@ class Service:
         """Return a text that changes whenever what searches of an index find may have changed."""
         held = self._watcher(name).current()
         return f"{held.opened.name}-{held.revision}-{self._fitted}"
-
-    def default_encoder(self) -> TextEncoder:
-        """Return the model that a new index would have: the settings name it."""
-        models = self.library._models
-        return self._shared(lambda: models.encoder(models.to_write(None)))
-
-    @property
-    def rerankers(self) -> Mapping[str, str]:
-        """The rerankers that the settings list, by their names there and the last parts of these."""
-        listed = self.settings.rerankers[::-1]
-        return {known: one for one in listed for known in (short_name(one), one)}
-
-    def reranker(self, name: str) -> PairScorer:
-        """Return a reranker of `rerankers`; `InputError` for any other, as a client can't choose what is loaded."""
-        if name not in self.rerankers:
-            known = ", ".join([*RERANKERS, *map(short_name, self.settings.rerankers)])
-            raise InputError(f"There is no reranker {name[:80]!r} here", f"give <rerank> one of {known}")
-        with self._loading:  # or two threads would load it
-            return self.library._models.scorer(self.rerankers[name])
 
     def ask(self, name: str, question: Callable[[OpenIndex], R]) -> R:
         """Return the answer of an index to a question; if the index was replaced meanwhile, it is asked again.
@@ -191,7 +161,7 @@ class Service:
         """Release the library."""
         self._closed.set()
         self._watchers.clear()
-        self._encoders.clear()
+        self.models.close()
         self.library.close()
 
     def _warm(self) -> None:
@@ -254,28 +224,7 @@ class Service:
 
     def _open(self, name: str) -> OpenIndex:
         found = self.library[name] if name else self.library.default()
-        return dataclasses.replace(
-            found,
-            open=lambda: found.index,
-            load=lambda index, leg="": self._load(found, index, leg),
-            scorers=self.reranker,
-        )
-
-    def _load(self, found: OpenIndex, index: Index, leg: str) -> TextEncoder:
-        return self._shared(lambda: found.load(index, leg))
-
-    def _shared(self, load: Callable[[], TextEncoder]) -> TextEncoder:
-        with self._loading:  # or two threads would load it
-            encoder = load()
-            fingerprint = encoder.card.fingerprint
-            if fingerprint not in self._encoders:
-                self._encoders[fingerprint] = Remembering(Batched(self.metrics.counting(encoder)), self._vectors)
-            return self._encoders[fingerprint]
-
-
-def short_name(model: str) -> str:
-    """Return a model's name without the path of its folder, which is no business of clients."""
-    return model.replace("\\", "/").rstrip("/").rpartition("/")[2]
+        return dataclasses.replace(found, open=lambda: found.index, models=self.models)
 
 
 def answer_bytes(answer: Page | PaperMap | list[FeedEntry]) -> int:

@@ -43,7 +43,7 @@ def index(request, tmp_path_factory):
 
 @pytest.fixture
 def opened(index):
-    return OpenIndex(lambda: index, lambda _: pytest.fail("no model is needed"), None, lambda: None)
+    return OpenIndex(lambda: index, None, None, None)
 
 
 def _texts(found):

@@ -251,12 +251,12 @@ def test_a_model_of_another_index_is_refused(library, settings, tmp_path):
     index = other["papers"]
     assert index.search("virus", mode="lexical").hits
     with pytest.raises(ses.InputError, match="give model="):
-        index.load(index.index)  # as a tagger made from names does, which searches nothing
+        index.models.of_leg(index.index)  # as a tagger made from names does, which searches nothing
 
 
 def test_a_model_is_loaded_once(library):
     index = library["papers"]
-    assert index.load(index.index) is index.load(index.index)
+    assert index.models.of_leg(index.index) is index.models.of_leg(index.index)
 
 
 def test_encodes(settings):

@@ -57,10 +57,10 @@ def rerank(service: ServiceOf, asked: Annotated[RerankAsked, Body()]) -> Respons
     documents = [one if isinstance(one, str) else one.text for one in asked.documents]
     check_texts([asked.query])
     name = asked.model or next(iter(service.settings.rerankers), "")
-    if name in service.rerankers:
+    if name in service.models.rerankers:
         check_texts(documents)
         texts = [" ".join(text.split()) for text in documents]
-        scores = service.reranker(name).scores(asked.query, texts).tolist()
+        scores = service.models.scorer(name).scores(asked.query, texts).tolist()
     else:
         queries = choose(service, model=asked.model, task_format="qry")
         papers = choose(service, model=asked.model, task_format="prx")

@@ -117,7 +117,7 @@ def test_tuned_settings_are_those_of_the_searches(home):
             same(compared.runs["ses"].rankings[query], index.search(text, size=100))
     judged = JudgedQueries(home.texts, Qrels(home.gains), ())
     evaluated = index.evaluate(topics=home.texts, qrels=home.gains, measures="nDCG@10").per_query["hybrid"]["nDCG@10"]
-    trials = Trials(judged, index.index, index.load(index.index), "nDCG@10")
+    trials = Trials(judged, index.index, index.models.of_leg(index.index), "nDCG@10")
     assert dict(zip(home.gains, trials(tuned), strict=True)) == pytest.approx(evaluated)
 
 
@@ -135,7 +135,10 @@ def test_papers_that_were_judged_before_are_as_if_they_were_not_there(home):
     index = home.library["mine"]
     seen = {query: {hit.id for hit in index.search(text, size=5)} for query, text in home.texts.items()}
     runs = run_queries(
-        home.texts, index.index, index.load(index.index), Protocol(seen=seen, options={"synonyms": index.synonyms})
+        home.texts,
+        index.index,
+        index.models.of_leg(index.index),
+        Protocol(seen=seen, options={"synonyms": index.synonyms}),
     )
     for query, text in home.texts.items():
         where = " and ".join(f"not id={id_}" for id_ in sorted(seen[query]))
@@ -179,7 +182,7 @@ def backwards(state):
 def orders(home, index):
     """The order of the papers of a query, and what this is worth, by what ranks them."""
     query, text = "q0", home.texts["q0"]
-    engine_index, encoder = index.index, index.load(index.index)
+    engine_index, encoder = index.index, index.models.of_leg(index.index)
     judged = {"topics": {query: text}, "qrels": {query: home.gains[query]}}
     evaluated = index.evaluate(**judged, modes=["hybrid"], fusions=["minmax"], measures="AP")
     compared = ses.experiment({"ses": index}, **judged, measures="AP")

@@ -86,7 +86,7 @@ def changes(outcomes):
 
 def vectors_of(library, texts, task_format="qry"):
     index = library["papers"]
-    return index.load(index.index).encode(texts, Format(task_format))
+    return index.models.of_leg(index.index).encode(texts, Format(task_format))
 
 
 def for_queries(models):

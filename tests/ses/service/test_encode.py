@@ -217,8 +217,10 @@ def test_a_model_without_a_format_says_which_it_has():
     class Opened:
         name, index = "papers", None
 
-        def load(self, _):
-            return type("Encoder", (), {"card": Card})
+        class models:  # noqa: N801 - an attribute
+            @staticmethod
+            def of_leg(_):
+                return type("Encoder", (), {"card": Card})
 
     class Service:
         library = ()

@@ -145,7 +145,7 @@ def test_a_map_and_a_feed_are_made_once(other, service):
 
 def test_a_query_is_encoded_once(other, service):
     other.index("a", papers(10))
-    encoder = service.opened().load(service.opened().index)
+    encoder = service.opened().models.of_leg(service.opened().index)
     first = encoder.encode(["virus"])
     first[:] = 0  # what a caller does with it is its own
     assert encoder.encode(["virus"]).any()
