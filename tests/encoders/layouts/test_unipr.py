@@ -49,11 +49,21 @@ def check_file(path, instructions, tmp_path, name=None):
 
 @pytest.mark.torch
 @pytest.mark.parametrize("which", INSTRUCTED_LAYERS)
-def test_instructions_in_every_choice_of_layers(which, tmp_path):
-    layers = min(INSTRUCTED_LAYERS[which]) + 2
-    path = make_unipr(tmp_path / "m" / "m.ckpt", seed=1, instruct_type=which, layers=layers)
+def test_every_choice_of_layers_is_read(which, tmp_path):
+    first = min(INSTRUCTED_LAYERS[which])
+    path = make_unipr(tmp_path / "m" / "m.ckpt", seed=1, instruct_type=which, layers=first + 3)
+    card = find_model(str(path)).card
+    assert card.network.options["layers"] == [one for one in range(first + 3) if one in INSTRUCTED_LAYERS[which]]
+    assert card.network.shared_layers == first
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("which", ["all", "mod3", "ge6"])
+def test_instructions_come_in_from_the_first_layer_or_later_in_each_or_in_some(which, tmp_path):
+    first = min(INSTRUCTED_LAYERS[which])
+    path = make_unipr(tmp_path / "m" / "m.ckpt", seed=1, instruct_type=which, layers=first + 2)
     card = check_file(path, FACTORS, tmp_path)
-    assert card.network.shared_layers == min(INSTRUCTED_LAYERS[which])
+    assert card.network.shared_layers == first
     assert card.heads[Format.PRX] == card.heads[Format.QRY]
     assert (card.architecture, card.similarity) == ("instructions", "dot")
 

@@ -274,11 +274,13 @@ def test_http_is_for_this_machine_alone(library, folder):
     assert (done.returncode, done.stdout) == (2, "")
 
 
-def test_arguments_are_read_as_assistants_write_them(connect):
+def test_arguments_are_read_as_assistants_write_them(url):
+    from mcp.client import Client
+
     nothing = dict.fromkeys(("filter", "cursor", "index", "size", "max_tokens"))
 
     async def talk():
-        async with connect() as client:
+        async with Client(url) as client:
             plain = read(await client.call_tool("search", {"query": "virus"}))
             for asked in (nothing, {"filter": None}, {"size": "10"}, {"size": 10.0}, {"cursor": 0}, {"filter": ""}):
                 assert read(await client.call_tool("search", {"query": "virus", **asked})) == plain
