@@ -159,6 +159,17 @@ def test_what_a_module_imports_by_way_of_others_counts():
     assert concerns(lane_paths()["opensearch2"], ["search_plugin/words/new.toml"])
 
 
+def test_a_lane_that_is_not_left_out_is_required():
+    """So a lane of the table that nobody makes ready fails, and the newest servers are in no table."""
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    required = re.search(r"^lanes=\((.*?)\)", script, re.MULTILINE | re.DOTALL)[1].split()
+    assert set(lane_paths()) <= set(required)
+    assert not {"opensearch", "elasticsearch9", "slow", "dev", "realdata"} & set(lane_paths())
+    asked = set(re.findall(r"\bwanted ([a-z]\w+)", script))
+    assert asked <= set(lane_paths())
+    assert asked >= {lane for lane in OF_SERVERS if lane in lane_paths()}
+
+
 @pytest.fixture
 def repository(tmp_path):
     """A repository with a table of lanes and a commit `base`, and what runs git in it."""
