@@ -154,7 +154,7 @@ def test_times_that_cannot_be(given):
 
 @pytest.mark.parametrize("depth", [0, -1, 10_001])
 def test_depths_that_cannot_be(depth):
-    with pytest.raises(InputError, match="A model can't read"):
+    with pytest.raises(InputError, match="rerank_depth can't be"):
         SearchRequest("virus", rerank_depth=depth)
 
 

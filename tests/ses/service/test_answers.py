@@ -255,7 +255,7 @@ def test_a_body_of_another_type_is_refused(client):
         pytest.param(f"size={'9' * 5000}", f"size can't be '{'9' * 79}…; give a smaller number.", id="digits"),
         ("title_boost=x", "title_boost can't be 'x'; give a number."),
         ("exact=x&mode=y", "mode can't be 'y'; choose one of lexical, vector, hybrid. exact can't be 'x'; give true"),
-        ("size=-1", "A page of -1 hits"),
+        ("size=-1", "size can't be -1"),
         ("format=xml", "format can't be 'xml'; choose one of json, jsonl, csv, bibtex, ris, csl."),
     ],
 )

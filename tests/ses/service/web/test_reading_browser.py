@@ -102,3 +102,67 @@ def test_saved_searches_are_renamed_followed_and_deleted(visit, address):
     page.click("[data-delete]")
     page.reload()
     assert page.locator("[data-kept] li").count() == 0
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_papers_are_kept_cited_and_taken_to_another_browser(visit, address, width, tmp_path):
+    page = visit("/?query=virus", viewport={"width": width, "height": 800})
+    titles = [one.text_content() for one in page.locator(".hit-title a").all()[:2]]
+    for place in (0, 1):
+        page.locator(".hit").nth(place).locator("[data-keep]").click()
+    assert page.locator("[data-kept-count]").text_content() == "2"
+    page.goto(f"{address}/saved")
+    assert sorted(page.locator("[data-open-paper]").all_text_contents()) == sorted(titles)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save as a file").click()
+    download.value.save_as(tmp_path / "list.json")
+    page.get_by_role("link", name="Cite or download all").click()
+    assert page.locator("#cite-APA p").count() == 2
+    page.go_back()
+    page.get_by_role("button", name="Delete").first.click()
+    assert page.locator("[data-kept-count]").text_content() == "1"
+
+    other = visit("/saved", viewport={"width": width, "height": 800})
+    assert other.locator("[data-open-paper]").count() == 0
+    other.set_input_files("[data-load-list]", tmp_path / "list.json")
+    other.get_by_text("2 papers were added.").wait_for()
+    assert other.locator("[data-open-paper]").count() == 2
+    (tmp_path / "wrong.json").write_text("[]")
+    other.set_input_files("[data-load-list]", tmp_path / "wrong.json")
+    other.get_by_text("This file is no reading list.").wait_for()
+    other.goto(f"{address}/?query=virus")
+    assert other.locator("[data-keep][aria-pressed=true]").count() == 2
+
+
+def test_keys_lead_to_the_box_and_through_the_hits(visit):
+    page = visit("/?query=virus")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    second = page.locator(".hit-title a").nth(1)
+    assert second.evaluate("(one) => one === document.activeElement")
+    page.keyboard.press("k")
+    assert page.locator(".hit-title a").first.evaluate("(one) => one === document.activeElement")
+    page.keyboard.press("/")
+    page.keyboard.type("jk/")
+    assert page.input_value("#query") == "jk/"
+
+
+def test_a_title_that_is_suggested_opens_its_paper_and_a_name_puts_authors_first(visit):
+    page = visit("/")
+    page.route(
+        "**/v1/suggest*",
+        lambda route: route.fulfill(
+            json={
+                "titles": [{"text": "Virus in the garcia", "id": "p00001"}],
+                "subjects": [{"text": "Telemedicine", "count": 2}, {"text": "telemedicine", "count": 1}],
+                "authors": [{"text": "Garcia, Ana", "count": 3}],
+                "venues": [],
+            }
+        ),
+    )
+    page.locator("#query").press_sequentially("garcia")
+    options = page.locator("[role=option]")
+    options.first.wait_for()
+    assert options.all_text_contents() == ["Garcia, Ana", "Virus in the garcia", "Telemedicine"]
+    options.nth(1).click()
+    page.wait_for_url("**/papers/p00001")

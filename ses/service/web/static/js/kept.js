@@ -103,6 +103,90 @@
     }));
   }
 
+  /* The reading list: papers by id, title and index. */
+  const papers = () => {
+    try {
+      const held = JSON.parse(localStorage.getItem(key("papers")) || "[]");
+      return Array.isArray(held) ? held.filter((one) => one && typeof one.id === "string" && typeof one.title === "string") : [];
+    } catch {
+      return [];
+    }
+  };
+  const same = (one, other) => one.id === other.id && (one.index || "") === (other.index || "");
+  function keepers() {
+    const held = papers();
+    document.querySelectorAll("[data-keep]").forEach((button) => {
+      const { keep: id, title, index = "" } = button.dataset, one = { id, title, index };
+      const show = () => {
+        const saved = papers().some((other) => same(one, other));
+        button.setAttribute("aria-pressed", saved);
+        button.querySelector("[data-keep-on]").hidden = !saved;
+        button.querySelector("[data-keep-off]").hidden = saved;
+        button.hidden = false;
+      };
+      button.onclick = () => {
+        const now = papers(), others = now.filter((other) => !same(one, other));
+        write("papers", others.length < now.length ? others : [one, ...now]);
+        show(); count();
+      };
+      show();
+    });
+    count(held.length);
+  }
+  function count(number = papers().length) {
+    const place = document.querySelector("[data-kept-count]");
+    if (place) place.textContent = number ? number.toLocaleString(document.documentElement.lang) : "";
+  }
+  const asked = (one) => new URLSearchParams(one.index ? { id: one.id, index: one.index } : { id: one.id });
+  function reading() {
+    const place = document.querySelector("[data-papers]");
+    if (!place) return;
+    const held = papers(), row = document.querySelector("template[data-paper-row]");
+    document.querySelector("[data-no-papers]").hidden = held.length > 0;
+    place.replaceChildren(...held.map((one) => {
+      const item = row.content.cloneNode(true), link = item.querySelector("[data-open-paper]");
+      link.textContent = one.title || one.id;
+      link.href = `${base}/papers/${encodeURIComponent(one.id)}${one.index ? `?index=${encodeURIComponent(one.index)}` : ""}`;
+      item.querySelector("[data-cite-paper]").href = `${base}/cite?${asked(one)}`;
+      item.querySelector("[data-drop]").addEventListener("click", () => { write("papers", papers().filter((other) => !same(one, other))); reading(); count(); });
+      return item;
+    }));
+    // Papers of one index are cited and exported together.
+    const first = held.filter((one) => (one.index || "") === (held[0]?.index || ""));
+    const every = new URLSearchParams(first.map((one) => ["id", one.id]));
+    if (first[0]?.index) every.set("index", first[0].index);
+    const all = document.querySelector("[data-cite-all]");
+    all.hidden = !held.length;
+    all.href = `${base}/cite?${every}`;
+    const files = document.querySelector("[data-list-files]");
+    files.hidden = false;
+    files.querySelector("[data-save-list]").onclick = () => {
+      const text = JSON.stringify({ papers: papers(), searches: read("saved") }, null, 1);
+      const link = document.createElement("a");
+      link.href = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+      link.download = "reading-list.json";
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+    };
+    files.querySelector("[data-load-list]").onchange = async ({ target }) => {
+      const told = files.querySelector("[data-list-told]");
+      try {
+        const given = JSON.parse(await target.files[0].text());
+        const more = given.papers.filter((one) => typeof one.id === "string" && typeof one.title === "string");
+        const now = papers(), fresh = more.filter((one) => !now.some((other) => same(one, other)));
+        const searches = (given.searches || []).filter((one) => typeof one.search === "string" && one.search.startsWith("?") && typeof one.name === "string");
+        const known = read("saved").map((one) => one.search);
+        write("papers", [...now, ...fresh.map(({ id, title, index }) => ({ id, title, index: index || "" }))]);
+        write("saved", [...read("saved"), ...searches.filter((one) => !known.includes(one.search)).map(({ name, search }) => ({ name, search }))]);
+        told.textContent = told.dataset.done.replace("{count}", fresh.length);
+        reading(); list(); count();
+      } catch {
+        told.textContent = told.dataset.failed;
+      }
+      target.value = "";
+    };
+  }
+
   const tools = document.querySelector("[data-tools]");
   if (tools) {
     tools.hidden = false;
@@ -118,8 +202,9 @@
     });
     tools.querySelector("[data-clear-history]").addEventListener("click", () => { write("history", []); list(); });
   }
-  const begin = () => { note(); offer(); };
+  const begin = () => { note(); offer(); keepers(); };
   document.addEventListener("htmx:afterSettle", begin); // a facet or a page was chosen without a new page
   begin();
   list();
+  reading();
 })();

@@ -27,19 +27,35 @@
   };
   const quoted = (text) => `"${text.replaceAll('"', " ").trim()}"`;
   const asked = { titles: (text) => text, subjects: (text) => text, authors: (text) => `author:${quoted(text)}`, venues: (text) => `venue:${quoted(text)}` };
+  // A path that browsers would change is escaped twice, as in the addresses that the service makes.
+  const paperAt = (id) => {
+    const escaped = encodeURIComponent(id), odd = id.includes("%") || id.split("/").some((part) => ["", ".", ".."].includes(part));
+    const place = `${document.body.dataset.base || ""}/papers/${odd ? encodeURIComponent(escaped) : escaped}`;
+    const kept = new URLSearchParams([...new FormData(input.form)].filter(([name]) => ["index", "lang"].includes(name)));
+    return kept.size ? `${place}?${kept}` : place;
+  };
+  const plain = (text) => text.toLowerCase().normalize("NFKD").replace(/\p{M}/gu, "");
   const show = (groups) => {
-    const made = [];
-    for (const [group, query] of Object.entries(asked)) {
-      const values = groups[group] || [];
+    const made = [], seen = new Set(), words = (text) => plain(text).split(/[\s,.;]+/);
+    // Who types a whole name of an author means the author.
+    const whole = (groups.authors || []).some(({ text }) => words(text).includes(plain(typed).trim()));
+    const order = whole ? ["authors", ...Object.keys(asked).filter((name) => name !== "authors")] : Object.keys(asked);
+    for (const group of order) {
+      const query = asked[group];
+      const values = (groups[group] || []).filter(({ text }) => {
+        const key = `${group === "authors" || group === "venues" ? group : ""}:${plain(text)}`;
+        return !seen.has(key) && seen.add(key);
+      });
       if (!values.length) continue;
       const head = document.createElement("li");
       head.setAttribute("role", "presentation"); head.textContent = input.dataset[group];
       made.push(head);
       for (const one of values.slice(0, 5)) {
-        const { text } = one;
+        const { text, id } = one;
         const option = document.createElement("li");
         option.setAttribute("role", "option"); option.setAttribute("aria-selected", "false");
         option.id = `suggestion-${made.length}`; option.dataset.query = query(text); option.textContent = text; option.dir = "auto";
+        if (id) option.dataset.paper = paperAt(id);
         made.push(option);
       }
     }
@@ -68,6 +84,7 @@
     else if (event.key === "ArrowDown" && list.hidden) ask();
     else if (event.key === "ArrowDown" && !list.hidden) { event.preventDefault(); mark(at + 1); }
     else if (event.key === "ArrowUp" && !list.hidden) { event.preventDefault(); mark(at < 0 ? options().length - 1 : at - 1); }
+    else if (event.key === "Enter" && options()[at]?.dataset.paper) { event.preventDefault(); location.assign(options()[at].dataset.paper); }
     else if (event.key === "Enter" || event.key === "Tab") close();
   });
   input.addEventListener("blur", () => setTimeout(close, 150));
@@ -75,6 +92,7 @@
     const option = event.target.closest("[role=option]");
     event.preventDefault();
     if (!option) return;
+    if (option.dataset.paper) { location.assign(option.dataset.paper); return; }
     input.value = option.dataset.query;
     close();
     input.form.requestSubmit();
