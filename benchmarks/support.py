@@ -25,11 +25,10 @@ from corpora.paper import Paper
 from encoders.models.formats import Format
 from encoders.text_encoder import TextEncoder
 from eval.retrieval.beir import BeirFolder
-from products.support.support import READ
 from search_plugin.contract.closeness import closeness
 from search_plugin.pages.hit import Hit
 from search_plugin.words.sentences import sentences
-from ses.indexes.open_index import OpenIndex
+from ses.indexes.open_index import MOST_SUPPORTING, OpenIndex
 
 FORMS: Mapping[str, tuple[Format, Callable[[TextEncoder, Hit, str], str]]] = {
     "sentence as a paper": (Format.PRX, lambda _, __, text: text),
@@ -56,7 +55,7 @@ def main() -> None:
         library = ses.open(place / "indexes", data_dir=place / "data")
         claims = list(released(asked.release) if asked.release else judged())[: asked.claims]
         index = library["scifact"] if "scifact" in library else indexed(library, asked.release)
-        print(f"{len(claims)} claims, {len(index):,} papers, {READ} papers read for each claim\n")
+        print(f"{len(claims)} claims, {len(index):,} papers, {MOST_SUPPORTING} papers read for each claim\n")
         measure(index, claims)
 
 
@@ -75,7 +74,7 @@ def measure(index: OpenIndex, claims: list[Claim]) -> None:
         "| --- | --- | --- | --- | --- |",
         sep="\n",
     )
-    pages = [index.search(claim.text, size=READ, literal=True) for claim in claims]
+    pages = [index.search(claim.text, size=MOST_SUPPORTING, literal=True) for claim in claims]
     show(
         "the search alone", [first(claim, [hit.id for hit in page]) for claim, page in zip(claims, pages, strict=True)]
     )

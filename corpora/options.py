@@ -30,12 +30,14 @@ class Option:
         most: The largest one.
         above: The number that it must be larger than.
         below: The number that it must be smaller than.
+        longest: Most characters of a text.
         example: A value for the documentation, as HTTP takes it.
         typed: Whether its value can be written as text.
         search_only: Whether only a search takes it, and not the search for similar papers.
         name: Name of the option.
         type: Type of its values, as a user gives them.
         secret: Whether its value is never shown.
+        required: Whether it has no default.
         default: The value in force without it.
     """
 
@@ -49,12 +51,14 @@ class Option:
     most: float | None = None
     above: float | None = None
     below: float | None = None
+    longest: int | None = None
     example: Any = None
     typed: bool = True
     search_only: bool = False
     name: str = ""
     type: Any = None
     secret: bool = False
+    required: bool = False
     default: Any = None
 
     @property
@@ -67,9 +71,10 @@ class Option:
 
     @property
     def schema(self) -> dict[str, Any]:
-        """The bounds, as JSON Schema has them."""
-        names = ("least", "minimum"), ("most", "maximum"), ("above", "exclusiveMinimum"), ("below", "exclusiveMaximum")
-        return {word: end for name, word in names if (end := getattr(self, name)) is not None}
+        """The bounds, by their names in JSON Schema."""
+        names = {"least": "minimum", "most": "maximum", "above": "exclusiveMinimum", "below": "exclusiveMaximum"}
+        names["longest"] = "maxLength"
+        return {word: end for name, word in names.items() if (end := getattr(self, name)) is not None}
 
     @property
     def number_text(self) -> str:
@@ -86,7 +91,9 @@ class Option:
         )
 
     def check(self, value: Any) -> None:
-        """Raise `InputError` for a number out of bounds; of other values the type is checked elsewhere."""
+        """Raise `InputError` for a number out of bounds, or too long a text; the type is checked elsewhere."""
+        if self.longest is not None and isinstance(value, str) and len(value) > self.longest:
+            raise InputError(f"{self.name} has {len(value):,} characters", f"give at most {self.longest:,}")
         if isinstance(value, int | float) and not self.allows(value):
             raise InputError(f"{self.name} can't be {value:,}", f"give {self.number_text}")
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 import builtins
 import functools
 import inspect
+import re
 import reprlib
 import sys
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from importlib import import_module
 from os import PathLike
@@ -51,6 +52,8 @@ _SIMPLE = {str: "a text", int: "a whole number", float: "a number", bool: "True 
 
 _PUBLIC = ("Harvest", "Hit", "Paper")
 """Classes of arguments that users have at hand."""
+
+_DESCRIPTION = re.compile(r"^Annotated\[(.+?), (?:Option\(.*\)|\w+)\]$", re.DOTALL)
 
 _CHECKED_MAGIC = ("__getitem__", "__contains__")
 
@@ -122,9 +125,26 @@ def nearest(name: str, known: Iterable[str], write: Callable[[str], str] = str) 
     return f", the nearest is {write(near[0])}" if near else ""
 
 
+def options_of_function(function: Callable[..., Any]) -> tuple[Option, ...]:
+    """Return the descriptions of the arguments of a function that are annotated with one, as `options_of` does."""
+    takes = _arguments(inspect.unwrap(function))
+    found = []
+    for name, (annotation, module) in takes.annotations.items():
+        described = _described(name, annotation, module)[1]
+        if described and name in takes.signature.parameters:
+            default = takes.signature.parameters[name].default
+            required = default is inspect.Parameter.empty
+            found.append(replace(described, required=required, default=None if required else default))
+    return tuple(found)
+
+
 def _with_options(signature: inspect.Signature, module: str) -> inspect.Signature:
-    """Return a signature with each option of `**options: Unpack[...]` by its name, as help and notebooks show it."""
-    parameters = list(signature.parameters.values())
+    """Return a signature as help and notebooks show it: types without descriptions, and `**options` by their names."""
+    parameters = [
+        one.replace(annotation=_DESCRIPTION.sub(r"\1", one.annotation)) if isinstance(one.annotation, str) else one
+        for one in signature.parameters.values()
+    ]
+    signature = signature.replace(parameters=parameters)
     if not parameters or not str(parameters[-1].annotation).startswith("Unpack["):
         return signature
     (options,) = get_args(_resolved(parameters[-1].annotation, module))

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from corpora.errors import NotFoundError, require
+from corpora.errors import NotFoundError
+from corpora.options import Option
 from ses.argument_validation import checked_methods
 from ses.indexes.named_states import NamedStates
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from ses.library_parts import LibraryParts
 
 SIZE, DATE_FIELD = 20, "year"
+_SINCE = Option("Only papers from this year, month or day on", "DATE", example="2024-05")
+_ENTRIES = Option("Papers, the best first", least=1, most=500)
 
 
 @checked_methods
@@ -74,9 +77,9 @@ class Feeds(NamedStates["Feed"]):
         disliked: Sequence[str] = (),
         query: str = "",
         filter: str = "",  # noqa: A002
-        since: str = "",
+        since: Annotated[str, _SINCE] = "",
         date_field: str = DATE_FIELD,
-        size: int = SIZE,
+        size: Annotated[int, _ENTRIES] = SIZE,
     ) -> list[FeedEntry]:
         """Rank the papers of a feed that is not saved; arguments as of `create` and `show`, and their errors."""
         feed = self._made(index, liked, disliked, query, filter, "")
@@ -102,7 +105,14 @@ class Feeds(NamedStates["Feed"]):
             changing.state = remove_seeds(changing.state, ids)
         return changing.state
 
-    def show(self, name: str, *, since: str = "", date_field: str = DATE_FIELD, size: int = SIZE) -> list[FeedEntry]:
+    def show(
+        self,
+        name: str,
+        *,
+        since: Annotated[str, _SINCE] = "",
+        date_field: str = DATE_FIELD,
+        size: Annotated[int, _ENTRIES] = SIZE,
+    ) -> list[FeedEntry]:
         """Rank the papers of a feed.
 
         Args:
@@ -149,7 +159,6 @@ class Feeds(NamedStates["Feed"]):
         from products.feeds.feed import since as arrived
 
         opened = self._index_of(feed)
-        require(1 <= size <= 500, f"A feed can't show {size} papers", "choose a <size> from 1 to 500")
         new = arrived(opened.index, date_field, since) if since else None
         if not feed.query:
             return recommend(opened.index, feed, _where(opened, feed, new), size)

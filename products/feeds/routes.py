@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Request, Response
-from pydantic import Field
 
+from products.feeds.api import Feeds
 from ses.service.access import needs
 from ses.service.answers import json_response
 from ses.service.negotiation import etag_of, unless_kept
-from ses.service.parameters import NoParameters, ServiceOf, asks, parameters_of
+from ses.service.parameters import NoParameters, ServiceOf, asks, parameters_for, parameters_of
 from ses.service.schemas import ATOM, listed
 
 router = APIRouter(prefix="/v1/feeds", tags=["feeds"], dependencies=[Depends(needs("search"))])
 
 
-class FeedParameters(NoParameters):
-    """The parameters of a feed."""
-
-    since: str = Field("", description="Only papers from this year, month or day on.", examples=["2024-05"])
-    size: int = Field(20, description="Papers at most, up to 500.", json_schema_extra={"minimum": 1, "maximum": 500})
+FeedParameters = parameters_for(Feeds.show, base=NoParameters)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +57,7 @@ def atom(
     request: Request,
     service: ServiceOf,
     name: Annotated[str, Path(description="Name of the feed.", examples=["air"])],
-    asked: Annotated[FeedParameters, asks(FeedParameters)],
+    asked: Annotated[Any, asks(FeedParameters)],
 ) -> Response:
     """Rank the papers of a feed, as Atom (RFC 4287)."""
     feeds = service.library.feeds

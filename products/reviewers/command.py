@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
+from indexer.options import IndexOptions
 from products.reviewers.matching import MatchingOptions
 from ses.terminal.options import (
     PATH,
@@ -16,7 +17,6 @@ from ses.terminal.options import (
     given_of,
     model_options,
     open_library,
-    parse_pairs,
     together,
 )
 from ses.terminal.results import say, tell, write_csv
@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 
 _LISTED = 5
 
-_column = click.option(
-    "--column", "columns", multiple=True, metavar="ATTRIBUTE=COLUMN", help="Column or key of an attribute; repeatable."
-)
+_column = described_options(IndexOptions, "columns")
 _venue_options = together(
     click.option("--submissions", required=True, type=PATH, metavar="PATH", help="File of the submissions."),
     click.option(
@@ -94,7 +92,7 @@ def index(context: click.RichContext, /, *, path: Path, corpus: str, name: str, 
             name,
             path,
             corpus=corpus,
-            columns=parse_pairs(options["columns"], "columns", "ATTRIBUTE=COLUMN"),
+            columns=given_of(IndexOptions, options).get("columns", {}),
             formats=[options["formats"]],
             progress=progress,
         )
@@ -188,7 +186,7 @@ def explain(*, submissions: Path, paper: str, reviewer: str, as_json: bool, **op
 def _given(options: Mapping[str, Any]) -> dict[str, Any]:
 
     given = {name: options[name] for name in ("index", "corpus", "conflicts")}
-    return given | {"columns": parse_pairs(options["columns"], "columns", "ATTRIBUTE=COLUMN")}
+    return given | {"columns": given_of(IndexOptions, options).get("columns", {})}
 
 
 def _shown(found: Matched, out: Path | None, *, ranked: bool) -> Iterator[str]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
 from search_plugin.pages.page import FORMATS
-from search_plugin.request import Mode
-from ses.terminal.options import engine_option, index_option, model_options, open_index
+from ses.indexes.open_index import OpenIndex
+from ses.terminal.options import described_options, engine_option, given_of, index_option, model_options, open_index
 from ses.terminal.results import pass_on, say_json, tell
 from ses.terminal.styles import linked, show, styled
 
@@ -19,14 +19,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="SENTENCE")
 @index_option
-@click.option("--size", type=int, default=10, show_default=True, metavar="N", help="Papers, from 1 to 30.")
-@click.option(
-    "--sentences", type=int, default=3, show_default=True, metavar="N", help="Sentences of each paper, from 1 to 30."
-)
-@click.option("--filter", "filters", multiple=True, metavar="EXPRESSION", help="Only papers that match; repeatable.")
-@click.option(
-    "--mode", type=click.Choice(get_args(Mode)), default="hybrid", show_default=True, help="Mode of the search."
-)
+@described_options(OpenIndex.support, "size", "sentences", "filter", "mode")
 @click.option(
     "--format",
     "form",
@@ -43,13 +36,7 @@ def support(words: tuple[str, ...], index: str | None, *, form: str, as_json: bo
 
     They may support it, so that it can cite them; they may also contradict it, which only a reader sees.
     """
-    found = open_index(options, index).support(
-        " ".join(words),
-        size=options["size"],
-        sentences=options["sentences"],
-        filter=options["filters"],
-        mode=options["mode"],
-    )
+    found = open_index(options, index).support(" ".join(words), **given_of(OpenIndex.support, options))
     if as_json or form == "json":
         say_json(found.to_dict())
     elif form == "text":

@@ -25,12 +25,6 @@ if TYPE_CHECKING:
     from encoders.text_encoder import TextEncoder
     from search_plugin.pages.page import Page
 
-READ = 30
-"""Most papers whose sentences are compared."""
-
-LONGEST = 1_000
-"""Characters of the sentence that is asked for."""
-
 
 @dataclass(frozen=True, slots=True)
 class SupportingPaper:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from corpora.errors import require
 from search_plugin.contract.engine import Index
 from search_plugin.contract.ordering import NEWEST_FIRST, title_key
 from search_plugin.contract.tree import Begun, Filter, Or, Says, all_of
@@ -17,8 +16,6 @@ from search_plugin.words.terms import TOKEN, folded, term_of
 
 MOST_TYPED = 200
 """Longer texts have no suggestions: they are pasted, and nothing is left to type."""
-
-MOST_SUGGESTED = 100
 
 _READ = 50
 """Newest titles that are compared with what was typed."""
@@ -67,11 +64,7 @@ def complete(index: Index, text: str, size: int) -> Completions:
 
     Returns:
         The suggestions, by kind.
-
-    Raises:
-        InputError: If the size is out of bounds.
     """
-    require(1 <= size <= MOST_SUGGESTED, f"{size} suggestions can't be made", f"give <size> from 1 to {MOST_SUGGESTED}")
     typed = Typed(text[: MOST_TYPED + 1])
     if not typed.words or len(text) > MOST_TYPED:
         return Completions()

@@ -18,9 +18,9 @@ from corpora.errors import InputError, require
 from corpora.identifiers import link_of
 from corpora.outgoing import plain
 from corpora.url_names import escaped_name
-from products.support.support import READ
 from search_plugin.request import DEFAULTS, MAX_WINDOW
 from ses.assistants.budget import BYTES_PER_TOKEN, DEFAULT, LEAST, MOST, first_part, fitting, size_of, within
+from ses.indexes.open_index import MOST_SUPPORTING
 
 if TYPE_CHECKING:
     from corpora.paper import Paper
@@ -104,7 +104,7 @@ class Assistant:
         self,
         sentence: Annotated[str, Field(description="A sentence, such as a claim that needs a citation.")],
         filter: Conditions = "",  # noqa: A002
-        size: Annotated[int, Field(ge=1, le=READ, description="Most papers of one answer.")] = 5,
+        size: Annotated[int, Field(ge=1, le=MOST_SUPPORTING, description="Most papers of one answer.")] = 5,
         cursor: GoingOn = "",
         index: IndexName = "",
         max_tokens: TokenBudget = DEFAULT,
@@ -114,7 +114,7 @@ class Assistant:
         They may support it, and they may contradict it: read them before you cite.
         """
         at = position(cursor)
-        found = self.ask(index, lambda opened: opened.support(sentence, size=READ, filter=filter))
+        found = self.ask(index, lambda opened: opened.support(sentence, size=MOST_SUPPORTING, filter=filter))
         results = []
         for one in found.papers[at : at + size]:
             near = [

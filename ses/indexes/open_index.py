@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Unpack, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack, cast
 
 from corpora.errors import NotFoundError, SesError, require
-from search_plugin.request import DEFAULTS, PageOptions
+from corpora.options import Option
+from search_plugin.request import DEFAULTS, MAX_FACET_SIZE, MAX_QUERY, MAX_WINDOW, Mode, PageOptions
 from ses.argument_validation import checked_methods
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from search_plugin.ranking.planning import QueryModels
     from search_plugin.ranking.state import SearchState
     from search_plugin.ranking.tokens import TokenPart
-    from search_plugin.request import Mode, SearchRequest
+    from search_plugin.request import SearchRequest
     from search_plugin.understanding.completion import Completions
     from search_plugin.understanding.expansion.expand import Synonyms
     from search_plugin.understanding.queries import TranslatedQuery
@@ -38,7 +39,9 @@ if TYPE_CHECKING:
 
 
 _LONGEST_QUERY = 1_000
-_MAPPED, _TOPICS = 300, 50
+_MAPPED = 300
+MOST_SUPPORTING = 30
+"""Papers, and sentences of each, that are compared with a sentence at once."""
 
 
 def _by_vector(options: PageOptions) -> PageOptions:
@@ -50,18 +53,6 @@ def title_and_abstract(text: str) -> tuple[str, str]:
     lines = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
     require(lines, "The text is empty: give a title, and an abstract in the lines after it.")
     return lines[0], " ".join(lines[1:])
-
-
-def support_asked(sentence: str, size: int, most: int) -> str:
-    """Return a sentence in one line; `InputError` if `OpenIndex.support` can't take it, or the numbers."""
-    from products.support.support import LONGEST, READ
-
-    asked = " ".join(sentence.split())
-    require(asked, "The sentence is empty: give the one that papers should support.")
-    require(len(asked) <= LONGEST, f"The sentence has {len(asked):,} characters", f"give one of {LONGEST:,} at most")
-    for name, value in (("size", size), ("sentences", most)):
-        require(1 <= value <= READ, f"{value:,} can't be shown", f"give <{name}> from 1 to {READ}")
-    return asked
 
 
 @checked_methods
@@ -241,7 +232,9 @@ class OpenIndex:
         request = make_request(title[:_LONGEST_QUERY], tuned=self.tuned, fields=self.index.schema.fields, **asked)
         return similar_text(self.index, title, abstract, request, self._encoder, self.models.scorer)
 
-    def complete(self, text: str, *, size: int = 5) -> Completions:
+    def complete(
+        self, text: str, *, size: Annotated[int, Option("Suggestions of each kind", least=1, most=100)] = 5
+    ) -> Completions:
         """Suggest titles, authors, subjects and venues for what somebody has typed so far.
 
         A value or title is suggested if every word that was typed begins one of its words, in any order, without case
@@ -250,7 +243,7 @@ class OpenIndex:
 
         Args:
             text: What was typed. Nothing is suggested without a letter or digit, or for more than 200 characters.
-            size: Suggestions of each kind, from 1 to 100.
+            size: Suggestions of each kind, at most.
 
         Returns:
             The suggestions, by kind.
@@ -266,14 +259,17 @@ class OpenIndex:
     def facet(
         self,
         field: str,
-        query: str = "",
+        query: Annotated[
+            str,
+            Option("The query of the search; without words, all papers of the filter are counted", longest=MAX_QUERY),
+        ] = "",
         *,
-        value: str = "",
-        size: int = 20,
-        filter: str | Sequence[str] = (),  # noqa: A002 - the option's name
-        narrow: str | Sequence[str] = (),
-        mode: Mode = "hybrid",
-        window: int = 100,
+        value: Annotated[str, Option("A text that values contain: each of its words begins a word of the value")] = "",
+        size: Annotated[int, Option("Values", least=1, most=MAX_FACET_SIZE)] = 20,
+        filter: Annotated[str | Sequence[str], Option("Condition for every paper")] = (),  # noqa: A002 - its name
+        narrow: Annotated[str | Sequence[str], Option("Condition that leaves some of the papers found")] = (),
+        mode: Annotated[Mode, Option("Search by words, by meaning, or by both")] = "hybrid",
+        window: Annotated[int, Option("Candidates of each leg of the search", least=1, most=MAX_WINDOW)] = 100,
     ) -> Facets:
         """Count the values of one field, as the facets of a search do, or only those that contain a text.
 
@@ -281,7 +277,7 @@ class OpenIndex:
             field: The field or its alias.
             query: The query of the search; without words, all papers that match the filter are counted.
             value: A text that the values contain: each of its words begins a word of the value.
-            size: Values, from 1 to 1,000.
+            size: Values, at most.
             filter: Filters of the search.
             narrow: What narrows the papers that it found.
             mode: Mode of the search.
@@ -305,7 +301,7 @@ class OpenIndex:
         self,
         query: str = "",
         *,
-        topics: int | None = None,
+        topics: Annotated[int | None, Option("Number of topics", least=1, most=50)] = None,
         projection: Projection = "tsne",
         **options: Unpack[PageOptions],
     ) -> PaperMap:
@@ -329,9 +325,6 @@ class OpenIndex:
         given = options.get("size")
         size = _MAPPED if given is None else given
         require(1 <= size <= MOST_PAPERS, f"A map can't show {size:,} papers", f"choose <size> from 1 to {MOST_PAPERS}")
-        require(
-            topics is None or 1 <= topics <= _TOPICS, f"A map can't have {topics} topics", "give <topics> from 1 to 50"
-        )
         asked: PageOptions = {**options, "size": size}
         if options.get("mode") == "vector":  # papers near in meaning end with the window
             asked["window"] = max(options.get("window") or DEFAULTS["window"], (options.get("offset") or 0) + size)
@@ -339,12 +332,14 @@ class OpenIndex:
 
     def support(
         self,
-        sentence: str,
+        sentence: Annotated[str, Option("The sentence", longest=1_000, example="masks slow the spread of a virus")],
         *,
-        size: int = 10,
-        sentences: int = 3,
-        filter: str | Sequence[str] = (),  # noqa: A002 - the option's name
-        mode: Mode = "hybrid",
+        size: Annotated[int, Option("Papers", least=1, most=MOST_SUPPORTING)] = 10,
+        sentences: Annotated[int, Option("Sentences shown of each paper", least=1, most=MOST_SUPPORTING)] = 3,
+        filter: Annotated[  # noqa: A002 - the option's name
+            str | Sequence[str], Option("Only papers that match this filter", "EXPRESSION", example=["year>=2020"])
+        ] = (),
+        mode: Annotated[Mode, Option("Mode of the search")] = "hybrid",
     ) -> Support:
         """Find the papers that have a sentence near in meaning to a sentence, such as a claim that needs a citation.
 
@@ -353,8 +348,8 @@ class OpenIndex:
 
         Args:
             sentence: The sentence, of 1,000 characters at most; it is read as plain words, without operators.
-            size: Papers, from 1 to 30.
-            sentences: Sentences shown of each paper, from 1 to 30.
+            size: Papers, 30 at most.
+            sentences: Sentences shown of each paper, 30 at most.
             filter: Filters of the search.
             mode: Mode of the search.
 
@@ -369,7 +364,8 @@ class OpenIndex:
         from products.support.support import support_of
         from search_plugin.contract.schema import SENTENCES
 
-        asked = support_asked(sentence, size, sentences)
+        asked = " ".join(sentence.split())
+        require(asked, "The sentence is empty: give the one that papers should support.")
         page = self.search(asked, literal=True, size=size, filter=filter, mode=mode)
         stored = self.index.schema.passages == SENTENCES
         held = self.index.vectors([hit.id for hit in page], SENTENCES) if stored else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
 from fastapi import Depends, Request
@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from corpora.errors import InputError
 from corpora.options import Option
 from search_plugin.request import MAX_QUERY, search_options
-from ses.argument_validation import nearest
+from ses.argument_validation import nearest, options_of_function
 
 if TYPE_CHECKING:
     from ses.service.service import Service
@@ -97,6 +97,7 @@ _NAMES = ("facets",)
 
 
 def _field(option: Option) -> tuple[Any, Any]:
+    """Return the type and the description of a parameter."""
     several = Sequence in [get_origin(kind) for kind in get_args(option.type)]
     plain = option.type in (bool, int, float) or get_origin(option.type) is Literal
     kind: Any = Names if option.name in _NAMES else list[str] if several else option.type if plain else str
@@ -109,7 +110,8 @@ def _field(option: Option) -> tuple[Any, Any]:
     if option.example is not None:
         extra["examples"] = [option.example]
     default = [] if several else "" if kind is str else option.default
-
+    if option.required:
+        extra |= SOME_TEXT
     return kind, Field(default, description=described, json_schema_extra=extra)
 
 
@@ -138,6 +140,27 @@ SearchParameters = create_model(
     query=(str, _QUERY),
     **{name: _field(option) for name, option in _OPTIONS.items()},  # type: ignore[call-overload]
 )
+
+
+def parameters_for(function: Callable[..., Any], *names: str, base: type[NoParameters] = Parameters) -> type[Any]:
+    """Return the model of a route's parameters: the described arguments of the function that answers it.
+
+    Args:
+        function: Method of a library or an index, whose arguments are annotated with an `Option`.
+        *names: Those that the route takes; all that are described, if none is named.
+        base: What else it takes.
+
+    Returns:
+        The model; `arguments_of` reads what a request gave.
+    """
+    taken = {one.name: _field(one) for one in options_of_function(function) if not names or one.name in names}
+    model: type[Any] = create_model(f"{function.__name__.capitalize()}Parameters", __base__=base, **taken)  # type: ignore[call-overload]
+    return model
+
+
+def arguments_of(asked: NoParameters) -> dict[str, Any]:
+    """Return the arguments that a request gave to a function."""
+    return asked.model_dump(exclude={"index"}, exclude_unset=True)
 
 
 class Read(BaseModel):

@@ -13,6 +13,7 @@ from corpora.errors import InputError
 from corpora.options import Option, options_of
 from search_plugin.pages.page import FORMATS
 from search_plugin.request import READING, SAME_WORK, PageOptions, search_options
+from ses.argument_validation import options_of_function
 from ses.settings import SETTINGS, Settings
 from ses.terminal.messages import as_flag, with_flags
 
@@ -40,12 +41,18 @@ PATH = click.Path(path_type=Path)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 
 
-def described_options(described: type, *names: str) -> Callable[[F], F]:
-    """Return a decorator that adds the options that a class describes: those of the names, or all that are typed.
+def described_options(described: Callable[..., Any], *names: str) -> Callable[[F], F]:
+    """Return a decorator that adds the options that a class or the arguments of a function describe.
 
-    What the user gave is read by `given_of`.
+    They are those of the names, or all that are typed. What the user gave is read by `given_of`.
     """
-    return together(*(_option(one) for one in options_of(described) if one.typed and (not names or one.name in names)))
+    return together(*(_option(one) for one in _described(described) if not names or one.name in names))
+
+
+def _described(described: Callable[..., Any]) -> list[Option]:
+    """Return the options that a class or a function describes, and that can be written as text."""
+    found = options_of(described) if isinstance(described, type) else options_of_function(described)
+    return [one for one in found if one.typed]
 
 
 def _option(option: Option) -> Callable[[F], F]:
@@ -139,12 +146,12 @@ def reading_options(function: F) -> F:
     return together(*(_option(one) for one in search_options() if one.name in READING))(function)
 
 
-def given_of(described: type, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the user gave of the options that a `TypedDict` describes, as Python takes it."""
+def given_of(described: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the user gave of the options that a class or a function describes, as Python takes it."""
     given = {}
-    for one in options_of(described):
+    for one in _described(described):
         value = options.get(one.name)
-        if not one.typed or value is None or value is False or value == ():
+        if value is None or value is False or value == ():
             continue
         if one.reader:
             value = one.reader(value)

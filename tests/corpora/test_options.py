@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
+import re
+from pathlib import Path
 from typing import Annotated, TypedDict, Unpack
 
 import click
@@ -12,6 +15,8 @@ from corpora.errors import InputError
 from corpora.options import Option, options_of
 from ses.argument_validation import checked
 from ses.terminal.options import described_options, given_of
+
+ROOT = Path(__file__).parents[2]
 
 
 class ShelfOptions(TypedDict, total=False):
@@ -62,6 +67,40 @@ def test_a_number_at_a_bound_is_taken_everywhere():
     assert CliRunner().invoke(command, ["--books=2000", "--share=0.5"]).output == "{'books': 2000, 'share': 0.5}\n"
 
 
+@checked
+def find_books(
+    words: Annotated[str, Option("Words", longest=9)],
+    shelf: str = "",
+    *,
+    most: Annotated[int, Option("Most books", least=1, most=5)] = 3,
+) -> tuple[str, str, int]:
+    """A function that a command and a route answer by: this is all that describes their options."""
+    return words, shelf, most
+
+
+def test_a_command_and_a_route_are_made_of_the_arguments_of_a_function():
+    @click.command()
+    @described_options(find_books)
+    def books(**options):
+        click.echo(find_books(**given_of(find_books, options)))
+
+    assert CliRunner().invoke(books, ["--words=a", "--most=5"]).output == "('a', '', 5)\n"
+    assert CliRunner().invoke(books, ["--words=a", "--most=6"]).exit_code == 2
+    with pytest.raises(InputError, match="words has 10 characters; give at most 9"):
+        find_books("a" * 10)
+    assert str(inspect.signature(find_books).parameters["most"]) == "most: 'int' = 3"
+
+    parameters = pytest.importorskip("ses.service.parameters")
+    model = parameters.parameters_for(find_books)
+    described = {one["name"]: one for one in parameters.parameters_of(model)["parameters"]}
+    assert described.keys() == {"index", "words", "most"}
+    assert described["words"]["required"]
+    assert described["words"]["schema"]["maxLength"] == 9
+    schema = described["most"]["schema"]
+    assert (schema["minimum"], schema["maximum"], schema["default"]) == (1, 5, 3)
+    assert parameters.arguments_of(model.model_validate({"words": "a", "index": "b"})) == {"words": "a"}
+
+
 def test_json_schema_has_the_bounds():
     assert {one.name: one.schema for one in options_of(ShelfOptions)} == {
         "books": {"minimum": 1, "maximum": 2_000},
@@ -69,3 +108,12 @@ def test_json_schema_has_the_bounds():
         "height": {"minimum": 0},
         "colour": {},
     }
+
+
+@pytest.mark.parametrize("name", ["sparse_ratio", "SPARSE_RATIO", "rerank_depth", "engine_patience", "rate_per_key"])
+def test_an_option_is_named_in_two_files_at_most(name):
+    """Where it is described, and where it acts: a setting of an index, an option of a search, and of the service."""
+    packages = ("corpora", "encoders", "indexer", "search_plugin", "products", "ses", "training", "eval")
+    sources = (path for package in packages for path in (ROOT / package).rglob("*.py"))
+    naming = [path for path in sources if re.search(rf"\b{name}\b", path.read_text("utf-8"))]
+    assert 1 <= len(naming) <= 2, naming

@@ -114,7 +114,7 @@ def test_what_is_suggested_as_plain_values(opened):
 
 @pytest.mark.parametrize("size", [0, 101])
 def test_a_size_out_of_bounds_is_refused(opened, size):
-    with pytest.raises(InputError, match=f"{size} suggestions can't be made"):
+    with pytest.raises(InputError, match=f"size can't be {size}; give a whole number from 1 to 100"):
         opened.complete("vir", size=size)
 
 
@@ -145,7 +145,7 @@ def test_values_of_a_facet_that_contain_a_text(opened, asked, counts):
         ({"field": "zzz"}, "There is no field 'zzz'"),
         ({"field": "title"}, "There is no field 'title'"),
         ({"field": "url"}, "can't be counted"),
-        ({"field": "venue", "size": 0}, "can't be 0; give a whole number from 1 to 1,000"),
+        ({"field": "venue", "size": 0}, "size can't be 0; give a whole number from 1 to 1,000"),
         ({"field": "venue", "size": 1001}, "can't be 1,001; give"),
     ],
 )

@@ -127,7 +127,10 @@ def _is_of_python(kind: type, attribute: str) -> bool:
 
 
 def _function(name: str, function: Callable[..., Any]) -> Iterator[str]:
-    signature = inspect.signature(inspect.unwrap(function))
+    own = inspect.signature(inspect.unwrap(function))
+    shown = inspect.signature(function).parameters
+    parameters = [one.replace(annotation=shown.get(one.name, one).annotation) for one in own.parameters.values()]
+    signature = own.replace(parameters=parameters)
     yield f"{name}() -> {signature.return_annotation}"
     marks = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
     for one in signature.parameters.values():

@@ -5,7 +5,7 @@ OpenSearch 1.1 Draft 6, with its extension Suggestions; Atom is RFC 4287.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlencode
 from xml.etree import ElementTree
 
@@ -86,7 +86,7 @@ def _atom(request: Request, page: Page, index: str, query: str) -> str:
 
 
 @router.get("/suggest.json")
-def suggestions(service: ServiceOf, asked: Annotated[SuggestParameters, Query()]) -> Response:
+def suggestions(service: ServiceOf, asked: Annotated[Any, asks(SuggestParameters)]) -> Response:
     """Return titles of papers for what was typed so far, in the form of OpenSearch."""
     found = service.ask(asked.index, lambda opened: opened.complete(asked.query, size=asked.size))
     return json_response([asked.query, list(dict.fromkeys(one.text for one in found.titles))])

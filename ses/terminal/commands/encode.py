@@ -16,7 +16,7 @@ from corpora.errors import InputError, require
 from encoders.files.embeddings import LAYOUTS
 from encoders.models.formats import Format, parse_formats
 from indexer.options import IndexOptions
-from ses.terminal.options import PATH, described_options, model_options, parse_pairs, settings_of
+from ses.terminal.options import PATH, described_options, given_of, model_options, settings_of
 from ses.terminal.results import say, say_json, tell
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ def _encode_shard(settings: Settings, formats: tuple[Format, ...], options: Mapp
         options["corpus"],
         options["path"],
         settings.data_dir,
-        columns=parse_pairs(options["columns"], "columns", "ATTRIBUTE=COLUMN"),
+        columns=given_of(IndexOptions, options).get("columns", {}),
         limit=options["limit"],
     )
     model = find_model(settings.model_name)
@@ -241,14 +241,14 @@ def _records(
         if source or options["plain"]:
             raise InputError("Give either the input or --corpus; the file of a corpus is named with --path.")
         corpus = get_corpus(options["corpus"])
-        columns = parse_pairs(options["columns"], "columns", "ATTRIBUTE=COLUMN")
+        columns = given_of(IndexOptions, options).get("columns", {})
         check_columns(corpus, columns)
         source = options["path"] or located(corpus, settings.data_dir)
         records = papers_as_texts(corpus.read(source, columns))
     elif options["path"]:
         raise InputError("--path is the place of a --corpus; name the input itself without it.")
     else:
-        columns = parse_pairs(options["columns"], "columns", "ATTRIBUTE=COLUMN")
+        columns = given_of(IndexOptions, options).get("columns", {})
         if source is None and sys.stdin.isatty():
             raise InputError("Name the file to encode, or pipe JSON lines in; `ses encode --help` shows how.")
         source = _STANDARD_INPUT if source in (None, Path("-")) else source

@@ -108,10 +108,10 @@ def test_a_claim_is_no_query_language_and_a_filter_narrows(index):
     ("given", "sentence"),
     [
         ({"sentence": " \n"}, "The sentence is empty"),
-        ({"sentence": "a" * 1001}, "The sentence has 1,001 characters"),
-        ({"size": 0}, "0 can't be shown; give size from 1 to 30"),
-        ({"size": 31}, "31 can't be shown; give size from 1 to 30"),
-        ({"sentences": 0}, "0 can't be shown; give sentences from 1 to 30"),
+        ({"sentence": "a" * 1001}, "sentence has 1,001 characters; give at most 1,000."),
+        ({"size": 0}, "size can't be 0; give a whole number from 1 to 30"),
+        ({"size": 31}, "size can't be 31; give a whole number from 1 to 30"),
+        ({"sentences": 0}, "sentences can't be 0; give a whole number from 1 to 30"),
         ({"filter": "year>"}, "filter"),
     ],
 )

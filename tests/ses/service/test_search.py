@@ -59,7 +59,7 @@ def test_values_of_a_field_are_those_of_python(client, library, asked):
         ("search", {"filter": "yaer=2000"}, 400, "yaer"),
         ("search", {"index": "zz"}, 404, "There is no index 'zz'"),
         ("search", {"query": "a" * 10_001}, 400, "10,001 characters"),
-        ("suggest", {"size": 0}, 400, "0 suggestions can't be made"),
+        ("suggest", {"size": 0}, 400, "size can't be 0; give a whole number from 1 to 100."),
         ("suggest", {"q": "x"}, 400, "There is no parameter q."),
         ("facets/zzz", {}, 400, "There is no field 'zzz'"),
         ("facets/url", {}, 400, "Values of url can't be counted"),
