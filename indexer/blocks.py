@@ -1,6 +1,7 @@
 """Blocks of papers, the unit of encoding: cut by position in the corpus, and encoded here or elsewhere.
 
-Vectors of blocks are those of the model, whole: an index whose vectors are shorter projects them when it writes them.
+Vectors of blocks are those of the model, whole: an index whose vectors are shorter, or have words beside them, makes
+those when it writes them.
 """
 
 from __future__ import annotations
@@ -18,12 +19,14 @@ from indexer.work import Work
 from search_plugin.contract.engine import Document, Refused
 from search_plugin.contract.schema import SEARCHED, SENTENCES, IndexSchema, SparseField
 from search_plugin.words.sentences import sentence_texts
+from search_plugin.words.space import words_text
 
 if TYPE_CHECKING:
     import numpy as np
 
     from encoders.projection import VectorProjection
     from encoders.sparse import SparseEncoder
+    from search_plugin.words.space import WordSpace
 
 BLOCK = 512
 """Papers of a block."""
@@ -151,6 +154,15 @@ class EncodedBlock:
             if name in (SEARCHED, SENTENCES)
         }
         return replace(self, vectors={**self.vectors, **shorter})
+
+    def worded(self, words: WordSpace) -> EncodedBlock:
+        """Return the block with vectors of the formats that have words too, made of the model's whole ones."""
+        import numpy as np
+
+        if not self.papers:
+            return self
+        made = words.beside(np.stack(self.vectors[SEARCHED]), list(map(words_text, self.papers)))
+        return replace(self, vectors={**self.vectors, **{name: list(rows) for name, rows in made.items()}})
 
     def documents(self) -> list[Document]:
         """Return the papers, ready to write."""

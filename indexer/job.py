@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from encoders.models.card import ModelCard
     from encoders.sparse import SparseEncoder
     from encoders.text_encoder import TextEncoder
+    from search_plugin.words.space import WordSpace
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,9 @@ class IndexJob:
         whole: Whether the records are all that the corpus holds; if so, papers that it lacks are counted.
         sparse: The sparse vectors to write too; None for an index without them.
         own: The formats with models of their own to write too; the index's model makes no vectors of these formats.
+        worded: Formats whose vectors are those of the index's model with the papers' words beside them.
+        words: The words of the version before, which a fresh build of the same such formats keeps. Otherwise it has
+            those of the corpus.
         settings: What the user chose of `indexer.options.SETTINGS`. An existing index must have been made with them. A
             fresh build keeps the passages, the language and the dimension of the version before if they are not here.
         shared: Whether others write the index too, so that papers can come and go during the run.
@@ -101,6 +105,8 @@ class IndexJob:
     whole: bool = True
     sparse: SparseJob | None = None
     own: tuple[OwnJob, ...] = ()
+    worded: tuple[Format, ...] = ()
+    words: tuple[WordSpace, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     shared: bool = False
     encoding: BlockEncoding | None = None

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from encoders.models.card import ModelCard
     from encoders.text_encoder import TextEncoder
     from search_plugin.contract.engine import Index
+    from search_plugin.words.space import WordSpace
 
 _PAGE = 1_000
 _FROM_CORPUS = "index its corpus again, with <corpus> and <fresh>"
@@ -73,6 +74,8 @@ def rebuilding(
     cached: bool = True,
     sparse: SparseJob | None = None,
     own: tuple[OwnJob, ...] = (),
+    worded: tuple[Format, ...] = (),
+    words: tuple[WordSpace, ...] = (),
 ) -> IndexJob:
     """Return the job that rebuilds an index from its own papers, with the same custom fields.
 
@@ -95,4 +98,6 @@ def rebuilding(
         cached=cached,
         sparse=sparse,
         own=own,
+        worded=worded,
+        words=words,
     )

@@ -16,7 +16,7 @@ from corpora.paper import Rejected
 from corpora.progress import Progress, Silent
 from indexer.blocks import BlockStream, EncodedBlock, PaperEncoder, VectorPlan, cut_blocks
 from indexer.job import IndexJob, IndexReport
-from indexer.projecting import projection_of
+from indexer.projecting import projection_of, words_of
 from indexer.survey import Survey, open_survey, size_of
 from indexer.target import (
     check_papers,
@@ -106,7 +106,8 @@ def index_corpus(job: IndexJob, engine: Engine, progress: Progress | None = None
         closing(DeadLetter(list_of_rejected)) as dead,
     ):
         before = published_generation(job, engine)
-        index, published = generation_to_write(job, engine, before, projection_of(job, before, work))
+        fitted = projection_of(job, before, work), words_of(job, before, work)
+        index, published = generation_to_write(job, engine, before, *fitted)
         with guarded(engine, index, work, published=published):
             progress.stage("reading", None)
             survey.read(account.watch(job.records()), dead.add, progress)
@@ -170,7 +171,7 @@ def _write(
     encoding = job.encoding or partial(_encoded_here, job)
     encoded = encoding(blocks, VectorPlan.of(index.schema), work)
     with closing(prefetch(encoded, stopped=work.stopped)) as made:
-        for bulk, unfit in _bulks(_projected(made, index), job.bulk_bytes):
+        for bulk, unfit in _bulks(_as_held(made, index), job.bulk_bytes):
             refused = index.upsert(_with_values(bulk, before, kept)) if bulk else []
             work.written += len(bulk) - len(refused)
             refused = [*refused, *unfit]
@@ -200,10 +201,15 @@ def _encoded_here(job: IndexJob, read: BlockStream, plan: VectorPlan, work: Work
             yield EncodedBlock(block.papers, vectors)
 
 
-def _projected(blocks: Iterable[EncodedBlock], index: Index) -> Iterator[EncodedBlock]:
+def _as_held(blocks: Iterable[EncodedBlock], index: Index) -> Iterator[EncodedBlock]:
     """Yield blocks with the vectors that the index holds."""
+    schema = index.schema
     for block in blocks:
-        yield block.projected(index.schema.projection[0]) if index.schema.projection else block
+        for words in schema.words:
+            block = block.worded(words)
+        for projection in schema.projection:
+            block = block.projected(projection)
+        yield block
 
 
 def _bulks(blocks: Iterable[EncodedBlock], limit: int) -> Iterator[tuple[list[Document], list[Refused]]]:

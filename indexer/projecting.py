@@ -1,7 +1,8 @@
-"""Shorter vectors of an index: which projection it has, and how that is fitted on papers drawn from the corpus."""
+"""What an index keeps for its vectors that is fitted on papers drawn from the corpus: a projection, and words."""
 
 from __future__ import annotations
 
+import logging
 import random
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,8 @@ from encoders.projection import VectorProjection, check_projectable
 from indexer.blocks import BLOCK
 from indexer.target import formats_of_model
 from search_plugin.contract.schema import SEARCHED
+from search_plugin.words.languages import DEFAULT_LANGUAGE
+from search_plugin.words.space import FEWEST_PAPERS, WordSpace, words_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
     from search_plugin.contract.schema import IndexSchema
 
 SAMPLE = 20_000
-"""Papers that a projection is fitted on, if there are so many."""
+"""Papers that a projection or words are fitted on, if there are so many."""
 
 
 def kept_projection(card: ModelCard, before: IndexSchema | None, dimension: int | None) -> tuple[VectorProjection, ...]:
@@ -66,6 +69,49 @@ def projection_of(job: IndexJob, before: Index | None, work: Work) -> tuple[Vect
         "leave these <formats> out, or have them whole by <own>, such as clf=MODEL with the same model",
     )
     return kept_projection(job.card, schema, job.settings.get("dimension")) or (_fitted(job, wanted, work),)
+
+
+def kept_words(before: IndexSchema | None, language: str | None) -> tuple[WordSpace, ...]:
+    """Return the words that a fresh build keeps, if its formats are the same: those of the same language."""
+    return before.words if before and language in (None, before.language) else ()
+
+
+def words_of(job: IndexJob, before: Index | None, work: Work) -> tuple[WordSpace, ...]:
+    """Return the words beside vectors of the generation that a job writes; none if no format has them.
+
+    Args:
+        job: The job.
+        before: The published generation, if there is one.
+        work: Receives the progress, if words are fitted.
+
+    Returns:
+        Those of an existing index, or what a fresh build keeps, or what is fitted on papers of the corpus. If these are
+        too few, there are none, with a warning.
+
+    Raises:
+        StoppedError: If the user stopped it.
+    """
+    schema = before.schema if before else None
+    if schema and not job.fresh:
+        return schema.words
+    kept = tuple(one for one in job.words if {Format(part.format) for part in one.parts} == {*job.worded})
+    if kept or not job.worded:
+        return kept
+    try:
+        work.progress.stage("drawing papers", None)
+        papers = _drawn(job)
+        if len(papers) < FEWEST_PAPERS:
+            logging.getLogger("ses").warning(
+                "Words beside the vectors for %s need %s papers, and there are %s, so those are not stored; build the "
+                "index again when it has more.",
+                *(" and ".join(job.worded), FEWEST_PAPERS, len(papers)),
+            )
+            return ()
+        work.progress.stage("fitting words", None)
+        language = job.settings.get("language") or (schema.language if schema else DEFAULT_LANGUAGE)
+        return (WordSpace.fitted(map(words_text, papers), language, job.worded),)
+    except KeyboardInterrupt:
+        raise work.stop(job.index, published=False) from None
 
 
 def _fitted(job: IndexJob, dimension: int, work: Work) -> VectorProjection:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from indexer.survey import Survey
     from indexer.work import DeadLetter
     from search_plugin.contract.engine import Engine, Index
+    from search_plugin.words.space import WordSpace
 
 
 def published_generation(job: IndexJob, engine: Engine) -> Index | None:
@@ -40,11 +41,15 @@ def published_generation(job: IndexJob, engine: Engine) -> Index | None:
 
 
 def generation_to_write(
-    job: IndexJob, engine: Engine, before: Index | None, projection: Sequence[VectorProjection] = ()
+    job: IndexJob,
+    engine: Engine,
+    before: Index | None,
+    projection: Sequence[VectorProjection] = (),
+    words: Sequence[WordSpace] = (),
 ) -> tuple[Index, bool]:
     """Return the generation to write to, and whether it is the published one, which is `before`.
 
-    The projection is what its vectors have.
+    The projection is what its vectors have, and the words are what stands beside those of some formats.
     """
     own = tuple(field for one in job.own for field in one.fields())
     card = projected_card(job.card, projection)
@@ -60,6 +65,7 @@ def generation_to_write(
             sparse=(job.sparse.field,) if job.sparse else (),
             own=own,
             projection=tuple(projection),
+            words=tuple(words),
             language=kept.language if kept else DEFAULT_LANGUAGE,
         ).with_fields(job.fields)
         if kept:
@@ -87,7 +93,8 @@ def generation_to_write(
 
 def formats_of_model(job: IndexJob) -> list[Format]:
     """Return the formats that the job's model makes; `InputError` if it can't make one."""
-    made = [name for name in job.formats if not any(name in one.formats for one in job.own)]
+    others = {*job.worded, *(name for one in job.own for name in one.formats)}
+    made = [name for name in job.formats if name not in others]
     for task_format in made:
         job.card.head(task_format)
     return made
@@ -143,7 +150,7 @@ def checked_count(index: Index, counts: Mapping[str, int], dead: DeadLetter, *, 
             + ("" if published else ", so it was not put in place of the one before"),
             "index the same papers again, with <fresh> if this message comes twice",
         )
-    for field in (*index.schema.vectors, *index.schema.own):
+    for field in index.schema.dense:
         if (held := index.count(field.format)) != papers:
             raise UnavailableError(
                 f"Only {held:,} of the {papers:,} papers in the index {index.name} have a {field.format} vector, "

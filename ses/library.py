@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +17,7 @@ from ses.argument_validation import checked_methods
 from ses.library_parts import LibraryParts
 from ses.models.extra_vectors import own_jobs, sparse_job
 from ses.models.library_models import LibraryModels
-from ses.models.stored_formats import formats_to_store
+from ses.models.stored_formats import formats_to_store, formats_with_words
 from ses.products import Products
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from encoders.models.model import Model
     from indexer.job import IndexJob, IndexReport
     from products.topics.topics import Projection, Topics
+    from products.trained import TrainedVectors
     from search_plugin.contract.engine import Engine, Index
     from search_plugin.contract.schema import IndexSchema
     from search_plugin.engines.cluster.attached.engine import AttachingEngine, Detached
@@ -340,7 +341,7 @@ class Library(Products):
         from encoders.projection import projected_card
         from indexer.job import IndexJob
         from indexer.pipeline import index_corpus
-        from indexer.projecting import kept_projection
+        from indexer.projecting import kept_projection, kept_words
         from search_plugin.contract.engine import check_index_name
         from search_plugin.contract.schema import PUBLICATION, custom_fields
         from ses.models.remote_encoding import remotely_encoded
@@ -384,22 +385,24 @@ class Library(Products):
         schema_before = self._schema_before(name, fresh=fresh)
         own_models = own_jobs(self._models, schema_before, options.get("own"))
         others = [one for job in own_models for one in job.formats]
+        asked, new = _asked_formats(options.get("formats")), fresh or schema is None
+        # Words of formats that are asked for are fitted again.
+        words = kept_words(schema_before, options.get("language")) if asked is None or not new else ()
         needed: list[Format] = []
         if tags:
             dimension = options.get("dimension")
             projection = schema.projection if schema else kept_projection(model.card, schema_before, dimension)
             cards = [projected_card(model.card, projection), *(one.card for one in own_models)]
-            needed.append(self._checked_tagger(tags, name, cards, schema))
+            with_words = {one.fingerprint_after(model.card.fingerprint) for one in words}
+            reads = self._checked_tagger(tags, name, cards, with_words, schema)
+            needed += [reads.format] if reads.fingerprint not in with_words else []
+        worded = formats_with_words(model.card, schema_before, others, needed, new=new)
+        formats = formats_to_store(model.card, asked, schema_before, others, needed, worded, new=new)
         job = IndexJob(
             records=source.records,
             source=source.mark,
             index=name,
-            formats=formats_to_store(
-                model.card,
-                _asked_formats(options.get("formats")),
-                *(schema_before, others, needed),
-                new=fresh or schema is None,
-            ),
+            formats=formats,
             fresh=fresh,
             prune=prune,
             origin=source.origin,
@@ -407,6 +410,8 @@ class Library(Products):
             whole=limit is None and source.whole,
             sparse=sparse_job(self._models, schema_before, options),
             own=own_models,
+            worded=tuple(one for one in formats if one in worded),
+            words=words,
             settings=self._settings_of_version(options),
             **self._encoding(model),
         )
@@ -438,6 +443,7 @@ class Library(Products):
         from encoders.registry import find_model
         from indexer.moving import readable, rebuilding
         from indexer.pipeline import index_corpus
+        from indexer.projecting import kept_words
         from ses.models.remote_encoding import check_own_papers, remotely_encoded
 
         check_own_papers(options)
@@ -448,11 +454,15 @@ class Library(Products):
         own = own_jobs(self._models, index.schema, options.get("own"))
         others = [one for made in own for one in made.formats]
         asked = _asked_formats(options.get("formats"))
+        worded = formats_with_words(model.card, index.schema, others, new=True)
+        formats = formats_to_store(model.card, asked, index.schema, others, (), worded, new=True)
         job = rebuilding(
             index,
-            formats=formats_to_store(model.card, asked, index.schema, others, new=True),
+            formats=formats,
             sparse=sparse_job(self._models, index.schema, options),
             own=own,
+            worded=tuple(one for one in formats if one in worded),
+            words=kept_words(index.schema, options.get("language")) if asked is None else (),
             settings=self._settings_of_version(options),
             **self._encoding(model),
         )
@@ -671,10 +681,15 @@ class Library(Products):
             # A fresh build replaces a damaged version; `published_generation` logs that nothing of it is taken over.
             return None
 
-    def _checked_tagger(self, tagger: str, name: str, cards: Sequence[ModelCard], schema: IndexSchema | None) -> Format:
-        """Return the format that a tagger reads, or raise `InputError` before any work if it is of another model."""
+    def _checked_tagger(
+        self, tagger: str, name: str, cards: Sequence[ModelCard], with_words: Set[str], schema: IndexSchema | None
+    ) -> TrainedVectors:
+        """Return what a tagger reads, or raise `InputError` before any work if it is of another model.
+
+        The index will have vectors of the models of these cards, and those with words of these fingerprints.
+        """
         source = self.tags[tagger].source
-        if source.fingerprint not in {card.fingerprint for card in cards}:
+        if source.fingerprint not in {*with_words, *(card.fingerprint for card in cards)}:
             given = cards[0]
             raise InputError(
                 f"The tagger {tagger} was trained on vectors of the model {source.model} ({source.fingerprint}), not "
@@ -683,7 +698,7 @@ class Library(Products):
             )
         if schema:
             self.tags.check(tagger, name)
-        return source.format
+        return source
 
     def _order(self, place: str, harvest: Harvest | None, limit: int | None, progress: Progress | None) -> Order:
         """Return what to obtain for an index."""

@@ -307,6 +307,7 @@ def _by_format(
     from encoders.models.formats import Format
     from encoders.registry import find_model
     from products.reviewers.factors import VectorsBuilder, stored
+    from search_plugin.words.space import words_text
 
     schema, wanted = venue.index.schema, Format(task_format)
     made_by = schema.maker(task_format)
@@ -319,6 +320,8 @@ def _by_format(
     )
     schema.vector(task_format)
     own = _encoded(encoder, wanted, venue.submissions, progress)
+    for words in schema.words:
+        own = words.beside(own, list(map(words_text, venue.submissions))).get(task_format, own)
     return lambda folder: VectorsBuilder(own, stored(task_format), folder / f"{task_format}.vectors")
 
 

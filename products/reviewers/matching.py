@@ -149,7 +149,7 @@ def compared(
 def _read(venue: Venue, builders: Collection[FactorBuilder]) -> list[set[str]]:
     """Read the reviewers' papers once, for all factors; return the authors of each reviewer's papers."""
     schema = venue.index.schema
-    formats = [field.format for field in (*schema.vectors, *schema.own) if field.unit == "paper"]
+    formats = [field.format for field in schema.dense if field.unit == "paper"]
     owners = chain.from_iterable(repeat(place, len(papers)) for place, papers in enumerate(venue.pool.papers))
     authors: list[set[str]] = [set() for _ in venue.pool.reviewers]
     for documents in read_documents(venue.index, chain.from_iterable(venue.pool.papers), formats):

@@ -77,7 +77,7 @@ class IndexDiagnosis:
         own = (VectorCount(one.format, one.dimension, count(one.format), unit=one.unit) for one in schema.vectors)
         foreign = (
             VectorCount(one.format, one.dimension, count(one.format), one.model, one.fingerprint, one.unit)
-            for one in (*schema.own, *schema.own_models)
+            for one in (*schema.own, *schema.worded, *schema.own_models)
         )
         return replace(
             self,

@@ -15,6 +15,7 @@ from corpora.typed import typed
 from encoders.models.formats import Format, Similarity
 from encoders.projection import VectorProjection
 from search_plugin.words.languages import DEFAULT_LANGUAGE, get_language
+from search_plugin.words.space import WordSpace
 
 FieldOrigin = Literal["paper", "custom", "tag", "forecast"]
 """The source of a field's values: every corpus, the user's own corpus, a tagger, or a forecaster."""
@@ -312,6 +313,7 @@ class IndexSchema:
         sparse: The field of sparse vectors, if there is one.
         own: Fields of formats that have models of their own. Queries do not search them.
         projection: What makes the model's vectors shorter, if they are; the fingerprint is that of the shorter ones.
+        words: The words of the papers that stand beside the model's vectors in those of some formats, `worded`.
         foreign: Vectors of an attached index that are its owner's. They are no part of what is stored with an index:
             the attachment keeps them. If there are no other vectors, the model is that of the first of them.
         publications: Whether the index keeps volume, issue, pages, publisher and ISSN of its papers (`PUBLICATION`).
@@ -331,6 +333,7 @@ class IndexSchema:
     sparse: tuple[SparseField, ...] = ()
     own: tuple[OwnField, ...] = ()
     projection: tuple[VectorProjection, ...] = ()
+    words: tuple[WordSpace, ...] = ()
     foreign: tuple[ForeignField, ...] = ()
     publications: bool = False
 
@@ -363,7 +366,7 @@ class IndexSchema:
 
     def vector(self, name: str) -> VectorField:
         """Return the papers' vector field of a format, or raise `InputError` naming the formats the index has."""
-        own = [field for field in (*self.vectors, *self.own) if field.unit == "paper"]
+        own = [field for field in self.dense if field.unit == "paper"]
         for field in own:
             if field.format == name:
                 return field
@@ -394,13 +397,33 @@ class IndexSchema:
         return self.projection[0].fingerprint if self.projection else self.fingerprint
 
     @property
+    def worded(self) -> tuple[OwnField, ...]:
+        """The fields of formats whose vectors are those of the model, whole, with the papers' words beside them."""
+        return tuple(
+            own_field(
+                Format(part.format),
+                (self.projection[0].numbers if self.projection else self.vectors[0].dimension) + part.numbers,
+                "cosine",
+                self.model,
+                space.fingerprint_after(self.model_fingerprint),
+            )
+            for space in self.words
+            for part in space.parts
+        )
+
+    @property
+    def dense(self) -> tuple[VectorField, ...]:
+        """The fields of vectors that ses writes, but those of tokens."""
+        return (*self.vectors, *self.own, *self.worded)
+
+    @property
     def written(self) -> tuple[VectorField, ...]:
         """All fields of vectors that ses writes."""
-        return (*self.vectors, *self.own, *self.sparse)
+        return (*self.dense, *self.sparse)
 
     def maker(self, name: str) -> IndexSchema | OwnField:
         """Return what has the model and the fingerprint of a format's vectors of papers: the schema, or the field."""
-        return next((field for field in self.own if field.format == name), self)
+        return next((field for field in (*self.own, *self.worded) if field.format == name), self)
 
     @property
     def whole_legs(self) -> tuple[str, ...]:
@@ -467,7 +490,7 @@ class IndexSchema:
         return replace(self, fields=(*self.fields, *own), publications=self.publications or PUBLICATION in new)
 
 
-_LATER = ("sparse", "own", "projection", "publications")
+_LATER = ("sparse", "own", "projection", "words", "publications")
 """What the schemas of older indexes lack."""
 
 

@@ -47,6 +47,8 @@ class IndexFacts:
         facts = asdict(self)
         for one in facts["schema"]["projection"]:
             del one["directions"]  # too long to show
+        for one in facts["schema"]["words"]:
+            del one["terms"], one["directions"], one["scales"]
         return facts
 
 

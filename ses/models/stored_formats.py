@@ -20,18 +20,52 @@ _READERS = {"clf": "tags", "rgn": "forecasts"}
 """What reads the vectors of a format, and those of prx where an index holds none."""
 
 
-def formats_to_store(
+def formats_with_words(
     card: ModelCard,
-    asked: Iterable[Format] | None,
     before: IndexSchema | None,
     others: Iterable[Format] = (),
     needed: Iterable[Format] = (),
     *,
     new: bool,
 ) -> tuple[Format, ...]:
+    """Return the formats that can have the papers' words beside the index's vectors for searches.
+
+    Those are the formats for which the model has no vectors of their own. Arguments as of `formats_to_store`; those
+    that are `needed` are needed without words.
+    """
+    from encoders.models.formats import Format
+    from search_plugin.words.space import PARTS
+
+    if not new:
+        return tuple(Format(field.format) for field in before.worded) if before else ()
+    if card.similarity != "cosine":
+        return ()
+    twice = [field.format for field in before.vectors] if before and _is_same(card, before) else []
+    apart = {*others, *needed}
+    return tuple(
+        one
+        for one in PARTS
+        if one in card.heads
+        and one not in card.distinct((Format.PRX, one))
+        and one not in apart
+        and one.value not in twice
+    )
+
+
+def formats_to_store(
+    card: ModelCard,
+    asked: Iterable[Format] | None,
+    before: IndexSchema | None,
+    others: Iterable[Format] = (),
+    needed: Iterable[Format] = (),
+    worded: Iterable[Format] = (),
+    *,
+    new: bool,
+) -> tuple[Format, ...]:
     """Return the formats to store vectors for: prx, which searches use, and those that are asked for.
 
-    A format with the same vector as an earlier one is left out, with a warning, unless the index holds it already.
+    A format with the same vector as an earlier one is left out, with a warning, unless it can have words beside it, or
+    the index holds it already.
 
     Args:
         card: The index's model.
@@ -40,6 +74,7 @@ def formats_to_store(
         before: Schema of the published version, if there is one.
         others: Formats with models of their own.
         needed: Formats that are stored in any case, such as the one that a tagger reads.
+        worded: Formats that can have words, of `formats_with_words`.
         new: Whether a new version is built.
 
     Returns:
@@ -51,8 +86,9 @@ def formats_to_store(
     from encoders.models.formats import Format
     from encoders.models.known import KNOWN_MODELS
 
-    held = [Format(field.format) for field in before.vectors if field.unit == "paper"] if before else []
-    same = before is not None and before.model_fingerprint == card.fingerprint
+    fields = (*before.vectors, *before.worded) if before else ()
+    held = [Format(field.format) for field in fields if field.unit == "paper"]
+    same = before is not None and _is_same(card, before)
     if not same and Format.QRY not in card.heads:
         raise InputError(
             f"The model {card.name} has no {Format.QRY} vectors, so no search of the index could be encoded",
@@ -60,7 +96,7 @@ def formats_to_store(
             "or choose another <model>",
         )
     wanted = tuple(dict.fromkeys([Format.PRX, *(asked if asked is not None else held if new else ()), *needed]))
-    kept = {*card.distinct(wanted), *others, *needed, *(held if same else ())}
+    kept = {*card.distinct(wanted), *others, *needed, *worded, *(held if same else ())}
     lacking = [one for one in wanted if one not in {*card.heads, *kept}]
     if asked is None and lacking:
         stays = [one for one in wanted if one not in lacking]
@@ -72,7 +108,13 @@ def formats_to_store(
     twins = [one for one in wanted if one in card.heads and one not in kept]
     stored = tuple(one for one in wanted if one not in twins)
     log = logging.getLogger("ses")
-    if twins:
+    if not new and (later := [one for one in twins if one in formats_with_words(card, None, new=True)]):
+        log.warning(
+            "The index gets vectors for %s, with its papers' words beside the %s vectors, when it is built again with "
+            "the formats %s; until then, only its %s vectors are stored.",
+            *(" and ".join(later), Format.PRX, ",".join(wanted), " and ".join(stored)),
+        )
+    elif twins:
         log.warning(
             "The model %s has no %s vectors of its own, so only its %s vectors are stored.",
             *(card.name, " and ".join(twins), " and ".join(stored)),
@@ -91,6 +133,10 @@ def formats_to_store(
             ",".join((*stored, *more)),
         )
     return stored
+
+
+def _is_same(card: ModelCard, before: IndexSchema) -> bool:
+    return before.model_fingerprint == card.fingerprint
 
 
 def _is_base(card: ModelCard, known: KnownModel) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from search_plugin.contract.schema import Bm25, Field, ForeignField, Quantization, VectorField
+from search_plugin.contract.schema import Bm25, Field, ForeignField, OwnField, Quantization, VectorField
 from ses.service.access import needs
 from ses.service.answers import json_response
 from ses.service.negotiation import etag_of, unless_kept
@@ -80,7 +80,9 @@ def entry_of(facts: IndexFacts) -> IndexEntry:
         language=schema.language,
         fields=schema.fields,
         fingerprint=schema.fingerprint,
-        vector_fields=(*schema.vectors, *(replace(one, model=_shown(one.model)) for one in schema.own)),
+        vector_fields=tuple(
+            replace(one, model=_shown(one.model)) if isinstance(one, OwnField) else one for one in schema.dense
+        ),
         foreign_fields=tuple(replace(one, model=_shown(one.model)) for one in schema.foreign),
         quantization=schema.quantization,
         bm25=schema.bm25,

@@ -127,9 +127,10 @@ def _lines(facts: IndexFacts) -> Iterator[str]:
         kept += f", projected from {schema.projection[0].numbers}" if schema.projection else ""
         held = of or f"{facts.vectors[field.format]:,} for {field.format}"
         yield f"  vectors: {held}, {field.dimension} numbers each{kept}"
-    for made in schema.own:
+    for made in (*schema.own, *schema.worded):
         held = f"{facts.vectors[made.format]:,} for {made.format}"
-        yield f"  vectors: {held}, {made.dimension} numbers each, by {made.model} ({made.fingerprint})"
+        by = f"by {made.model}" if made in schema.own else "with the papers' words"
+        yield f"  vectors: {held}, {made.dimension} numbers each, {by} ({made.fingerprint})"
     for one in schema.sparse:
         kept = f"up to {one.most} tokens" + (f", from {one.ratio:g} of the heaviest" if one.ratio else "")
         yield f"  sparse vectors: {facts.vectors[one.format]:,} of {kept}, by {one.model} ({one.fingerprint})"

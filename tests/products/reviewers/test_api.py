@@ -9,7 +9,9 @@ import pytest
 
 import ses as api
 from corpora.paper import Paper
+from tests import tiny
 from tests.commands import fails, ses
+from tests.encoders.checkpoints import make_sentence_transformers
 from tests.tiny import make_model
 
 PROFILES = """reviewer,id,title,abstract,authors
@@ -117,6 +119,17 @@ def test_topics_are_compared_where_the_model_has_vectors_for_them(tmp_path):
     own = make_model(tmp_path / "own", seed=1, width=32)
     assert ses(tmp_path, "index", "--index", "both", "--fresh", "--own", f"clf={own}").returncode == 0
     told = matched(tmp_path, *asked[4:], "--index", "both", *best)
+    assert told["matches"][0]["topic"] == pytest.approx(1, abs=0.02)
+
+
+def test_topics_have_the_words_of_the_submissions_where_the_index_has_words(tmp_path):
+    model = make_sentence_transformers(tmp_path / "model", seed=4, layers=1)
+    more = "".join(f"ada,m{at},{one.title},{one.abstract},Ada Byron\n" for at, one in enumerate(tiny.papers(60)))
+    (tmp_path / "profiles.csv").write_text(PROFILES + more)
+    (tmp_path / "submissions.csv").write_text(SUBMISSIONS)
+    read = ("reviewers", "index", "--path", tmp_path / "profiles.csv", "--model", model, "--formats", "prx,clf")
+    assert ses(tmp_path, *read).returncode == 0
+    told = matched(tmp_path, "--factor", "topic", "--ranked", "--aggregate", "max")
     assert told["matches"][0]["topic"] == pytest.approx(1, abs=0.02)
 
 
