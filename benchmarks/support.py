@@ -25,7 +25,7 @@ from corpora.paper import Paper
 from encoders.models.formats import Format
 from encoders.text_encoder import TextEncoder
 from eval.retrieval.beir import BeirFolder
-from search_plugin.contract.closeness import closeness
+from search_plugin.contract.legs import closeness
 from search_plugin.pages.hit import Hit
 from search_plugin.words.sentences import sentences
 from ses.indexes.open_index import MOST_SUPPORTING, OpenIndex

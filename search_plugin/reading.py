@@ -11,8 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import require
-from search_plugin.contract.legs import Fused, Join, Position, Scored
-from search_plugin.contract.ordering import BY_ID
+from search_plugin.contract.legs import BY_ID, Fused, Join, Position, Scored
 from search_plugin.contract.plan import LEXICAL, Plan, VectorClause
 from search_plugin.contract.trace import Clock
 from search_plugin.contract.tree import Filter, Or, Says, all_of

@@ -13,8 +13,7 @@ from typing import Annotated, Any, Literal, TypedDict, get_args
 from corpora.errors import InputError
 from corpora.markup import plain_text
 from corpora.options import Option, check_options, options_of
-from search_plugin.contract.legs import Join
-from search_plugin.contract.ordering import Sort, parse_sort
+from search_plugin.contract.legs import Join, Sort, parse_sort
 from search_plugin.contract.plan import TITLE_BOOST, TITLE_WEIGHT
 from search_plugin.contract.schema import PAPER_FIELDS, Field
 from search_plugin.contract.tree import Filter, all_of

@@ -7,7 +7,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from corpora.errors import UnavailableError
-from search_plugin.engines.cluster.product import NoClusterError
 from ses.argument_validation import checked
 from ses.library import Library
 
@@ -43,9 +42,12 @@ def open(engine: str | Path | None = None, **settings: Any) -> Library:  # noqa:
         return RemoteLibrary(found)
     try:
         return Library(found)
-    except NoClusterError:
+    except UnavailableError as error:
+        from search_plugin.engines.cluster.product import NoClusterError
         from ses.remote.library import RemoteLibrary
 
+        if not isinstance(error, NoClusterError):
+            raise
         try:
             return RemoteLibrary(found)
         except UnavailableError:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
 from encoders.models.formats import Format
-from search_plugin.contract.closeness import closeness
+from search_plugin.contract.legs import closeness
 from search_plugin.contract.schema import SEARCHED
 from search_plugin.pages.hit import Hit, NearSentence, near_sentences
 from search_plugin.pages.page import FORMATS

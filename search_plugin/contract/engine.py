@@ -22,9 +22,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, runtime_check
 from corpora.custom import FieldValue
 from corpora.errors import InputError, NotFoundError, UnavailableError
 from corpora.paper import Paper
-from search_plugin.contract.diagnosis import Diagnosis, Finding, IndexDiagnosis, collected, missing_vectors
-from search_plugin.contract.legs import Facets, Listing, Position, Ranking, Scored
-from search_plugin.contract.ordering import Sort, position_key, sorted_ids
+from search_plugin.contract.legs import Facets, Listing, Position, Ranking, Scored, Sort, position_key, sorted_ids
 from search_plugin.contract.plan import LEXICAL, Counting, Plan, counted_papers
 from search_plugin.contract.schema import SPARSE, Bm25, Field, IndexSchema
 from search_plugin.contract.tree import Filter, OneOf, Says
@@ -32,6 +30,8 @@ from search_plugin.contract.values import checked, with_values
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from search_plugin.contract.diagnosis import Diagnosis
 
 
 EVALUATION = "eval-"
@@ -386,6 +386,8 @@ class Engine(ABC):
 
     def diagnose(self, name: str | None = None) -> Diagnosis:
         """Return how the engine and its indexes (or the named index only) are, without changing what they hold."""
+        from search_plugin.contract.diagnosis import Diagnosis, Finding, IndexDiagnosis, collected, missing_vectors
+
         states = []
         for one in [name] if name else self.names():
             index = self.open(one)

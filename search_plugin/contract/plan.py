@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from corpora.errors import InputError
 from corpora.options import Option
-from search_plugin.contract.ordering import Sort
+from search_plugin.contract.legs import Sort
 from search_plugin.contract.schema import SparseField, VectorField
 from search_plugin.contract.tree import Filter
 

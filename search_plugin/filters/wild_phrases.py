@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from search_plugin.contract.engine import Index
-from search_plugin.contract.ordering import BY_ID
+from search_plugin.contract.legs import BY_ID
 from search_plugin.contract.tree import And, Filter, Not, Or, Says, TermLike, Wild, WildPhrase, all_of
 from search_plugin.filters.matching import runs_like, texts_of
 from search_plugin.filters.written import MOST_READ, loosely

@@ -11,7 +11,7 @@ from itertools import islice
 
 from corpora.paper import Paper
 from search_plugin.contract.engine import Index
-from search_plugin.contract.ordering import BY_ID
+from search_plugin.contract.legs import BY_ID
 from search_plugin.contract.tree import And, Filter, Not, OneOf, Or, Says, TermLike, Wild, WildPhrase, all_of, any_of
 from search_plugin.filters.matching import joined, runs_like, texts_of
 from search_plugin.words.terms import distinct_words, term_of

@@ -17,7 +17,7 @@ from corpora.names import parse_name
 from corpora.outgoing import cell, json_text, plain
 from corpora.paper import Paper
 from corpora.publication import PARTS, Publication
-from search_plugin.contract.ordering import title_key
+from search_plugin.contract.legs import title_key
 from search_plugin.pages.hit import Hit
 
 _NONE = Publication()

@@ -33,10 +33,8 @@ _SHOWN = 5
 """Added words that the note names."""
 
 
-def expand(state: SearchState) -> SearchState:
-    """Search the words again with those of the first papers, if the request says so."""
-    if not state.request.expand:
-        return state
+def with_words_of_the_first(state: SearchState) -> SearchState:
+    """Search the words again with those of the first papers."""
     if LEXICAL not in state.legs:
         return replace(state, notes=(*state.notes, NOTHING_TO_ADD_TO))
     first = state.joined(state.legs)[:PAPERS]

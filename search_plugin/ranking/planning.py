@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 from corpora.errors import InputError
 from encoders.models.formats import Format
 from search_plugin.contract.engine import Index
-from search_plugin.contract.ordering import NEWEST_FIRST
+from search_plugin.contract.legs import NEWEST_FIRST
 from search_plugin.contract.plan import Plan, VectorClause
 from search_plugin.contract.schema import MOST_TOKENS, SEARCHED, SENTENCES, SPARSE, SparseField
 from search_plugin.request import SAME_WORK, SearchRequest

@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from search_plugin.contract.legs import Fused
-from search_plugin.contract.ordering import BY_ID, NEWEST_FIRST
+from search_plugin.contract.legs import BY_ID, NEWEST_FIRST, Fused
 from search_plugin.contract.plan import LEXICAL, Counting
 from search_plugin.contract.tree import OneOf, all_of
 from search_plugin.ranking.weakness import threshold_of

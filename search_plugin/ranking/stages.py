@@ -8,27 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from search_plugin.contract.engine import rank_in_engine
-from search_plugin.contract.legs import Facets, Fused
-from search_plugin.contract.ordering import sorted_ids
+from search_plugin.contract.legs import Facets, Fused, closeness, sorted_ids
+from search_plugin.contract.schema import SENTENCES
 from search_plugin.contract.tree import OneOf, all_of
-from search_plugin.filters.containing import Typed, count_containing
 from search_plugin.fusion.boosting import boosted_ids
 from search_plugin.pages.highlights import find, highlight
-from search_plugin.pages.hit import Hit
+from search_plugin.pages.hit import Hit, near_sentence
 from search_plugin.ranking.collapsing import collapse
-from search_plugin.ranking.feedback import expand
-from search_plugin.ranking.model_reranking import rerank_by_model
 from search_plugin.ranking.named import put_named_first
 from search_plugin.ranking.neighbours import smooth, smoothed
 from search_plugin.ranking.result_set import continued, counting_of, legs_found, matches_of, settle
-from search_plugin.ranking.sentence import nearest_sentence
 from search_plugin.ranking.state import SearchState
 from search_plugin.ranking.weakness import literal, warn
+from search_plugin.words.sentences import sentences_of
 
 Reranker = Callable[[SearchState], Sequence[Fused]]
 """Takes a state after the legs were joined. Returns the papers of its ranking in another order, ties by id."""
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 def complete(state: SearchState) -> Sequence[Fused]:
@@ -78,6 +79,15 @@ def retrieve(state: SearchState) -> SearchState:
     return replace(state, plan=plan, legs=legs, values=values)
 
 
+def expand(state: SearchState) -> SearchState:
+    """Search the words again with those of the first papers, if the request says so."""
+    if not state.request.expand:
+        return state
+    from search_plugin.ranking.feedback import with_words_of_the_first
+
+    return with_words_of_the_first(state)
+
+
 def fuse(state: SearchState) -> SearchState:
     """Join the legs by the request's fusion, unless the engine has joined them, or there are none."""
     if state.joined_by == "engine" or not state.plan.legs:
@@ -91,6 +101,8 @@ def rerank(state: SearchState) -> SearchState:
     if not (state.request.rerank and state.ranking):
         return state
     if state.scorer:
+        from search_plugin.ranking.model_reranking import rerank_by_model
+
         return rerank_by_model(state, state.scorer)
     ranking = RERANKERS[state.request.rerank](state)
     return replace(state, ranking=ranking, shown=ranking)
@@ -135,6 +147,8 @@ def render(state: SearchState) -> SearchState:
     counting = counting_of(state, list(dict.fromkeys(fields.values())))
     missing = [hit.id for hit in page if hit.id not in state.papers]
     if counting and request.facet_typed:
+        from search_plugin.filters.containing import Typed, count_containing
+
         facets: Facets | None = count_containing(state.index, counting, Typed(request.facet_typed))
         read, _ = state.index.fetch(missing)
     else:
@@ -169,6 +183,29 @@ def render(state: SearchState) -> SearchState:
     return replace(
         state, papers=papers, hits=tuple(hits), held=held, facets=facets if fields else None, matches=matches
     )
+
+
+def nearest_sentence(state: SearchState) -> SearchState:
+    """Find the nearest sentence of each hit, if the search had the query's vector in a leg of sentences.
+
+    Its vectors are read from the index, and no paper is encoded.
+    """
+    asked = next((one.vector for one in state.plan.vectors if one.field == SENTENCES and one.vector.size), None)
+    if asked is None or not state.hits:
+        return state
+    held = state.index.vectors([hit.id for hit in state.hits], SENTENCES)
+    similarity = state.index.schema.leg(SENTENCES).similarity
+
+    def shown(hit: Hit, vectors: np.ndarray | None) -> Hit:
+        places = sentences_of(hit.title, hit.paper.abstract)
+        # A paper that was written since it was read has other sentences.
+        if vectors is None or len(vectors) != len(places):
+            return hit
+        scores = closeness(vectors, asked, similarity)
+        best = int(scores.argmax())
+        return replace(hit, sentence=near_sentence(hit.paper, places[best], float(scores[best])))
+
+    return replace(state, hits=tuple(shown(hit, held.get(hit.id)) for hit in state.hits))
 
 
 RANKING: Mapping[str, Stage] = {

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from search_plugin.contract.engine import Index
-from search_plugin.contract.ordering import NEWEST_FIRST, title_key
+from search_plugin.contract.legs import NEWEST_FIRST, title_key
 from search_plugin.contract.tree import Begun, Filter, Or, Says, all_of
 from search_plugin.filters.containing import Typed, values_of
 from search_plugin.words.terms import TOKEN, folded, term_of

@@ -17,8 +17,7 @@ from corpora.errors import InputError
 from search_plugin.contract.schema import ALIASES, PAPER_FIELDS, Field, find_field
 from search_plugin.contract.tree import MAX_DEPTH, And, Filter, Not, Or, Wild, WildPhrase
 from search_plugin.filters.parse import parse_filter, quoted
-from search_plugin.filters.shown import as_query
-from search_plugin.understanding.pasted.read import READ_AS, read_pasted
+from search_plugin.understanding.pasted.tokens import is_pasted, joins_lines
 from search_plugin.understanding.said import saying
 from search_plugin.words.languages import DEFAULT_LANGUAGE
 from search_plugin.words.terms import edits, terms_of
@@ -103,7 +102,10 @@ def read_query(text: str, fields: Sequence[Field] = PAPER_FIELDS, language: str 
 
     The language of the index tells which words are too common to search for.
     """
-    if other := read_pasted(text, fields, language):
+    if joins_lines(text) or is_pasted(text):
+        from search_plugin.understanding.pasted.read import read_pasted
+
+        other = read_pasted(text, fields, language)
         return TypedQuery(other.words, other.filter, other.notes, whole=other.filter is not None)
     notes: dict[str, None] = {}
     tokens = scan(text, lambda name: _field_named(name, fields), notes.setdefault)
@@ -139,6 +141,9 @@ class TranslatedQuery:
 
 def translate_query(text: str, fields: Sequence[Field], language: str) -> TranslatedQuery:
     """Return what a query means, as text; errors as of `read_pasted`."""
+    from search_plugin.filters.shown import as_query
+    from search_plugin.understanding.pasted.read import READ_AS
+
     read = read_query(text, fields, language)
     whole = as_query(read.filter) if read.filter else ""
     return TranslatedQuery(whole, read.words, tuple(note for note in read.notes if not note.startswith(READ_AS)))

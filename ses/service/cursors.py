@@ -23,8 +23,7 @@ from starlette.exceptions import HTTPException
 
 from corpora.errors import InputError, UnavailableError
 from search_plugin import reading
-from search_plugin.contract.legs import Position
-from search_plugin.contract.ordering import TITLE
+from search_plugin.contract.legs import TITLE, Position
 from search_plugin.contract.trace import Clock
 from ses.indexes.open_index import reading_like, reading_of
 

@@ -18,9 +18,8 @@ from uuid import uuid4
 import numpy as np
 
 from corpora.errors import ConflictError
-from search_plugin.contract.closeness import closeness
 from search_plugin.contract.engine import Document, Engine, Index, Refused, check_index_name, unknown_index
-from search_plugin.contract.legs import Scored, ranked
+from search_plugin.contract.legs import Scored, closeness, ranked
 from search_plugin.contract.plan import LEXICAL, Plan, TermVariant, VectorClause, check_sparse, check_vector
 from search_plugin.contract.schema import Bm25, Field, IndexSchema, SparseField
 from search_plugin.contract.tree import Filter

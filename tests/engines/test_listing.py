@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from corpora.errors import InputError
-from search_plugin.contract.ordering import BY_ID, parse_sort
+from search_plugin.contract.legs import BY_ID, parse_sort
 from search_plugin.contract.schema import Field
 from search_plugin.filters.matching import matches
 from search_plugin.filters.parse import parse_filter

@@ -14,9 +14,8 @@ import pytest
 import ses
 from corpora.errors import InputError
 from encoders.models.formats import Format
-from search_plugin.contract.closeness import closeness
 from search_plugin.contract.engine import JoinsLegs
-from search_plugin.contract.legs import Scored, ranked
+from search_plugin.contract.legs import Scored, closeness, ranked
 from search_plugin.contract.plan import LEXICAL, Plan, VectorClause
 from search_plugin.contract.schema import SENTENCES
 from search_plugin.fusion.fusions import minmax

@@ -14,7 +14,7 @@ from corpora.errors import UnavailableError
 from corpora.paper import Paper, is_empty
 from corpora.publication import publication_from
 from search_plugin.contract.engine import Document, Refused
-from search_plugin.contract.ordering import title_key
+from search_plugin.contract.legs import title_key
 from search_plugin.contract.schema import PUBLICATION, ForeignField, IndexSchema
 from search_plugin.engines.cluster.dialect import as_json
 from search_plugin.engines.cluster.mapping import TITLE_ORDER

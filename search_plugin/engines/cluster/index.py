@@ -48,8 +48,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from corpora.custom import FieldValue
-    from search_plugin.contract.legs import Ranking, Scored
-    from search_plugin.contract.ordering import Sort
+    from search_plugin.contract.legs import Ranking, Scored, Sort
     from search_plugin.contract.plan import Counting, Plan
     from search_plugin.contract.tree import Filter
     from search_plugin.engines.cluster.dialect import Dialect

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.errors import UnavailableError
 from encoders.models.formats import Format
-from search_plugin.contract.ordering import TITLE
+from search_plugin.contract.legs import TITLE
 from search_plugin.contract.schema import SENTENCES, IndexSchema, from_stored, to_stored
 from search_plugin.engines.cluster.dialect import LUCENE_BITS, TEXT, Dialect
 from search_plugin.engines.cluster.passages import mapping_of
@@ -19,14 +19,14 @@ from search_plugin.words.languages import get_language
 
 if TYPE_CHECKING:
     from corpora.custom import FieldKind
-    from search_plugin.contract.ordering import Sort
+    from search_plugin.contract.legs import Sort
     from search_plugin.contract.schema import Bm25, Field
 
 BUILT_IN = ("english", "cjk")
 """Languages for which both products' own analyzer is used."""
 
 TITLE_ORDER = "title_order"
-"""The field by which titles are sorted (`search_plugin.contract.ordering.title_key`)."""
+"""The field by which titles are sorted (`search_plugin.contract.legs.title_key`)."""
 
 WORDS = "words"
 """The analyzer of other languages. It uses Snowball's stemmers, as the highlights and the embedded engine do."""

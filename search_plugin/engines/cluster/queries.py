@@ -9,8 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import repeat
 from typing import Any
 
-from search_plugin.contract.legs import Position, Scored, ranked
-from search_plugin.contract.ordering import Sort
+from search_plugin.contract.legs import Position, Scored, Sort, ranked
 from search_plugin.contract.plan import LEXICAL, Plan, TermVariant, VectorClause, check_sparse, check_vector
 from search_plugin.contract.schema import IndexSchema, Quantization, SparseField
 from search_plugin.contract.tree import Filter

@@ -18,8 +18,8 @@ from typing import TypeVar
 from corpora.sealing import sealed, unsealed
 from corpora.writing import replacing
 from search_plugin.engines.embedded.errors import reads_stored
-from search_plugin.engines.embedded.facts import is_of_another, mark_of
 from search_plugin.engines.embedded.files import cheap, checksum, read_small, size_of
+from search_plugin.engines.embedded.generations import is_of_another, mark_of
 
 _MANIFEST = "manifest.json"
 

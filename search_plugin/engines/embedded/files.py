@@ -128,7 +128,7 @@ class Appended:
     Attributes:
         rows: Rows, an array of `Files.row_type`.
         papers: Their records, one after another.
-        vectors: Stored vectors by field, as `stored_vectors.as_stored` returns them.
+        vectors: Stored vectors by field, as `vectors.as_stored` returns them.
     """
 
     rows: np.ndarray

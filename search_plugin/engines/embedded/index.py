@@ -18,14 +18,13 @@ from search_plugin.contract.schema import SPARSE, Bm25, IndexSchema
 from search_plugin.contract.values import check_dimensions, check_numbers, checked, with_values
 from search_plugin.engines.embedded import derived, writing
 from search_plugin.engines.embedded.errors import explained, explains_errors
-from search_plugin.engines.embedded.facts import read_facts, write_facts
 from search_plugin.engines.embedded.files import PAPERS, Appended, Files, folder_bytes
+from search_plugin.engines.embedded.generations import read_facts, write_facts
 from search_plugin.engines.embedded.legs import column_paths, count_facets, counted, listing, matching_values, run_legs
-from search_plugin.engines.embedded.merging import merge_segments
 from search_plugin.engines.embedded.queries import document_frequencies, fuzzy, named, rows_of
 from search_plugin.engines.embedded.records import Stored, encoded
 from search_plugin.engines.embedded.snapshot import Snapshot
-from search_plugin.engines.embedded.stored_vectors import stored_type
+from search_plugin.engines.embedded.vectors import stored_type
 from search_plugin.engines.embedded.words import META, create_words, open_words
 
 if TYPE_CHECKING:
@@ -33,8 +32,7 @@ if TYPE_CHECKING:
 
     from corpora.custom import FieldValue
     from corpora.paper import Paper
-    from search_plugin.contract.legs import Listing, Position, Scored
-    from search_plugin.contract.ordering import Sort
+    from search_plugin.contract.legs import Listing, Position, Scored, Sort
     from search_plugin.contract.plan import Counting, Plan
     from search_plugin.contract.schema import Field
     from search_plugin.contract.tree import Filter
@@ -227,6 +225,8 @@ class EmbeddedIndex(Index):
 
     def finish(self) -> None:
         """Update columns, titles and vector indexes if there are many new rows, and merge the word index."""
+        from search_plugin.engines.embedded.merging import merge_segments
+
         merge_segments(self._words, self.schema, self._snapshot())
         snapshot = self._snapshot()
         writing.cover_rows(self._files, snapshot, self._words.kinds)

@@ -8,8 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from search_plugin.contract.engine import MOST_VALUES, too_many
-from search_plugin.contract.legs import Facets, Listing, Position, Scored, ranked
-from search_plugin.contract.ordering import BY_ID, TITLE
+from search_plugin.contract.legs import BY_ID, TITLE, Facets, Listing, Position, Scored, ranked
 from search_plugin.contract.plan import LEXICAL, check_sparse, check_vector, counted_papers
 from search_plugin.contract.schema import SparseField
 from search_plugin.engines.embedded import queries
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from search_plugin.contract.ordering import Sort
+    from search_plugin.contract.legs import Sort
     from search_plugin.contract.plan import Counting, Plan, VectorClause
     from search_plugin.contract.schema import IndexSchema
     from search_plugin.contract.tree import Filter

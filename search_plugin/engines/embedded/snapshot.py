@@ -15,7 +15,7 @@ from search_plugin.engines.embedded.errors import reads_stored
 from search_plugin.engines.embedded.files import LOG, NEWEST, NOTHING, PAPERS, ROWS, vectors_file
 from search_plugin.engines.embedded.queries import among, from_row, rows_of, to_tantivy
 from search_plugin.engines.embedded.records import Stored, damaged_record, from_record, id_of, ids_of
-from search_plugin.engines.embedded.stored_vectors import read_stored
+from search_plugin.engines.embedded.vectors import read_stored
 from search_plugin.engines.embedded.words import META
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from search_plugin.contract.schema import VectorField
     from search_plugin.contract.tree import Filter
     from search_plugin.engines.embedded.files import Files
-    from search_plugin.engines.embedded.stored_vectors import Matrix
+    from search_plugin.engines.embedded.vectors import Matrix
     from search_plugin.engines.embedded.words import Words
 
 _NOTED = 10_000

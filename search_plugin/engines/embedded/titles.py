@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from search_plugin.contract.ordering import title_key
+from search_plugin.contract.legs import title_key
 from search_plugin.engines.embedded.derived import Derived, deriving, newest
 from search_plugin.engines.embedded.errors import reads_stored
 from search_plugin.engines.embedded.files import mapped

@@ -25,8 +25,8 @@ from corpora.sealing import sealed, unsealed
 from corpora.writing import replacing, sync
 from search_plugin.engines.embedded.columns import Kinds, held_values, kinds_of, to_json
 from search_plugin.engines.embedded.errors import MISREAD, reads_stored
-from search_plugin.engines.embedded.facts import is_of_another, mark_of
 from search_plugin.engines.embedded.files import cheap, checksum, opened, read_small
+from search_plugin.engines.embedded.generations import is_of_another, mark_of
 from search_plugin.words.languages import get_language
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from search_plugin.engines.embedded import columns, sparse, titles, vectors
 from search_plugin.engines.embedded.errors import reads_stored
 from search_plugin.engines.embedded.files import NOTHING, Appended
 from search_plugin.engines.embedded.records import from_record, to_record
-from search_plugin.engines.embedded.stored_vectors import as_stored, read_stored
+from search_plugin.engines.embedded.vectors import as_stored, read_stored
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from search_plugin.engines.embedded.files import Files
     from search_plugin.engines.embedded.records import Encoded
     from search_plugin.engines.embedded.snapshot import Snapshot
-    from search_plugin.engines.embedded.stored_vectors import Matrix
+    from search_plugin.engines.embedded.vectors import Matrix
 
 
 class Written(NamedTuple):

@@ -17,7 +17,7 @@ from search_plugin.contract.schema import PAPER_FIELDS, Field
 from search_plugin.contract.tree import MOST_BETWEEN, And, Compare, Filter, Nearness, Not, Operator, Or
 from search_plugin.filters.parse import parse_filter, quoted
 from search_plugin.filters.shown import as_query
-from search_plugin.understanding.pasted.tokens import MEANINGS, Sense, is_pasted, joins_lines
+from search_plugin.understanding.pasted.tokens import MEANINGS, Sense, joins_lines
 from search_plugin.understanding.pasted.trees import Branch, Leaf, TooDeep, Tree, read_tree
 from search_plugin.understanding.said import TextField, saying, saying_each
 from search_plugin.words.languages import DEFAULT_LANGUAGE
@@ -47,10 +47,8 @@ class PastedQuery:
     notes: tuple[str, ...]
 
 
-def read_pasted(
-    text: str, fields: Sequence[Field] = PAPER_FIELDS, language: str = DEFAULT_LANGUAGE
-) -> PastedQuery | None:
-    """Read a search of another system; None if the text has none of their marks.
+def read_pasted(text: str, fields: Sequence[Field] = PAPER_FIELDS, language: str = DEFAULT_LANGUAGE) -> PastedQuery:
+    """Read a search of another system, which has their marks (`is_pasted`), or joins lines of a history.
 
     Raises `InputError` if it refers to the lines of a search history.
     """
@@ -59,8 +57,6 @@ def read_pasted(
             "The query joins lines of a search history by their numbers, and those lines are not here",
             "put each line itself in brackets in the place of its number",
         )
-    if not is_pasted(text):
-        return None
     notes: dict[str, None] = {}
     try:
         tree = read_tree(text, notes.setdefault)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Set
 
 from search_plugin.contract.engine import Index
-from search_plugin.contract.ordering import NEWEST_FIRST
+from search_plugin.contract.legs import NEWEST_FIRST
 from search_plugin.contract.tree import Filter, Says
 from search_plugin.understanding.meaning import Preference
 from search_plugin.words.terms import TOKEN, term_of

@@ -8,7 +8,7 @@ from itertools import islice
 
 from corpora.paper import Paper
 from search_plugin.contract.engine import Index
-from search_plugin.contract.ordering import NEWEST_FIRST
+from search_plugin.contract.legs import NEWEST_FIRST
 from search_plugin.contract.tree import And, Filter, OneOf, Or, Says, all_of
 from search_plugin.filters.matching import ANYTHING
 from search_plugin.understanding.meaning import Meaning, Preference, described

@@ -13,7 +13,7 @@ from corpora.custom import CustomField
 from corpora.errors import InputError, UnavailableError
 from corpora.paper import Paper
 from search_plugin.contract.engine import Document, Engine, Index, Refused, rank_in_engine, scored_by
-from search_plugin.contract.ordering import BY_ID, NEWEST_FIRST, Sort
+from search_plugin.contract.legs import BY_ID, NEWEST_FIRST, Sort
 from search_plugin.contract.plan import LISTED, Counting, Plan
 from search_plugin.contract.schema import PAPER_FIELDS, Bm25, IndexSchema, custom_fields, paper_vector
 from search_plugin.engines.embedded.engine import EmbeddedEngine

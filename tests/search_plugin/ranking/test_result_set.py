@@ -108,7 +108,7 @@ def test_narrowing_holds_on_every_page_for_a_cursor_and_without_vectors(index):
 
 
 def test_of_papers_that_are_sorted_those_ranked_can_be_paged_through(index):
-    from search_plugin.contract.ordering import parse_sort
+    from search_plugin.contract.legs import parse_sort
 
     page = found(index, sort=parse_sort("-year"))
     assert (page.matches, page.near) == (WORDS, 10)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import ses
 from corpora.paper import Paper
-from search_plugin.contract.ordering import Sort
+from search_plugin.contract.legs import Sort
 from search_plugin.pages.page import Page
 from tests.serving import served
 

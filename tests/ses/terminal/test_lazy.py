@@ -110,6 +110,14 @@ def test_a_hybrid_search_imports_what_runs_the_model_alone(home):
     assert modules >= OF_MODELS
 
 
+def test_a_search_loads_nothing_of_what_it_was_not_asked_for(home):
+    unasked = {
+        *("engines.cluster", "engines.embedded.diagnosis", "engines.embedded.merging", "contract.diagnosis"),
+        *("ranking.model_reranking", "ranking.feedback", "understanding.pasted.read", "filters.containing"),
+    }
+    assert not {f"search_plugin.{name}" for name in unasked} & loaded("search", "lung", **of(home))
+
+
 def test_an_unknown_command_is_told():
     done = call(["serch"], PLAIN)
     assert done.returncode == 2

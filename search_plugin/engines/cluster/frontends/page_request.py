@@ -20,7 +20,7 @@ from search_plugin.engines.cluster.opensearch import pipeline_for
 from search_plugin.engines.cluster.queries import BEST_FIRST, counted_query, holding, listing_body
 
 if TYPE_CHECKING:
-    from search_plugin.contract.ordering import Sort
+    from search_plugin.contract.legs import Sort
     from search_plugin.contract.plan import Plan
     from search_plugin.contract.tree import Filter
     from search_plugin.engines.cluster.frontends.http import SearchedByOthers

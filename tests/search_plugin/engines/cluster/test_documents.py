@@ -15,7 +15,7 @@ from hypothesis.extra import numpy as arrays
 from corpora.errors import InputError, UnavailableError
 from corpora.paper import Paper
 from search_plugin.contract.engine import Document
-from search_plugin.contract.ordering import title_key
+from search_plugin.contract.legs import title_key
 from search_plugin.contract.schema import Field, IndexSchema, paper_vector
 from search_plugin.engines.cluster.documents import batches, deletions, document_id, id_of, paper_of, updates
 

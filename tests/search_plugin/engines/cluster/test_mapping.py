@@ -14,7 +14,7 @@ from dataclasses import replace
 import pytest
 
 from corpora.errors import InputError, UnavailableError
-from search_plugin.contract.ordering import Sort
+from search_plugin.contract.legs import Sort
 from search_plugin.contract.schema import Field, IndexSchema, paper_vector, to_stored
 from search_plugin.engines.cluster.dialects import dialect_of
 from search_plugin.engines.cluster.mapping import (

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpora.errors import InputError, UnavailableError
-from search_plugin.contract.legs import Facets, Scored
-from search_plugin.contract.ordering import Sort
+from search_plugin.contract.legs import Facets, Scored, Sort
 from search_plugin.contract.plan import Counting, Plan, TermGroup, TermVariant, VectorClause
 from search_plugin.contract.schema import IndexSchema, paper_vector
 from search_plugin.contract.tree import Compare

@@ -7,7 +7,7 @@ from contextlib import suppress
 import numpy as np
 
 from corpora.errors import InputError, UnavailableError
-from search_plugin.contract.ordering import Sort
+from search_plugin.contract.legs import Sort
 from search_plugin.contract.plan import Counting, Plan, VectorClause
 from search_plugin.contract.tree import Says
 from search_plugin.engines.embedded.engine import EmbeddedEngine

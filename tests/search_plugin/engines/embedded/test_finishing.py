@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from corpora.errors import UnavailableError
-from search_plugin.contract.ordering import Sort
+from search_plugin.contract.legs import Sort
 from search_plugin.engines.embedded import files, vectors, words
 from search_plugin.engines.embedded.engine import EmbeddedEngine
 from search_plugin.engines.embedded.vectors import extend, load, nearest

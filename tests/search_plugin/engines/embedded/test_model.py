@@ -15,8 +15,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from search_plugin.contract.closeness import closeness
-from search_plugin.contract.ordering import Sort
+from search_plugin.contract.legs import Sort, closeness
 from search_plugin.contract.plan import Counting, Plan, VectorClause
 from search_plugin.engines.embedded import files, words
 from search_plugin.filters.matching import matches

@@ -14,7 +14,7 @@ import pytest
 
 from corpora.cores import cores
 from corpora.errors import UnavailableError
-from search_plugin.contract.ordering import Sort
+from search_plugin.contract.legs import Sort
 from search_plugin.contract.plan import Counting, Plan, VectorClause
 from search_plugin.engines.embedded import snapshot, words
 from search_plugin.filters.parse import parse_filter

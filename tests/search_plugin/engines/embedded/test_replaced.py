@@ -18,7 +18,7 @@ from search_plugin.contract.schema import Field
 from search_plugin.engines.embedded import files as index_files
 from search_plugin.engines.embedded import records, words
 from search_plugin.engines.embedded.engine import EmbeddedEngine
-from search_plugin.engines.embedded.facts import read_facts
+from search_plugin.engines.embedded.generations import read_facts
 from tests.chance import drawn, effort
 from tests.damage import FILE_DAMAGES
 from tests.search_plugin.engines.embedded.asking import COUNT, answers, reads

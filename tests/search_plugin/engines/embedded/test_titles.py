@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpora.paper import Paper
-from search_plugin.contract.ordering import title_key
+from search_plugin.contract.legs import title_key
 from search_plugin.engines.embedded.titles import gather, load, save
 
 rows = st.lists(st.none() | st.text(min_size=1, max_size=9).map(lambda title: Paper("1", title)), max_size=6)

@@ -1,22 +1,71 @@
-"""Which generation of an index is published.
+"""The generations of an index: what each is made of, and which one is published.
 
-A file beside the generations says it, `NAME.json`, and a copy of it in the published generation. Each publication and
-rollback has a number, and the highest counts. So the file is known where it is lost or damaged, or an earlier one or
-that of another index was put in its place. The copy is written first: it is the switch.
+A generation has a mark of its own, which ties its files to each other.
+
+Which one is published says a file beside the generations, `NAME.json`, and a copy of it in the published generation.
+Each publication and rollback has a number, and the highest counts. So the file is known where it is lost or damaged, or
+an earlier one or that of another index was put in its place. The copy is written first: it is the switch.
 """
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from corpora.errors import UnavailableError
 from corpora.sealing import sealed, unsealed
 from corpora.writing import replacing
+from search_plugin.contract.schema import IndexSchema, from_stored, to_stored
 from search_plugin.engines.embedded.errors import reads_stored
 from search_plugin.engines.embedded.files import read_small
+
+_NAME = "facts.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """A generation's schema as it was begun with, with the fields that were added since, its source, and its mark.
+
+    The mark is random. What is derived from a generation names it, so that nothing of another one is taken for it. It
+    is empty in generations that earlier versions of ses made.
+    """
+
+    begun: IndexSchema
+    schema: IndexSchema
+    source: str
+    mark: str = field(default_factory=lambda: secrets.token_hex(8))
+
+
+@reads_stored
+def read_facts(folder: Path) -> Facts:
+    """Read the facts of a generation; raises `ValueError` or `OSError` if they are damaged."""
+    held = unsealed(read_small(folder / _NAME))
+    schemas = from_stored(held["begun"]), from_stored(held["schema"])
+    return Facts(*schemas, str(held["source"]), str(held.get("mark", "")))
+
+
+def write_facts(folder: Path, facts: Facts) -> None:
+    """Write the facts of a generation."""
+    schemas = {"begun": to_stored(facts.begun), "schema": to_stored(facts.schema)}
+    with replacing(folder / _NAME, locked=True) as part:
+        part.write_bytes(sealed({**schemas, "source": facts.source, "mark": facts.mark}))
+
+
+def mark_of(folder: Path) -> str:
+    """Return the mark of the generation in a folder; empty if it has none, or no facts."""
+    try:
+        return read_facts(folder).mark
+    except FileNotFoundError:
+        return ""
+
+
+def is_of_another(folder: Path, mark: str) -> bool:
+    """Return whether what names a mark is not of the generation in a folder; without a mark it is not known."""
+    return bool(mark and (own := mark_of(folder)) and own != mark)
+
 
 PUBLISHED = "published.json"
 

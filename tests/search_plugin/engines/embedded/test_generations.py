@@ -9,7 +9,7 @@ import pytest
 
 from corpora.errors import NotFoundError, UnavailableError
 from corpora.sealing import sealed
-from search_plugin.engines.embedded import pointers
+from search_plugin.engines.embedded import generations
 from search_plugin.engines.embedded.engine import EmbeddedEngine
 from tests.search_plugin.engines.embedded.small import SCHEMA, document, make
 
@@ -88,14 +88,14 @@ def test_a_copy_that_is_damaged_or_lost_does_not_matter(engine):
 def test_a_publication_that_was_killed_is_complete_or_did_not_begin(engine, monkeypatch):
     index = engine.build("papers", SCHEMA, "third")
     index.upsert([document("p0")])
-    replacing = pointers.replacing
+    replacing = generations.replacing
 
     def killed(place, **flags):
         if place.name == "papers.json":
             raise KeyboardInterrupt
         return replacing(place, **flags)
 
-    monkeypatch.setattr(pointers, "replacing", killed)
+    monkeypatch.setattr(generations, "replacing", killed)
     with pytest.raises(KeyboardInterrupt):
         engine.publish(index)
     monkeypatch.undo()

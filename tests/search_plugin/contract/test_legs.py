@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpora.errors import InputError
-from search_plugin.contract.ordering import LONGEST_KEY, NEWEST_FIRST, Sort, parse_sort, sorted_ids, title_key
+from search_plugin.contract.legs import LONGEST_KEY, NEWEST_FIRST, Sort, parse_sort, sorted_ids, title_key
 from search_plugin.contract.schema import PAPER_FIELDS, Field
 
 FIELDS = (*PAPER_FIELDS, Field("seen", "date"), Field("impact", "number", origin="forecast"), Field("shelf", "keyword"))

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from search_plugin.contract.schema import VectorField, paper_vector, sentence_vectors
-from search_plugin.engines.embedded.stored_vectors import as_stored, read_stored, stored_type
+from search_plugin.engines.embedded.vectors import as_stored, read_stored, stored_type
 
 NUMBERS = st.floats(-(2.0**60), 2.0**60, width=32, allow_subnormal=False)
 
