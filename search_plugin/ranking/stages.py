@@ -25,11 +25,11 @@ from search_plugin.ranking.state import SearchState
 from search_plugin.ranking.weakness import literal, warn
 from search_plugin.words.sentences import sentences_of
 
-Reranker = Callable[[SearchState], Sequence[Fused]]
-"""Takes a state after the legs were joined. Returns the papers of its ranking in another order, ties by id."""
-
 if TYPE_CHECKING:
     import numpy as np
+
+Reranker = Callable[[SearchState], Sequence[Fused]]
+"""Takes a state after the legs were joined. Returns the papers of its ranking in another order, ties by id."""
 
 
 def complete(state: SearchState) -> Sequence[Fused]:
