@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from ses.library import Library
+from ses.products import LibraryProduct
+
 ROOT = Path(__file__).parents[2]
 
 LINE = '    wishes: LibraryProduct[object] = LibraryProduct("Keep wishes of readers.")\n'
@@ -104,3 +107,8 @@ def test_a_folder_and_a_line_make_a_command(run):
 @pytest.mark.serve
 def test_a_folder_and_a_line_make_a_route(run):
     assert json.loads(run("-c", SERVED)) == {"wish": WISH}
+
+
+def test_the_class_describes_its_products():
+    assert isinstance(Library.tags, LibraryProduct)
+    assert Library.tags.__doc__ == "Tag papers by linear models on their vectors: train, apply, measure."

@@ -150,6 +150,12 @@ def test_a_tagger_that_does_not_fit_is_refused_before_any_work(library, tmp_path
     assert len(library["without"]) == 5
 
 
+def test_nobody_else_writes_an_index_that_is_tagged(library):
+    library.tags.train("locked", "papers", {paper.id: {"long": len(paper.abstract) > 150} for paper in papers(250)})
+    with library._engine.lock("papers"), pytest.raises(api.ConflictError):
+        library.tags.apply("locked", "papers")
+
+
 def test_names_of_labels_alone_make_a_tagger(library, tmp_path):
     thesaurus = tmp_path / "own.csv"
     thesaurus.write_text(
