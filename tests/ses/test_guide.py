@@ -46,7 +46,7 @@ def test_the_readme_shows_what_its_code_prints(tmp_path, shared_cache):
 def test_the_picture_of_the_readme_is_what_a_search_prints(player):
     shown = PICTURE.read_text(encoding="utf-8")
     assert agree(words_of(picture(player)), words_of(shown)), "out of date: run `python -m tests.readme`"
-    assert "1 to 3 of 9 candidates" in words_of(shown)
+    assert "1 to 3 of 4 candidates" in words_of(shown)
     assert PICTURE.stat().st_size < 150_000
 
 
