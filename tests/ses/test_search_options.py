@@ -21,6 +21,7 @@ def test_a_request_has_every_option_with_its_default():
         "notes",
         "facet_typed",
         "whole",
+        "near",
     }
     assert request | {"literal"} == OPTIONS.keys() == set(PageOptions.__annotations__)
     assert all(option.default == getattr(SearchRequest("a"), name, False) for name, option in OPTIONS.items())
