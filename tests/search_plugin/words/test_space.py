@@ -97,6 +97,12 @@ def test_papers_that_say_nothing_or_all_the_same_are_no_fault(texts):
     assert np.linalg.norm(found["clf"], axis=1) == pytest.approx(1)
 
 
+def test_terms_that_always_stand_together_have_one_direction():
+    made = WordSpace.fitted(["lung virus"] * 40, "english", BOTH)
+    found = made.beside(np.zeros((3, 3), np.float32), ["lung", "virus", "virus lung"])
+    assert all(rows[1:] == pytest.approx(np.stack([rows[0]] * 2), abs=1e-3) for rows in found.values())
+
+
 def test_it_is_kept_as_it_is_and_damage_is_found():
     made = WordSpace.fitted(said(60), "english", BOTH)
     assert typed(WordSpace, asdict(made)) == made
