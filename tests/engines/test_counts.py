@@ -95,7 +95,7 @@ def test_a_search_that_the_engine_joins_counts_as_one_that_ses_joins(index):
     request = SearchRequest("-", join="engine", facets=FACETS, neighbours=0, filter=Compare("year", ">=", 1990))
     theirs, ours = (similar(index, "p00005", replace(request, join=join)) for join in ("engine", "ses"))
     assert theirs.facets == ours.facets
-    assert theirs.candidates == ours.candidates
+    assert theirs.candidates <= ours.candidates == ours.matches + ours.near
 
 
 @pytest.mark.parametrize("lane", CLUSTERS)
