@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
-from encoders.architectures.registry import PAIRS, SPARSE
+from encoders.architectures.registry import PAIRS, SPARSE, STATIC
 from encoders.cache import EmbeddingCache, cache_key
 from encoders.composed import compose
 from encoders.models.card import ModelCard
@@ -17,6 +17,7 @@ from encoders.models.model import Model
 from encoders.registry import DEFAULT_MODEL, find_model
 from encoders.runtimes.registry import GRAPH_VERSION
 from encoders.runtimes.sessions import Sessions, make_sessions
+from encoders.static import load_static
 from encoders.text_encoder import EncodingProgress, TextEncoder, ignore, shared
 from encoders.tokens.batching import CPU_TOKENS, GPU_TOKENS, Batch, LongText, batches, parts, pieces
 from encoders.tokens.tokenizer import load_tokenizer, tokenized, well_formed
@@ -222,7 +223,9 @@ def load_encoder(
     """
     found = find_model(model) if isinstance(model, str) else model
 
-    def loaded(single: Model) -> Encoder:
+    def loaded(single: Model) -> TextEncoder:
+        if single.card.architecture == STATIC:
+            return load_static(single, cache_dir)
         if single.card.architecture == SPARSE:
             raise InputError(
                 f"The model {single.card.name} makes sparse vectors, which are a leg of their own",

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, TypedDict, get_args
 from corpora.errors import InputError
 from corpora.markup import plain_text
 from corpora.options import Option, check_options, options_of
+from encoders.models.formats import QueryEncoder
 from search_plugin.contract.legs import Join, Sort, parse_sort
 from search_plugin.contract.plan import TITLE_BOOST, TITLE_WEIGHT
 from search_plugin.contract.schema import PAPER_FIELDS, Field
@@ -91,6 +92,15 @@ class PageOptions(TypedDict, total=False):
     expand: Annotated[
         bool, Option("Search words of the first papers too, which helps with topics, not with claims", search_only=True)
     ]
+    feedback: Annotated[
+        float,
+        Option(
+            "How much the first papers by words move the vector of a hybrid search towards theirs, such as 0.4",
+            least=0,
+            most=1,
+            search_only=True,
+        ),
+    ]
     neighbours: Annotated[
         float, Option("How much a hybrid search ranks a paper by the papers most like it, from 0 to 1", least=0, most=1)
     ]
@@ -144,6 +154,14 @@ class PageOptions(TypedDict, total=False):
         bool, Option("Take the query as plain words, without phrases, fields and operators", search_only=True)
     ]
     verbatim: Annotated[bool, Option("Search the words as typed: correct none, and add no spellings", search_only=True)]
+    query_encoder: Annotated[
+        QueryEncoder,
+        Option(
+            "What encodes the words: the model of the index, or a small table that stands in for it",
+            default_help="as the settings say: model",
+            search_only=True,
+        ),
+    ]
     synonyms: Annotated[
         Synonyms,
         Option("What else to search for, by words in small letters", default_help="those of the settings", typed=False),
@@ -185,8 +203,10 @@ class SearchRequest:
     sort: Sort | None = None
     boost: Boost | None = None
     expand: bool = False
+    feedback: float = 0.0
     neighbours: float = NEIGHBOURS_SHARE
     verbatim: bool = False
+    query_encoder: QueryEncoder | None = None
     synonyms: Synonyms = field(default_factory=dict)
     facet_typed: str = ""
     whole: bool = False
@@ -203,6 +223,9 @@ class SearchRequest:
             raise InputError(f"There is no mode {self.mode!r}; choose one of {', '.join(get_args(Mode))}.")
         if self.join not in get_args(Join):
             raise InputError(f"The legs can't be joined by {self.join!r}; choose one of {', '.join(get_args(Join))}.")
+        if self.query_encoder not in (None, *get_args(QueryEncoder)):
+            known = " or ".join(get_args(QueryEncoder))
+            raise InputError(f"Queries can't be encoded by {self.query_encoder!r}; choose {known}.")
         check_options(self, PageOptions)
         # Papers near in meaning end with the window, and those that hold the words do not.
         check_page(self.size, self.offset, self.window if self.mode == "vector" and self.query else MAX_WINDOW)

@@ -13,7 +13,7 @@ from platformdirs import user_cache_path, user_data_path
 
 from corpora.errors import InputError, UnavailableError
 from corpora.options import Option, options_of
-from encoders.models.formats import Precision
+from encoders.models.formats import Precision, QueryEncoder
 from encoders.tokens.batching import LongText
 from search_plugin.contract.connection import Connection
 from ses.argument_validation import nearest
@@ -88,6 +88,10 @@ class Settings:
             "FILE",
         ),
     ] = None
+    query_encoder: Annotated[
+        QueryEncoder,
+        Option("What encodes queries: the model of the index, or a small table that stands in for it"),
+    ] = "model"
     long_text: Annotated[
         LongText,
         Option("The part of a too long text that is encoded: start, both ends, or the mean of its passages"),

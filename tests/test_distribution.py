@@ -65,3 +65,12 @@ def test_the_name_is_written_once():
     """Documentation installs from a clone until the package is published, and messages use `extra`."""
     texts = {name: text for name, text in read(".py", ".md", ".ipynb").items() if not name.startswith("tests/")}
     assert {name for name, text in texts.items() if DISTRIBUTION in text} == {"corpora/installed.py"}
+
+
+def test_the_wheel_holds_the_tables_for_queries():
+    """They are read beside the code; a pattern of git that ignored them would leave them out in silence."""
+    builder = pytest.importorskip("hatchling.builders.wheel").WheelBuilder(str(ROOT))
+    packed = {one.distribution_path for one in builder.recurse_included_files()}
+    tables = {path.relative_to(ROOT).as_posix() for path in (ROOT / "encoders" / "tables").glob("*/*")}
+    assert {Path(name).name for name in tables} == {"README.md", "model.safetensors", "ses_card.json", "vocab.txt"}
+    assert tables <= packed

@@ -22,6 +22,9 @@ PAIRS = "pairs"
 SPARSE = "sparse"
 """Name of the architecture whose vectors have a weight for each token of the vocabulary."""
 
+STATIC = "static"
+"""Name of the architecture of tables (`encoders/static.py`), which have no network and so are not among these."""
+
 
 def _elsewhere(ops: Ops, network: Network, ids: Tensor, mask: Tensor, heads: Sequence[str]) -> list[Tensor]:  # noqa: ARG001
     """Compute nothing: only the network's own runtime can run it. All weights count as used."""

@@ -42,6 +42,7 @@ COMPOSED = (
     "instructor",
     "members",
     "combine",
+    "stands_in_for",
 )
 """Read by the layouts to which they belong."""
 

@@ -66,6 +66,7 @@ LAYOUTS: tuple[Layout, ...] = (
     ),
     Layout("cross_encoders", architectures=("pairs",)),
     Layout("sparse", architectures=("sparse",), files=("modules.json", "idf.json", "query_token_weights.txt")),
+    Layout("static", architectures=("static",), files=("modules.json", "config.json"), settings=("stands_in_for",)),
     Layout("huggingface", files=("config.json",)),
 )
 """The first that recognizes a path reads it."""
@@ -89,7 +90,10 @@ def _check_settings(folder: Path, layout: Layout, model: Model) -> None:
     asked = own.pop("architecture", model.card.architecture)
     # Adapters with fusions are fusion, whichever of the two a card asks for.
     if asked not in (model.card.architecture, "adapters" if model.card.architecture == "fusion" else None):
-        known = "adapters, fusion, experts, instructions, instruction-encoder, shared-codes, sparse, ensemble, routes"
+        known = (
+            "adapters, fusion, experts, instructions, instruction-encoder, shared-codes, sparse, static, ensemble, "
+            "routes"
+        )
         raise InputError(f"{path} asks for the architecture {asked!r}; it may ask for one of {known}.")
     if surplus := sorted(set(own) & set(COMPOSED) - set(layout.settings)):
         raise InputError(

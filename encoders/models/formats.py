@@ -11,6 +11,9 @@ Similarity = Literal["cosine", "dot", "l2"]
 Precision = Literal["int8", "bf16", "fp32"]
 """The numbers that a runtime computes with, the fastest first."""
 
+QueryEncoder = Literal["model", "table"]
+"""What encodes queries: the model of the index, or a table that stands in for it (`encoders/query_tables.py`)."""
+
 
 class Format(StrEnum):
     """A task format of SciRepEval (section 3); its value is the control code without brackets, in lower case.

@@ -145,17 +145,23 @@ def _stays_inside(name: str) -> bool:
     return not name.startswith("/") and "\\" not in name and ".." not in name.split("/")
 
 
-def _read_safetensors(path: Path) -> Mapping[str, np.ndarray]:
-    """Return a file's arrays by name, float32 in their shapes."""
+def read_as_stored(path: Path) -> Mapping[str, np.ndarray]:
+    """Return a safetensors file's arrays by name, in the types of the file; `InputError` if it is damaged."""
     import ml_dtypes  # noqa: F401 - numpy knows bfloat16 by its name only once this is imported
-    import numpy as np
     from safetensors import SafetensorError, safe_open
 
     try:
         with safe_open(path, framework="numpy") as file:
-            return {name: file.get_tensor(name).astype(np.float32, copy=False) for name in file.keys()}  # noqa: SIM118
+            return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, AttributeError, TypeError, OSError) as error:
         raise _incomplete(path, error) from error
+
+
+def _read_safetensors(path: Path) -> Mapping[str, np.ndarray]:
+    """Return a file's arrays by name, float32 in their shapes."""
+    import numpy as np
+
+    return {name: array.astype(np.float32, copy=False) for name, array in read_as_stored(path).items()}
 
 
 def _incomplete(path: Path, error: Exception) -> InputError:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, require
+from encoders.architectures.registry import STATIC
 from encoders.models.card import ModelCard
 from encoders.models.folder import LARGEST_TOKENIZER, read_json, transformer_settings
 from encoders.tokens.checking import check_description
@@ -82,7 +83,10 @@ def load_tokenizer(folder: Path, card: ModelCard, cache_dir: Path | None = None)
     except BaseException as error:
         # The Rust library raises Exception itself, and where it panics something that is not even one.
         raise InputError(f"The tokenizer in {folder} can't be read ({error}); fetch the model again.") from error
-    require(special, f"The tokenizer in {folder} adds no special tokens, which encoders need; fetch the model again.")
+    require(
+        special or card.architecture == STATIC,
+        f"The tokenizer in {folder} adds no special tokens, which encoders need; fetch the model again.",
+    )
     require(
         len(special) <= _MOST_SPECIAL,
         f"The tokenizer in {folder} adds {len(special):,} special tokens to each text; fetch the model again.",
@@ -92,10 +96,15 @@ def load_tokenizer(folder: Path, card: ModelCard, cache_dir: Path | None = None)
     return tokenizer
 
 
-def tokenized(tokenizer: Tokenizer, texts: Sequence[str] | Sequence[tuple[str, str]]) -> list[Encoding]:
-    """Return the tokens of texts, or of pairs of texts; `InputError` if the tokenizer fails on one."""
+def tokenized(
+    tokenizer: Tokenizer, texts: Sequence[str] | Sequence[tuple[str, str]], *, special: bool = True
+) -> list[Encoding]:
+    """Return the tokens of texts, or of pairs of texts, with or without those that it adds to every text.
+
+    Raises `InputError` if the tokenizer fails on a text.
+    """
     try:
-        return tokenizer.encode_batch_fast(texts)
+        return tokenizer.encode_batch_fast(texts, add_special_tokens=special)
     except (KeyboardInterrupt, SystemExit, MemoryError):
         raise
     except BaseException as error:  # as above

@@ -19,6 +19,7 @@ from search_plugin.understanding.expansion.expand import expand
 if TYPE_CHECKING:
     import numpy as np
 
+    from encoders.models.formats import QueryEncoder
     from encoders.rerankers.scorer import PairScorer
     from encoders.text_encoder import TextEncoder
 
@@ -29,8 +30,11 @@ EncoderSource: TypeAlias = "TextEncoder | Callable[[str], TextEncoder]"
 class QueryModels(Protocol):
     """The models of searches, each loaded when it is first needed."""
 
-    def of_leg(self, index: Index, leg: str = "") -> TextEncoder:
-        """Return the encoder of the queries of a vector leg of an index, of its first one without a name."""
+    def of_leg(self, index: Index, leg: str = "", by: QueryEncoder | None = None) -> TextEncoder:
+        """Return the encoder of the queries of a vector leg of an index, of its first one without a name.
+
+        `by` is what encodes queries; if None, what the settings say.
+        """
 
     def scorer(self, name: str) -> PairScorer:
         """Return a reranker by its name."""

@@ -22,6 +22,7 @@ from search_plugin.ranking.named import put_named_first
 from search_plugin.ranking.neighbours import smooth, smoothed
 from search_plugin.ranking.result_set import continued, counting_of, legs_found, matches_of, settle
 from search_plugin.ranking.state import SearchState
+from search_plugin.ranking.vector_feedback import feed_back
 from search_plugin.ranking.weakness import literal, warn
 from search_plugin.words.sentences import sentences_of
 
@@ -211,6 +212,7 @@ def nearest_sentence(state: SearchState) -> SearchState:
 RANKING: Mapping[str, Stage] = {
     "retrieve": retrieve,
     "expand": expand,
+    "feedback": feed_back,
     "fuse": fuse,
     "neighbours": smooth,
     "rerank": rerank,

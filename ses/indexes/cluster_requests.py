@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from corpora.errors import InputError, require
 from search_plugin.contract.schema import SPARSE
+from ses.indexes.open_index import encoders_for
 
 if TYPE_CHECKING:
     from search_plugin.contract.plan import Plan
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 OpenParameter = Literal["vector", "words"]
 """What the sender of the requests can fill: the query's vector, or its words."""
 
-_BY_SES = ("sort", "expand", "neighbours", "boost", "rerank", "collapse")
+_BY_SES = ("sort", "expand", "feedback", "neighbours", "boost", "rerank", "collapse")
 """Options that ses follows between the requests."""
 
 _JOINED = ("retrieve", "fuse")
@@ -114,7 +115,7 @@ def _asked(opened: OpenIndex, query: str, similar: str, options: PageOptions) ->
         return asked_like(index, similar, make_request(similar, tuned=tuned, fields=schema.fields, **like), clock)
     given: PageOptions = {"synonyms": opened.synonyms, "neighbours": 0.0, **options}
     request = make_request(query, tuned=tuned, fields=schema.fields, language=schema.language, **given)
-    return asked(index, request, lambda leg: opened.models.of_leg(index, leg), clock)
+    return asked(index, request, encoders_for(opened, request), clock)
 
 
 def _check(state: SearchState, parameters: Sequence[OpenParameter]) -> None:

@@ -110,7 +110,8 @@ class OpenIndex:
         """
         from search_plugin.search import search
 
-        return search(self.index, self._request(query, options), self._encoder, self.models.scorer)
+        request = self._request(query, options)
+        return search(self.index, request, self._asking(request), self.models.scorer)
 
     def translate(self, query: str) -> TranslatedQuery:
         """Say what a query means, also one that was pasted from PubMed, Ovid, Scopus or the like; nothing is searched.
@@ -152,7 +153,7 @@ class OpenIndex:
         from search_plugin.search import asked
 
         request = replace(self._request(query, options), rerank="", collapse="")  # neither changes the scores
-        state = asked(self.index, request, self._encoder, Clock())
+        state = asked(self.index, request, self._asking(request), Clock())
         ids = [one if isinstance(one, str) else one.id for one in papers]
         return token_parts(self.index, state.plan, ids, self._encoder, most)
 
@@ -294,7 +295,7 @@ class OpenIndex:
 
         asked: PageOptions = {"facets": [field], "facet_size": size, "size": 0}
         request = self._request(query, {**asked, "filter": filter, "narrow": narrow, "mode": mode, "window": window})
-        page = search(self.index, replace(request, facet_typed=value), self._encoder)
+        page = search(self.index, replace(request, facet_typed=value), self._asking(request))
         return cast("Facets", page.facets)
 
     def map(
@@ -467,6 +468,9 @@ class OpenIndex:
 
     def _encoder(self, leg: str = "") -> TextEncoder:
         return self.models.of_leg(self.index, leg)
+
+    def _asking(self, request: SearchRequest) -> Callable[[str], TextEncoder]:
+        return encoders_for(self, request)
 
     def _titles(self, ids: Sequence[str]) -> dict[str, str]:
         return {name: paper.title for name, paper in self.index.papers(ids).items()}
@@ -653,5 +657,10 @@ def reading_of(
     given: PageOptions = {"synonyms": opened.synonyms, **reading.of_all(options)}
     request = make_request(query, tuned=opened.tuned, fields=schema.fields, language=schema.language, **given)
     request = replace(request, near=reading.near_of(options))
-    encoder = functools.partial(opened.models.of_leg, opened.index)
+    encoder = encoders_for(opened, request)
     return asked(opened.index, request, encoder, clock, opened.models.scorer, ranked=ranked)
+
+
+def encoders_for(opened: OpenIndex, request: SearchRequest) -> Callable[[str], TextEncoder]:
+    """Return a function that loads what encodes a request for a vector leg."""
+    return lambda leg: opened.models.of_leg(opened.index, leg, request.query_encoder)

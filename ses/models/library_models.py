@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from corpora.errors import SesError, UnavailableError, require
 
 if TYPE_CHECKING:
+    from encoders.models.formats import QueryEncoder
     from encoders.models.model import Model
     from encoders.rerankers.scorer import PairScorer
     from encoders.sparse import SparseEncoder
@@ -38,9 +39,10 @@ class LibraryModels:
         settings = self._settings
         return find_model(schema.model if schema and not settings.model else settings.model_name)
 
-    def of_leg(self, index: Index, leg: str = "") -> TextEncoder:
+    def of_leg(self, index: Index, leg: str = "", by: QueryEncoder | None = None) -> TextEncoder:
         """Return the encoder of a vector leg of an index, of its first one without a name; errors as of `check_model`.
 
+        `by` says what encodes queries, if not the settings. Raises `InputError` if no table stands in for the model.
         Raises `UnavailableError` if a model of sparse vectors can't be used: a search can do without that leg.
         """
         from encoders.projection import projected, projected_card
@@ -73,7 +75,27 @@ class LibraryModels:
             return projected(self.encoder(model), projection)
 
         # To find a model reads and hashes its files, which takes longer than a search.
-        return self._once(("leg", made_by.model, made_by.fingerprint), load)
+        key = ("leg", made_by.model, made_by.fingerprint)
+        if isinstance(made_by, SparseField) or (by or self._settings.query_encoder) != "table":
+            return self._once(key, load)
+
+        def load_table() -> TextEncoder:
+            from encoders.query_tables import queries_by_table
+
+            projection = index.schema.projection if made_by is index.schema else ()
+            imitated = projection[0].fingerprint if projection else made_by.fingerprint
+            found = queries_by_table(imitated, made_by.model, self.encoder, lambda: self._once(key, load))
+            require(
+                found,
+                f"There is no table of queries for the model {made_by.model} of the index {index.name}",
+                "make one with `ses train --query-table` and name its folder as <model>, or take <query_encoder=model>",
+            )
+            assert found is not None  # noqa: S101
+            encoder = projected(found, projection)
+            check_model(index, encoder.card.name, encoder.card.fingerprint, leg, papers_by=encoder.card.papers_by)
+            return encoder
+
+        return self._once(("table", *key), load_table)
 
     def encoder(self, model: Model) -> TextEncoder:
         """Return the encoder of a model."""

@@ -14,6 +14,7 @@ from ses.service.wrapped_encoders import Batched, Remembering
 if TYPE_CHECKING:
     import numpy as np
 
+    from encoders.models.formats import QueryEncoder
     from encoders.rerankers.scorer import PairScorer
     from encoders.text_encoder import TextEncoder
     from search_plugin.contract.engine import Index
@@ -41,9 +42,9 @@ class ServiceModels:
             _VECTOR_BYTES, lambda one: 500 + one.nbytes, counted=metrics.counts_cache("vectors")
         )
 
-    def of_leg(self, index: Index, leg: str = "") -> TextEncoder:
-        """Return the encoder of a vector leg of an index; errors as of `LibraryModels.of_leg`."""
-        return self._shared(lambda: self._models.of_leg(index, leg))
+    def of_leg(self, index: Index, leg: str = "", by: QueryEncoder | None = None) -> TextEncoder:
+        """Return the encoder of a vector leg of an index; arguments and errors as of `LibraryModels.of_leg`."""
+        return self._shared(lambda: self._models.of_leg(index, leg, by))
 
     def of_new_index(self) -> TextEncoder:
         """Return the encoder that a new index would have: the settings name it."""

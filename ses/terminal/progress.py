@@ -214,6 +214,22 @@ def training_progress(name: str, *, quiet: bool) -> Iterator[Say]:
             yield say
 
 
+@contextmanager
+def table_progress(*, quiet: bool) -> Iterator[Say]:
+    """Provide a function that reports how a table for queries is made, a line for each tenth of the work."""
+    shown = set[tuple[str, int]]()
+
+    def say(entry: Mapping[str, Any]) -> None:
+        for name, facts in entry.items():
+            done, of = facts.get("texts", facts.get("number")), facts["of"]
+            if not quiet and (name, tenth := 10 * done // of) not in shown:
+                shown.add((name, tenth))
+                loss = f": loss {facts['loss']:.4f}" if "loss" in facts else ""
+                tell(f"{name} {done:,} of {of:,}{loss}", err=True)
+
+    yield say
+
+
 def _seconds_left() -> Callable[[Mapping[str, Any]], float]:
     """Return a function that estimates the time of the remaining steps, from the steps of this process so far."""
     begun: tuple[float, int] | None = None

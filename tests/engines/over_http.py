@@ -53,7 +53,7 @@ class OneEncoder(LibraryModels):
         super().__init__(settings)
         self.held = encoder
 
-    def of_leg(self, index, leg=""):
+    def of_leg(self, index, leg="", by=None):
         check_model(index, self.held.card.name, self.held.card.fingerprint)
         return self.held
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from training.own.queries import OwnQueries
     from training.own.run import OwnFormat
     from training.recipe import Recipe
+    from training.table_recipe import TableRecipe
     from training.train import Trained
 
 
@@ -63,6 +64,12 @@ if TYPE_CHECKING:
 @click.option(
     "--prepare", is_flag=True, help="Build and tokenise the data of the run only; the same command without it trains."
 )
+@click.option(
+    "--query-table",
+    is_flag=True,
+    help="With --from-index: train a table that encodes queries without a network, in place of the index's model.",
+)
+@click.option("--model", metavar="NAME", help="The model that a table for queries stands in for.")
 @engine_option
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document and nothing else.")
 def train(
@@ -79,6 +86,8 @@ def train(
     resume: bool,
     minutes: float | None,
     prepare: bool,
+    query_table: bool,
+    model: str | None,
     as_json: bool,
 ) -> None:
     """Train a model with a recipe, or a format by the papers of an index (docs/training.md).
@@ -91,7 +100,22 @@ def train(
 
     With --from-index and --from-queries, judged queries are the data: a file of topics, such as queries.jsonl of BEIR,
     and one of judgments of papers of the index. DIR/asking is a model that asks the index as it is.
+
+    With --from-index and --query-table, titles and sentences of its papers are the data, and DIR/table is a table that
+    stands in for the model where queries are encoded. recipes/query-table.toml makes one of files of papers.
     """
+    others: dict[str, Any] = {
+        "labels": labels,
+        "from_queries": from_queries,
+        "format": task_format,
+        "variant": variant,
+        "resume": resume,
+        "minutes": minutes,
+        "prepare": prepare,
+    }
+    if table := _asked_table(recipe, data, from_index, model, others, query_table=query_table):
+        _train_table(table, output, open_library({"engine": engine}), as_json=as_json)
+        return
     if from_index:
         unused: dict[str, Any] = {
             "recipe": recipe,
@@ -120,9 +144,7 @@ def train(
     assert recipe is not None  # noqa: S101
     from ses.terminal.progress import training_progress
     from training.preparing import prepare as run_prepare
-    from training.processes import joined
     from training.recipe import read_variants
-    from training.train import train_variants
 
     variants, folder = read_variants(recipe, variant, data), output or Path(recipe.stem)
     if prepare:
@@ -132,6 +154,17 @@ def train(
                 examples[name] = run_prepare(one, folder / name, say=say)
         _show_prepared(examples, folder, as_json=as_json)
         return
+    _train_variants(variants, folder, minutes=minutes, resume=resume, as_json=as_json)
+
+
+def _train_variants(
+    variants: Mapping[str, Recipe], folder: Path, *, minutes: float | None, resume: bool, as_json: bool
+) -> None:
+    """Train the variants of a recipe, and print each result."""
+    from ses.terminal.progress import training_progress
+    from training.processes import joined
+    from training.train import train_variants
+
     results: dict[str, Trained] = {}
     with joined() as processes:
         report = partial(training_progress, quiet=as_json or not processes.first)
@@ -149,6 +182,65 @@ def train(
 
 
 _MINUTES = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class _AskedTable:
+    """A table for queries that is to be trained: by a recipe, or by the papers of an index, for a model."""
+
+    recipe: TableRecipe | None
+    index: str
+    model: str
+
+
+def _asked_table(
+    recipe: Path | None,
+    data: Path | None,
+    index: str | None,
+    model: str | None,
+    others: Mapping[str, Any],
+    *,
+    query_table: bool,
+) -> _AskedTable | None:
+    """Return the table that a command asks for, None if it asks for something else; `others` are its other options."""
+    from training.table_recipe import read_table_recipe
+
+    table = read_table_recipe(recipe, data) if recipe else None
+    if not (table or query_table):
+        require(not model, "Only a table for queries is trained for a model that is named", "leave <model> out")
+        return None
+    unused = {**others, **({"from_index": index} if table else {"recipe": recipe, "data": data})}
+    if given := next((name for name, value in unused.items() if value), ""):
+        raise InputError("A table for queries is trained in one go, of short texts", f"leave <{given}> out")
+    require(table or index, "Say what a table learns from: name a RECIPE of one, or an index with --from-index.")
+    return _AskedTable(table, index or "", model or (table.base if table else ""))
+
+
+def _train_table(asked: _AskedTable, output: Path | None, library: Library, *, as_json: bool) -> None:
+    """Train a table for queries by a recipe, or by the papers of an index, and print what it loses."""
+    from encoders.registry import find_model
+    from ses.terminal.progress import table_progress
+    from training.query_table import TableSettings, texts_of, train_table
+    from training.table_recipe import run_table_recipe
+
+    recipe, opened = asked.recipe, None if asked.recipe else library[asked.index]
+    chosen = asked.model or (opened.index.schema.model if opened else "")
+    model = find_model(chosen)
+    folder = (output or Path(f"{asked.index or 'query'}-table")) / "table"
+    with table_progress(quiet=as_json) as say:
+        encoder = library.formats.load(model)
+        if recipe:
+            worth = run_table_recipe(recipe, model, encoder, folder, say)
+        else:
+            settings, papers = TableSettings(), ((paper.title, paper.abstract) for paper in opened or ())
+            texts = texts_of(papers, settings.texts, settings.seed)
+            worth = train_table(encoder, model.folder, texts, folder, settings, say=say)
+    lines = [
+        f"Table for queries of {chosen}, learned from {worth.train:,} texts.",
+        worth.sentence,
+        f"It is in {folder}. To use it: ses search --model {folder}",
+    ]
+    say_result({"folder": str(folder), "model": chosen, **worth.to_dict()}, lines, as_json=as_json)
 
 
 def _train_from_index(
