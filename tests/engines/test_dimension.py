@@ -183,7 +183,9 @@ def test_a_model_of_routes_asks_an_index_of_its_member(engine, models, tmp_path)
 def test_what_is_refused(tmp_path, models):
     (engine,) = emptied("embedded", tmp_path)
     library, some = library_of(engine, models, tmp_path), papers(COUNT)
-    for wrong in (0, 65, 100):
+    with pytest.raises(InputError, match="dimension can't be 0; give a whole number of at least 1"):
+        library.index("papers", some, dimension=0)
+    for wrong in (65, 100):
         with pytest.raises(InputError, match=f"Vectors of 64 numbers can't be projected to {wrong}"):
             library.index("papers", some, dimension=wrong)
     several = library_of(engine, models, tmp_path, model=str(models / "several"))
