@@ -35,15 +35,12 @@ def table_for(fingerprint: str, folder: Path = _SHIPPED) -> Model | None:
     True
     """
     from encoders.layouts.registry import read_model
+    from encoders.registry import find_model
 
     for path in sorted(folder.glob(f"*/{CARD_FILE}")):
         if stands_in_for(path.parent)[1] == fingerprint:
-            return read_model(path.parent, str(path.parent), _made_of_none)
+            return read_model(path.parent, str(path.parent), find_model)
     return None
-
-
-def _made_of_none(name: str) -> Model:
-    raise LookupError(name)
 
 
 @dataclass(frozen=True, eq=False)

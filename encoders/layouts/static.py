@@ -2,6 +2,7 @@
 
 ses's own have a `ses_card.json` of the architecture `static`, which may say under `stands_in_for` whose vectors the
 table imitates: the name of a model, and its fingerprint. So an index that this model made takes the table's queries.
+A folder of ses's own without a tokenizer has that of the model.
 In sentence-transformers, `modules.json` names the module `StaticEmbedding`, and in model2vec, `config.json` the type.
 """
 
@@ -52,7 +53,7 @@ def recognizes(path: Path) -> bool:
     return bool(read_json(path / "config.json", dict, missing={}).get("model_type") == _MODEL2VEC)
 
 
-def read(folder: Path, name: str, find: Find) -> Model:  # noqa: ARG001 - it is made of no others
+def read(folder: Path, name: str, find: Find) -> Model:
     """Read a model folder; see `Layout`."""
     own = read_own(folder).get("architecture") == STATIC
     place, settings = folder, dict[str, Any]()
@@ -67,7 +68,9 @@ def read(folder: Path, name: str, find: Find) -> Model:  # noqa: ARG001 - it is 
     rows, dimension = _size(path)
     model2vec = settings.get("model_type") == _MODEL2VEC
     normalize = own or bool(settings.get("normalize")) or _NORMALIZE in _kinds(folder)
-    words = place / ("tokenizer.json" if (place / "tokenizer.json").is_file() else "vocab.txt")
+    words = _words(place)
+    if own and words is None:
+        words = _words(_imitated(folder, find).folder)
     card = ModelCard(
         name=name,
         architecture=STATIC,
@@ -83,10 +86,27 @@ def read(folder: Path, name: str, find: Find) -> Model:  # noqa: ARG001 - it is 
         heads=dict.fromkeys((Format.QRY,) if own else tuple(Format), HEAD),
         network=_network(rows, dimension, {NO_UNKNOWN: True} if model2vec else {}, normalize=normalize),
         weights_sha256=sha256_of(path),
-        settings_sha256=hashlib.sha256(sha256_of(words).encode()).hexdigest() if words.is_file() else "",
+        settings_sha256=hashlib.sha256(sha256_of(words).encode()).hexdigest() if words else "",
         papers_by=stands_in_for(folder)[1] if own else "",
     )
-    return Model(card, place, functools.partial(_arrays, path))
+    return Model(card, words.parent if words else place, functools.partial(_arrays, path))
+
+
+def _words(folder: Path) -> Path | None:
+    """Return the file of a folder that describes its tokenizer, None if it has none."""
+    return next((folder / name for name in ("tokenizer.json", "vocab.txt") if (folder / name).is_file()), None)
+
+
+def _imitated(folder: Path, find: Find) -> Model:
+    """Return the model that a table imitates; `InputError` if another one has its name."""
+    name, fingerprint = stands_in_for(folder)
+    found = find(name)
+    require(
+        found.card.fingerprint == fingerprint,
+        f"The table {folder} needs the tokenizer of the model {name} ({fingerprint}), and the model of this name is "
+        f"another one ({found.card.fingerprint}); put its tokenizer.json into the folder.",
+    )
+    return found
 
 
 def stands_in_for(folder: Path) -> tuple[str, str]:

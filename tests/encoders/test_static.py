@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from safetensors.numpy import save_file
 
 from corpora.errors import InputError
 from encoders.encoder import load_encoder
+from encoders.layouts.registry import read_model
 from encoders.models.formats import Format
 from encoders.query_tables import table_for
 from encoders.registry import find_model
@@ -45,6 +48,23 @@ def own(tmp_path):
     card = {"architecture": "static", "stands_in_for": stands, "separator": "[SEP]", "licence": "MIT"}
     (folder / "ses_card.json").write_text(json.dumps(card), encoding="utf-8")
     return folder, arrays
+
+
+def test_a_table_without_a_tokenizer_has_that_of_the_model_it_stands_in_for(tmp_path, own):
+    folder, _ = own
+    wanted = encoded(folder)
+    whole = find_model(str(folder))
+    (folder / "vocab.txt").rename(tmp_path / "vocab.txt")
+
+    def named(fingerprint):
+        card = SimpleNamespace(fingerprint=fingerprint)
+        return {"some-model": replace(whole, folder=tmp_path, card=card)}.__getitem__
+
+    found = read_model(folder, str(folder), named("0123456789abcdef"))
+    assert found.card == whole.card
+    np.testing.assert_array_equal(load_encoder(found, cache_dir=tmp_path).encode(TEXTS, Format.QRY), wanted)
+    with pytest.raises(InputError, match=r"needs the tokenizer of the model some-model \(0123456789abcdef\)"):
+        read_model(folder, str(folder), named("fedcba9876543210"))
 
 
 def encoded(folder, texts=TEXTS, task_format=Format.QRY):
