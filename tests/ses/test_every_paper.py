@@ -131,11 +131,13 @@ def test_the_page_exports_all_papers_of_a_condition(client, query):
     assert len({entry.key for entry in bibtexparser.parse_string(exported("bibtex")).entries}) == len(expected)
 
 
-def test_words_that_only_rank_have_no_number_of_matches(library, client):
-    assert library["papers"].search("cancer mice").matches is None
-    assert library["papers"].search("cancer -windows").matches is None
+def test_words_that_only_rank_count_the_papers_that_hold_one(library, client):
+    said = len(about("cancer", "mice"))
+    page = library["papers"].search("cancer mice")
+    assert (page.matches, page.candidates) == (said, said + page.near)
+    assert library["papers"].search("cancer -windows").matches == len(about("cancer"))
     assert library["papers"].search("").matches == len(PAPERS)
-    assert "Export all" not in client.get("/", params={"query": "cancer mice"}).text
+    assert f"Export all {said}" in client.get("/", params={"query": "cancer mice"}).text
 
 
 def test_versions_of_a_work_are_exported_once(tmp_path):

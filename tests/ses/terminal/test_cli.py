@@ -162,7 +162,7 @@ def test_rolls_back(home):
         (["search", "x", "--fusion", "sum"], 2, ["no fusion 'sum'"]),
         (["search", "x", "--weight", "bm25=1"], 2, ["names no leg"]),
         (["search", "x", "--weight", "lexical"], 2, ["LEG=NUMBER"]),
-        (["search", "x", "--size", "1000"], 2, ["ask for a --window of at least 1000"]),
+        (["search", "x", "--mode", "vector", "--size", "1000"], 2, ["ask for a --window of at least 1000"]),
         (["search", "x", "--rerank", "magic"], 2, ["no reranker 'magic'", "complete"]),
         (["search", "x", "--join", "engine"], 2, ["This engine can't join the legs", "let ses join them"]),
         (["search", "x", "--runtime", "tensorrt"], 2, ["no runtime 'tensorrt'"]),
