@@ -56,7 +56,7 @@ def show_page(page: Page, options: Mapping[str, Any], tokens: Mapping[str, Seque
 def show_all(opened: OpenIndex | RemoteIndex, query: str, given: PageOptions, options: Mapping[str, Any]) -> None:
     """Print all papers that match by words, in a format for other programs, and their number on standard error.
 
-    Papers near in meaning have no end, so they are among them only if the user names a mode.
+    Papers near in meaning are among them only if the user names a mode.
 
     Args:
         opened: The index.

@@ -73,7 +73,10 @@ def test_each_format_holds_all_papers_as_one_file(home):
 
 def test_a_mode_that_is_named_adds_papers_near_in_meaning(home):
     near = ses(home, "search", "--index", "t", "--all", "--mode", "hybrid", "--format", "jsonl", "bees")
-    assert len(near.stdout.splitlines()) == len(PAPERS)
+    page = json.loads(ses(home, "search", "--index", "t", "--json", "bees").stdout)
+    assert page["near"] > 0
+    assert page["matches"] == len(about("bees"))
+    assert len(near.stdout.splitlines()) == page["matches"] + page["near"]
 
 
 def test_all_is_for_other_programs_and_from_the_first(home):
