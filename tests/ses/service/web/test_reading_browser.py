@@ -148,6 +148,8 @@ def test_keys_lead_to_the_box_and_through_the_hits(visit):
 
 
 def test_a_title_that_is_suggested_opens_its_paper_and_a_name_puts_authors_first(visit):
+    from playwright.sync_api import expect
+
     page = visit("/")
     page.route(
         "**/v1/suggest*",
@@ -162,7 +164,7 @@ def test_a_title_that_is_suggested_opens_its_paper_and_a_name_puts_authors_first
     )
     page.locator("#query").press_sequentially("garcia")
     options = page.locator("[role=option]")
-    options.first.wait_for()
-    assert options.all_text_contents() == ["Garcia, Ana", "Virus in the garcia", "Telemedicine"]
+    # On a busy machine, what is suggested for the first letters is shown before.
+    expect(options).to_have_text(["Garcia, Ana", "Virus in the garcia", "Telemedicine"])
     options.nth(1).click()
     page.wait_for_url("**/papers/p00001")
