@@ -79,11 +79,9 @@ class HttpClient:
         )
         try:
             yield reply
-        except BaseException:
-            reply.close()
-            raise
         finally:
-            reply.release_conn()
+            # A body that was read whole has given its connection back. The rest of another would be the next answer.
+            reply.close()
 
     @contextmanager
     def follow(

@@ -1,8 +1,62 @@
 """What the users of the HTTP client share; servers that answer anything are in the tests of these."""
 
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
 import pytest
 
-from corpora.http_client import TransientError, is_loopback, retried
+from corpora.http_client import HttpClient, TransientError, is_loopback, read_all, retried
+
+
+@pytest.fixture
+def server():
+    """A server of HTTP/1.1 whose `/end` has moved from every other path, and the connections that it was asked on."""
+    connections = set()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self):
+            connections.add(self.client_address)
+            moved = self.path != "/end"
+            body = b"moved " * 9_999 if moved else b"there"
+            self.send_response(302 if moved else 200)
+            if moved:
+                self.send_header("Location", "/end")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    class Quiet(ThreadingHTTPServer):
+        def handle_error(self, *_):
+            pass  # a client that hangs up in the middle of a body
+
+    with Quiet(("127.0.0.1", 0), Handler) as made:
+        threading.Thread(target=made.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{made.server_port}", connections
+        made.shutdown()
+
+
+def test_answers_that_are_read_share_a_connection(server):
+    url, connections = server
+    client = HttpClient(5, 5, proxies=False)
+    for _ in range(3):
+        with client.send("GET", f"{url}/end", {}) as reply:
+            assert read_all(reply, 100, 5) == b"there"
+    assert len(connections) == 1
+    client.close()
+
+
+def test_the_body_of_a_redirect_is_in_nobodys_way(server):
+    url, _ = server
+    client = HttpClient(5, 5, proxies=False)
+    for path in ("/a", "/b", "/c", "/d", "/e"):
+        with client.follow(f"{url}{path}", lambda _: {}, lambda *_: True) as reply:
+            assert read_all(reply, 100, 5) == b"there"
+    client.close()
 
 
 @pytest.mark.parametrize(
