@@ -79,6 +79,8 @@ def shot(browser: Browser, address: str, picture: Picture, paper: str) -> bytes:
     Raises:
         LookupError: If there is no such page.
     """
+    from tenacity import Retrying, retry_if_exception_message, stop_after_attempt, wait_fixed
+
     window = {"width": picture.width, "height": picture.height}
     context = browser.new_context(viewport=window, color_scheme=picture.scheme, reduced_motion="reduce", locale="en")
     try:
@@ -88,7 +90,13 @@ def shot(browser: Browser, address: str, picture: Picture, paper: str) -> bytes:
             raise LookupError(f"There is no page {picture.path}")
         # Playwright itself writes PNG and JPEG only, which are three times as large.
         asked = {"format": "webp", "quality": _QUALITY}
-        return b64decode(context.new_cdp_session(page).send("Page.captureScreenshot", asked)["data"])
+        # On a busy machine Chromium can be asked before it has drawn anything, and says that it is unable.
+        drawn = Retrying(
+            retry=retry_if_exception_message(match="Unable to capture"),
+            stop=stop_after_attempt(20),
+            wait=wait_fixed(0.5),
+        )
+        return b64decode(drawn(context.new_cdp_session(page).send, "Page.captureScreenshot", asked)["data"])
     finally:
         context.close()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import lzma
+import shutil
 import tarfile
 import zlib
 from collections.abc import Iterator
@@ -21,7 +22,7 @@ LARGEST = 4 << 30
 def unpacked(path: Path) -> Iterator[Path]:
     """Open a data set as a folder: one that exists, or that of a tar archive, which is deleted afterwards.
 
-    Raises `InputError` if neither exists, or the archive is damaged, far too large, or reaches outside its folder.
+    Raises `InputError` if neither exists, or the archive is damaged, far too large, or has links or files outside it.
     """
     if path.is_dir():
         yield path
@@ -34,9 +35,22 @@ def unpacked(path: Path) -> Iterator[Path]:
                     all(size <= LARGEST for size in accumulate(member.size for member in archive)),
                     f"{path} unpacks to more than {LARGEST >> 30} GiB; unpack it and name a folder.",
                 )
-                archive.extractall(folder, filter="data")
+                _extract(archive, Path(folder).resolve())
         except tarfile.ReadError as error:  # tarfile's message lists every compression that it tried
             raise InputError(f"{path} is neither a folder nor a sound tar archive: name another.") from error
         except (tarfile.TarError, OSError, EOFError, lzma.LZMAError, zlib.error) as error:
             raise InputError(f"{path} is neither a folder nor a tar archive that can be unpacked ({error}).") from error
         yield Path(folder)
+
+
+def _extract(archive: tarfile.TarFile, folder: Path) -> None:
+    """Write the files of an archive. `extractall` can do this safely from Python 3.11.4 on only."""
+    for member in archive:
+        target = (folder / member.name).resolve()
+        if not target.is_relative_to(folder) or not (member.isdir() or member.isreg()):
+            raise tarfile.TarError(f"{member.name!r} is outside its folder, a link or a device")
+        (target if member.isdir() else target.parent).mkdir(parents=True, exist_ok=True)
+        content = archive.extractfile(member)
+        if content is not None:
+            with content, target.open("wb") as file:
+                shutil.copyfileobj(content, file)

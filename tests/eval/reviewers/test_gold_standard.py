@@ -146,6 +146,11 @@ def test_archives_that_reach_outside_and_other_folders_are_refused(tmp_path):
         archive.add(tmp_path / "f", "../f")
     with pytest.raises(InputError, match="nor a tar archive that can be unpacked"):
         read_gold_standard(tmp_path / "bad.tar")
+    (tmp_path / "link").symlink_to(tmp_path / "f")
+    with tarfile.open(tmp_path / "link.tar", "w") as archive:
+        archive.add(tmp_path / "link", "data")
+    with pytest.raises(InputError, match="'data' is outside its folder, a link or a device"):
+        read_gold_standard(tmp_path / "link.tar")
     with pytest.raises(InputError, match=r"no data/evaluations\.csv"):
         read_gold_standard(tmp_path)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import tarfile
+import shutil
 from collections import Counter
 from math import log2
 from pathlib import Path
@@ -14,6 +14,7 @@ import pytest
 
 from encoders.encoder import load_encoder
 from encoders.models.formats import Format
+from eval.files.archives import unpacked
 from tests.commands import fails, ses
 from tests.eval.scirepeval.worlds import write_jsonl, write_labels
 from tests.tiny import make_model
@@ -46,8 +47,8 @@ def ranked(folder, queries):
 def world(tmp_path_factory):
     """The sample files in the layout of local data, with a task of each type, and a tiny model."""
     root = tmp_path_factory.mktemp("samples")
-    with tarfile.open(Path(os.environ["SES_TEST_DATA"]) / "eval" / "scirepeval-samples.tar.xz") as archive:
-        archive.extractall(root, filter="data")
+    with unpacked(Path(os.environ["SES_TEST_DATA"]) / "eval" / "scirepeval-samples.tar.xz") as folder:
+        shutil.copytree(folder, root, dirs_exist_ok=True)
     samples = root / "scirepeval_sample" / "training" / "sample_data"
     read = {name: json.loads((samples / f"{name}_small.json").read_text()) for name in ("fos", "mesh", "s2and")}
     # Those fields of study that have enough papers here.
