@@ -8,12 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
-from corpora.errors import InputError, NotFoundError, SesError, StoppedError, UnavailableError, require
+from corpora.errors import InputError, NotFoundError, StoppedError, UnavailableError, require
 from indexer.options import AttachedOptions, EncodingOptions, IndexOptions, RebuildOptions, VersionOptions
 from search_plugin.contract.engine import EVALUATION
 from ses.argument_validation import checked_methods
+from ses.indexes.searchable import SearchableLibrary
 from ses.library_parts import LibraryParts
 from ses.models.extra_vectors import own_jobs, sparse_job
 from ses.models.library_models import LibraryModels
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
 
 @checked_methods
-class Library(Products):
+class Library(Products, SearchableLibrary):
     """The indexes of an engine, by name; made by `open`.
 
     Args:
@@ -82,6 +83,10 @@ class Library(Products):
         return self._connected
 
     @property
+    def _address(self) -> str:
+        return self._settings.engine_url
+
+    @property
     def data_dir(self) -> Path:
         """Folder of what is kept beside the indexes: taggers, feeds, keys of the service."""
         return self._settings.data_dir
@@ -94,12 +99,6 @@ class Library(Products):
         self._closed = True
         self._connected = None
         self._models.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def __getstate__(self) -> dict[str, Any]:
         # Another process connects by itself.
@@ -117,12 +116,6 @@ class Library(Products):
 
     def __contains__(self, name: str) -> bool:
         return name in self._engine.names()
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.indexes())
-
-    def __len__(self) -> int:
-        return len(self.indexes())
 
     def __getitem__(self, name: str) -> OpenIndex:
         """Open an index, or raise `NotFoundError` with the available names."""
@@ -149,9 +142,6 @@ class Library(Products):
             )
             return replace(found, tuned=replace(self._tuned, weights={}))
         return found
-
-    def _ipython_key_completions_(self) -> list[str]:
-        return self.indexes()
 
     def default(self) -> OpenIndex:
         """Open the default index: that of the settings, else the one that `use` chose, else the first one.
@@ -299,13 +289,6 @@ class Library(Products):
             self._engine.drop(name)
         if was_chosen:
             choose_index(self._settings, "")
-
-    def __repr__(self) -> str:
-        try:
-            held = ", ".join(self.indexes()) or "no indexes yet"
-        except SesError as error:  # a debugger shows it too
-            held = str(error)
-        return f"<library {self._settings.engine_url}: {held}>"
 
     def index(
         self,
@@ -629,7 +612,7 @@ class Library(Products):
 
     @property
     def _parts(self) -> LibraryParts:
-        return LibraryParts(self._settings, self._engine, self._models, self._opened, self.index)
+        return LibraryParts(self._settings, self._engine, self._models, self._opened, self._writing, self.index)
 
     def _opened(self, name: str) -> OpenIndex:
         return self[name] if name else self.default()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from indexer.job import IndexReport
     from products.state_store import StateStore
     from search_plugin.contract.engine import Engine, Index
@@ -26,6 +27,7 @@ class LibraryParts:
         engine: Its engine.
         models: Its models.
         opened: Function that opens an index by name, the default one for an empty name.
+        writing: Function that provides an index for writing, under its lock.
         indexed: Function that indexes papers, as `Library.index` does.
     """
 
@@ -33,17 +35,12 @@ class LibraryParts:
     engine: Engine
     models: LibraryModels
     opened: Callable[[str], OpenIndex]
+    writing: Callable[[str], AbstractContextManager[Index]]
     indexed: Callable[..., IndexReport]
 
     def open(self, name: str) -> Index:
         """Open an index for reading, or raise `NotFoundError`."""
         return self.engine.open(name)
-
-    @contextmanager
-    def writing(self, name: str) -> Iterator[Index]:
-        """Provide an index for writing, under its lock."""
-        with self.engine.lock(name):
-            yield self.engine.open(name)
 
     def states(self, folder: str, kind: type[State], noun: str) -> tuple[StateStore[State], str]:
         """Return the states of a kind in the data folder, and the URL of the engine that new ones are over."""

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 from corpora.errors import UnavailableError
 from ses.argument_validation import checked
 from ses.library import Library
+
+if TYPE_CHECKING:
+    from ses.settings import Settings
 
 
 @checked
@@ -37,22 +40,26 @@ def open(engine: str | Path | None = None, **settings: Any) -> Library:  # noqa:
     url = f"embedded:{engine}" if isinstance(engine, Path) else engine
     found = load_settings(engine=url, **settings)
     if _has_path(found.engine):
-        from ses.remote.library import RemoteLibrary
-
-        return RemoteLibrary(found)
+        return _over_http(found)
     try:
         return Library(found)
     except UnavailableError as error:
         from search_plugin.engines.cluster.product import NoClusterError
-        from ses.remote.library import RemoteLibrary
 
         if not isinstance(error, NoClusterError):
             raise
         try:
-            return RemoteLibrary(found)
+            return _over_http(found)
         except UnavailableError:
             pass
         raise
+
+
+def _over_http(settings: Settings) -> Library:
+    """Return the library of a service: to type checkers one of an engine, which knows all that a program may call."""
+    from ses.remote.library import RemoteLibrary
+
+    return cast("Library", RemoteLibrary(settings))
 
 
 def _has_path(url: str) -> bool:

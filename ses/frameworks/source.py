@@ -15,6 +15,7 @@ from search_plugin.pages.hit import Hit
 from search_plugin.pages.page import Page
 from search_plugin.request import DEFAULTS
 from ses.indexes.open_index import OpenIndex
+from ses.indexes.searchable import SearchableIndex
 
 PLAIN: Mapping[str, Any] = {"literal": True, "verbatim": True}
 """Options for the queries of experiments: no operators, no corrections, no other spellings."""
@@ -37,7 +38,7 @@ class SearchedIndex:
     def __post_init__(self) -> None:
         named = isinstance(self.index, str)
         require(
-            named or isinstance(self.index, OpenIndex),
+            named or isinstance(self.index, SearchableIndex),
             f"An adapter can't search an object of the type {type(self.index).__name__}",
             "give the name of an index, or an open one such as library['mine']",
         )
@@ -51,7 +52,7 @@ class SearchedIndex:
     @functools.cached_property
     def opened(self) -> OpenIndex:
         """The index; errors as of `ses.open` and `library[name]`."""
-        if isinstance(self.index, OpenIndex):
+        if not isinstance(self.index, str):
             return self.index
         from ses.open_library import open as open_library
 

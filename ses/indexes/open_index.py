@@ -9,10 +9,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack, cast
 
-from corpora.errors import NotFoundError, SesError, require
+from corpora.errors import SesError, require
 from corpora.options import Option
 from search_plugin.request import DEFAULTS, MAX_FACET_SIZE, MAX_QUERY, MAX_WINDOW, Mode, PageOptions
 from ses.argument_validation import checked_methods
+from ses.indexes.searchable import SearchableIndex
 
 if TYPE_CHECKING:
     from corpora.paper import Paper
@@ -57,7 +58,7 @@ def title_and_abstract(text: str) -> tuple[str, str]:
 
 @checked_methods
 @dataclass(frozen=True, repr=False, eq=False)
-class OpenIndex:
+class OpenIndex(SearchableIndex):
     """The published version of an index; made by `library[name]`.
 
     It can be pickled: another process opens the version that is published then, when it is first used.
@@ -475,10 +476,6 @@ class OpenIndex:
     def _titles(self, ids: Sequence[str]) -> dict[str, str]:
         return {name: paper.title for name, paper in self.index.papers(ids).items()}
 
-    def show(self, name: str) -> Paper:
-        """Return a paper by its id or another identifier (`find`), or raise `NotFoundError`."""
-        return self.find(name)[0]
-
     def find(self, name: str) -> list[Paper]:
         """Return the papers that an identifier names: an id, DOI, PMID, PMCID, arXiv id, in any form people type.
 
@@ -554,30 +551,8 @@ class OpenIndex:
             index.finish()
         return [id_ for id_ in wanted if id_ not in there]
 
-    def _id_of(self, paper: str | Paper | Hit) -> str:
-        """Return what names a paper; `NotFoundError` if the index holds another paper under its id."""
-        from search_plugin.pages.hit import Hit
-
-        if isinstance(paper, str):
-            return paper
-        paper = paper.paper if isinstance(paper, Hit) else paper
-        held = self._held(paper.id)
-        if held is None or held.title != paper.title:
-            there = "has no paper" if held is None else "has another paper with the id"
-            raise NotFoundError(f"The index {self.name} {there} {paper.id!r}", "find papers like its text instead")
-        return paper.id
-
     def _held(self, paper_id: str) -> Paper | None:
         return self.index.papers([paper_id]).get(paper_id)
-
-    def __getitem__(self, name: str) -> Paper:
-        return self.find(name)[0]
-
-    def __contains__(self, paper: str | Paper | Hit) -> bool:
-        try:
-            return bool(self.find(self._id_of(paper)))
-        except NotFoundError:
-            return False
 
     def __iter__(self) -> Iterator[Paper]:
         from products.indexed import in_blocks

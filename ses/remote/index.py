@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 from urllib.parse import quote
 
-from corpora.errors import InputError, NotFoundError, require
+from corpora.errors import NotFoundError, require
 from corpora.paper import Paper
 from corpora.url_names import escaped_name
 from search_plugin.contract.schema import (
@@ -28,14 +28,13 @@ from search_plugin.words.languages import DEFAULT_LANGUAGE
 from ses.argument_validation import checked_methods
 from ses.indexes.index_facts import IndexFacts
 from ses.indexes.open_index import OpenIndex, title_and_abstract
+from ses.indexes.searchable import SearchableIndex
 from ses.remote.parsing import read_as
+from ses.remote.refusal import OverHttp
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
     from products.citations import IndexedReference
     from products.support.support import Support
-    from search_plugin.contract.engine import Index
     from search_plugin.contract.legs import Facets
     from search_plugin.request import Mode
     from search_plugin.understanding.completion import Completions
@@ -46,19 +45,6 @@ _NAMES_PER_REQUEST = 20
 """Identifiers in one filter: a service takes URLs of a few thousand characters."""
 
 T = TypeVar("T")
-
-
-def refuse(*_: Any) -> NoReturn:
-    """Raise `InputError`: a service offers no more than searching and reading."""
-    raise InputError(
-        "This does not work through a service, which only searches and shows papers",
-        "give the engine of the service itself as <engine>",
-    )
-
-
-def refuse_writing() -> AbstractContextManager[Index]:
-    """Raise `InputError` as `refuse` does."""
-    refuse()
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +129,8 @@ class _FieldValues:
 
 @checked_methods
 @dataclass(frozen=True, repr=False, eq=False)
-class RemoteIndex(OpenIndex):
-    """An index of a service, made by `library[name]`; what only an engine can do raises `InputError`.
+class RemoteIndex(SearchableIndex, OverHttp, local=OpenIndex):
+    """An index of a service, made by `library[name]`: the methods of `OpenIndex` that work over HTTP.
 
     Attributes:
         held: Its name.
@@ -152,9 +138,9 @@ class RemoteIndex(OpenIndex):
         entry: Function that returns what the service says of the index.
     """
 
-    held: str = field(kw_only=True)
-    client: Callable[[], ServiceClient] = field(kw_only=True)
-    entry: Callable[[], RemoteEntry] = field(kw_only=True)
+    held: str
+    client: Callable[[], ServiceClient]
+    entry: Callable[[], RemoteEntry]
 
     @property
     def name(self) -> str:
@@ -168,10 +154,6 @@ class RemoteIndex(OpenIndex):
     def search(self, query: str = "", **options: Unpack[PageOptions]) -> Page:
         """Search by words and by meaning at once; arguments and errors as of `OpenIndex.search`."""
         return self._page(self._client.get("/v1/search", {**self._asked(options), "query": query}))
-
-    def tokens(self, query: str, papers: Sequence[str | Paper | Hit], **options: Any) -> Mapping[str, Any]:  # noqa: ARG002 - those of `OpenIndex`
-        """Return nothing: a service does not say which tokens of sparse vectors gave how much."""
-        return {}
 
     def iterate(self, query: str = "", **options: Unpack[PageOptions]) -> Iterator[Hit]:
         """Yield all hits of a search; arguments and errors as of `OpenIndex.iterate`."""
@@ -260,14 +242,6 @@ class RemoteIndex(OpenIndex):
         asked = {**self._asked(narrowed), "sentence": sentence, "sentences": str(sentences)}
         del asked["explain"]
         return self._as(Support, self._client.get("/v1/support", asked))
-
-    def map(self, *_: Any, **__: Any) -> NoReturn:
-        """Raise `InputError`: a map needs the vectors of the papers."""
-        refuse()
-
-    def suggest(self, *_: Any, **__: Any) -> NoReturn:
-        """Raise `InputError`: suggestions for a manuscript need the vectors of the papers."""
-        refuse()
 
     def find(self, name: str) -> list[Paper]:
         """Return the papers that an identifier names; arguments and errors as of `OpenIndex.find`."""

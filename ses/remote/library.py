@@ -6,18 +6,17 @@ import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from corpora.errors import InputError, SesError, require
+from corpora.errors import InputError, require
 from ses.argument_validation import checked_methods
+from ses.indexes.searchable import SearchableLibrary
 from ses.library import Library
-from ses.models.library_models import LibraryModels
 from ses.remote.client import ServiceClient
-from ses.remote.index import RemoteEntry, RemoteIndex, refuse, refuse_writing
+from ses.remote.index import RemoteEntry, RemoteIndex
 from ses.remote.parsing import read_as
+from ses.remote.refusal import OverHttp
 
 if TYPE_CHECKING:
-    from search_plugin.contract.engine import Engine
     from ses.indexes.index_facts import IndexFacts
-    from ses.indexes.open_index import OpenIndex
     from ses.settings import Settings
 
 
@@ -27,8 +26,8 @@ class _Entries:
 
 
 @checked_methods
-class RemoteLibrary(Library):
-    """The indexes of a service, by name; made by `open`. What only an engine can do raises `InputError`.
+class RemoteLibrary(SearchableLibrary, OverHttp, local=Library):
+    """The indexes of a service, by name, made by `open`: the methods of `Library` that work over HTTP.
 
     Args:
         settings: Settings with the URL of the service.
@@ -37,9 +36,9 @@ class RemoteLibrary(Library):
     def __init__(self, settings: Settings) -> None:
         for name in ("tuned", "synonyms"):
             require(not getattr(settings, name), f"A service takes no {name}", f"leave <{name}> out: its own apply")
-        self._settings, self._secrets = settings, ()
-        self._tuned, self._synonyms, self._models = None, {}, LibraryModels(settings)
-        self._connected, self._closed = None, False
+        self._settings = settings
+        self._secrets: tuple[str, ...] = ()  # settings that another process left out
+        self._closed = False
         self._made: ServiceClient | None = None
         self._entries()
 
@@ -49,6 +48,10 @@ class RemoteLibrary(Library):
         return self._settings.engine_url
 
     @property
+    def _address(self) -> str:
+        return self.url
+
+    @property
     def client(self) -> ServiceClient:
         """The client of the service; `InputError` if the library is closed."""
         require(not self._closed, "This library is closed", "open it again")
@@ -56,10 +59,6 @@ class RemoteLibrary(Library):
             self._settings, self._secrets = self._settings.with_secrets(self._secrets), ()
             self._made = ServiceClient(self._settings.engine_url, self._settings.connection)
         return self._made
-
-    @property
-    def _engine(self) -> Engine:
-        refuse()
 
     def _entries(self) -> tuple[RemoteEntry, ...]:
         content = self.client.get("/v1/indexes")
@@ -92,23 +91,15 @@ class RemoteLibrary(Library):
     def __contains__(self, name: str) -> bool:
         return name in self.indexes()
 
-    def __getitem__(self, name: str) -> OpenIndex:
+    def __getitem__(self, name: str) -> RemoteIndex:
         """Open an index, or raise `NotFoundError` with the available names."""
         self.entry(name)
-        return RemoteIndex(
-            refuse,
-            self._models,
-            None,
-            refuse_writing,
-            held=name,
-            client=self._opened_client,
-            entry=functools.partial(self.entry, name),
-        )
+        return RemoteIndex(name, self._opened_client, functools.partial(self.entry, name))
 
     def _opened_client(self) -> ServiceClient:
         return self.client
 
-    def default(self) -> OpenIndex:
+    def default(self) -> RemoteIndex:
         """Open the default index: that of the settings, else that of the service."""
         from ses.indexes.default_index import default_index
 
@@ -123,11 +114,6 @@ class RemoteLibrary(Library):
             self._made.close()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "_made": None}
-
-    def __repr__(self) -> str:
-        try:
-            held = ", ".join(self.indexes()) or "no indexes yet"
-        except SesError as error:  # a debugger shows it too
-            held = str(error)
-        return f"<library {self.url}: {held}>"
+        # Another process connects by itself.
+        settings, secrets = self._settings.without_secrets()
+        return {**vars(self), "_settings": settings, "_secrets": secrets or self._secrets, "_made": None}

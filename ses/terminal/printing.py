@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from search_plugin.request import PageOptions
     from search_plugin.understanding.queries import TranslatedQuery
     from ses.indexes.open_index import OpenIndex
-    from ses.remote.index import RemoteIndex
 
 _AUTHORS_SHOWN = 3
 _LONGEST_VALUE = 200
@@ -53,7 +52,7 @@ def show_page(page: Page, options: Mapping[str, Any], tokens: Mapping[str, Seque
     pass_on(page.format(form))
 
 
-def show_all(opened: OpenIndex | RemoteIndex, query: str, given: PageOptions, options: Mapping[str, Any]) -> None:
+def show_all(opened: OpenIndex, query: str, given: PageOptions, options: Mapping[str, Any]) -> None:
     """Print all papers that match by words, in a format for other programs, and their number on standard error.
 
     Papers near in meaning are among them only if the user names a mode.

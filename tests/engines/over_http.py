@@ -17,7 +17,7 @@ from search_plugin.ranking.planning import check_model
 from search_plugin.request import DEFAULTS, SearchRequest, make_request
 from ses.models.library_models import LibraryModels
 from ses.remote.client import ServiceClient
-from ses.remote.index import RemoteIndex, refuse, refuse_writing
+from ses.remote.index import RemoteIndex
 from ses.service.app import make_app
 from ses.service.service import Service
 from ses.service.settings import ServiceSettings
@@ -124,6 +124,4 @@ class OverHttp:
     def _opened(self, index, encoder):
         self.searches += 1
         self._app.state.service = Service(OneIndex(self._settings, index, encoder), ServiceSettings())
-        return RemoteIndex(
-            refuse, refuse, None, refuse_writing, held=index.name, client=lambda: self._client, entry=refuse
-        )
+        return RemoteIndex(index.name, lambda: self._client, entry=None)

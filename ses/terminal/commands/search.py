@@ -47,7 +47,9 @@ def search(words: tuple[str, ...], index: str | None, *, everything: bool, trans
         show_all(opened, query, given, options)
         return
     page = opened.search(query, **given)
-    tokens = opened.tokens(query, page.hits, most=_TOKENS, **given) if options["explain"] and query else {}
+    # A service does not say which tokens of sparse vectors gave how much.
+    explained = options["explain"] and query and hasattr(opened, "tokens")
+    tokens = opened.tokens(query, page.hits, most=_TOKENS, **given) if explained else {}
     show_page(page, options, tokens)
 
 

@@ -214,6 +214,16 @@ def test_what_a_service_does_not_offer_is_said(remote):
     for ask in asked[1:-1]:
         with pytest.raises(ses.InputError, match="This does not work through a service, which only searches"):
             ask()
+    for held, local in ((remote, ses.Library), (index, ses.OpenIndex)):
+        assert not isinstance(held, local)
+        own = {name for name in dir(type(held)) if not name.startswith("_")} - {"url", "client", "entry"}
+        assert own <= set(dir(local)), "names that only a service has"
+        for name in (set(dir(local)) | set(local.__annotations__)) - set(dir(held)):
+            assert not hasattr(held, name), name
+            with pytest.raises(ses.InputError, match="This does not work through a service"):
+                getattr(held, name)
+    with pytest.raises(AttributeError, match="no attribute 'serach'"):
+        index.serach("virus")
     with pytest.raises(ses.InputError, match="A service takes no synonyms; leave synonyms out"):
         index.search("virus", synonyms={"mi": ("myocardial infarction",)})
 
@@ -255,3 +265,7 @@ def test_the_command_line_searches_a_service(address, capsys, tmp_path):
 
     done = command(tmp_path, "search", "virus", "--engine", address, "--size", "2", "--format", "json")
     assert '"index": "papers"' in str(done)
+    explained = command(tmp_path, "search", "virus", "--engine", address, "--size", "2", "--explain")
+    assert "\nwarn: " in explained.stdout
+    served = command(tmp_path, "serve", "--engine", address)
+    assert "This does not work through a service, which only searches" in served.stderr
