@@ -203,14 +203,20 @@ def _by_name(graph: grimp.ImportGraph) -> Iterator[tuple[str, str]]:
 def _commands_run(graph: grimp.ImportGraph) -> Iterator[tuple[str, str]]:
     """Yield the test modules that run a command of ses, with the module of the command."""
     from ses.products import product_commands
+    from ses.terminal.commands.eval import COMMANDS
 
-    places = {name: [place.partition(":")[0]] for name, (place, _) in product_commands().items()}
-    commands = {name: modules for name, modules in places.items() if set(modules) <= graph.modules}
-    for module in graph.modules:
-        if module.startswith(_COMMANDS):
-            commands.setdefault(module.rpartition(".")[2], []).append(module)
-    for test in graph.find_modules_that_directly_import("tests.commands") if commands else ():
-        names = re.findall(r', "([a-z]+)"', _text_of(test))
+    named = {**product_commands(), **{f"eval {name}": command for name, command in COMMANDS.items()}}
+    places = [(name, place.partition(":")[0]) for name, (place, _) in named.items()]
+    places += [(module.rpartition(".")[2], module) for module in graph.modules if module.startswith(_COMMANDS)]
+    commands: dict[str, list[str]] = {}
+    for name, module in places:
+        if module in graph.modules:
+            commands.setdefault(name, []).append(module)
+    running = {"tests.commands", f"{_COMMANDS}eval"} & graph.modules if commands else set()
+    for test in {one for module in running for one in graph.find_modules_that_directly_import(module)}:
+        text = _text_of(test)
+        names = re.findall(r', "([a-z]+)"', text)
+        names += [f"eval {name}" for name in re.findall(r'(?:"eval"|eval_), \[?"([a-z-]+)"', text)]
         yield from ((test, module) for name in names for module in commands.get(name, ()))
 
 

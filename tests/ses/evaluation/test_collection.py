@@ -102,3 +102,18 @@ def test_papers_in_memory_are_the_last_of_their_ids_that_are_not_deleted():
     texts, counts = in_memory(SimpleNamespace(records=lambda: iter(records)))
     assert [(text.id, text.title) for text in texts] == [("a", "again"), ("c", "C")]
     assert counts == {"documents_rejected": 1, "documents_duplicated": 2}
+
+
+def test_papers_of_several_places_are_one_collection(tmp_path):
+    (tmp_path / "topics.xml").write_text(TOPICS)
+    (tmp_path / "qrels").write_text("1 0 a 1\n2 0 b 1\n")
+    places = [write_jsonl(tmp_path / f"{name}.jsonl", [Paper(name, name)]) for name in "ab"]
+    (tmp_path / "b.jsonl").write_text((tmp_path / "b.jsonl").read_text() + '{"id": "no title"}\n')
+    model = str(make_model(tmp_path / "model"))
+    settings = Settings(data_dir=tmp_path / "data", cache_dir=tmp_path / "cache", model=model)
+    made = topics_collection(tmp_path / "topics.xml", tmp_path / "qrels", "jsonl", settings, paths=places)
+    assert made.files == (*places, tmp_path / "topics.xml", tmp_path / "qrels")
+    assert (made.name, made.unjudged, made.facts["rounds"]) == ("jsonl-a.jsonl", 0, "all")
+    indexed = index_collection(made, settings)
+    assert sorted(indexed.index.ids()) == ["a", "b"]
+    assert indexed.counts == {"documents_rejected": 1, "documents_duplicated": 0}

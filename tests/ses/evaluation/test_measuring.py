@@ -100,6 +100,10 @@ def test_files_dictionaries_tables_and_rows_give_the_same(tmp_path):
         assert ses.measure(RUN, qrels, names).per_query["run"] == expected
     numbered = frame(("qid", "docno", "score"), [(1, 7, 2.5), (1, 8, 2)])
     assert ses.measure(numbered, {"1": {"8": 1}}, "RR").mean("RR") == 0.5
+    assert ses.measure({1: [7, 8]}, {1: {8: 1}}, "RR").mean("RR") == 0.5
+    assert ses.measure({"q": [["a", 1.0], ["b", 2]]}, {"q": {"b": 1}}, "RR").mean("RR") == 1
+    # A query of which nothing was judged counts as one without relevant documents.
+    assert ses.measure({"q": ["a"]}, {"q": {"a": 1}, "r": {}}, "RR").mean("RR") == 0.5
 
 
 @pytest.mark.mteb  # which brings polars
@@ -124,6 +128,14 @@ def test_tables_of_polars():
         ({"q1": "abc"}, QRELS, "A ranking can't be str"),
         ({"q1": [1.5]}, QRELS, "An id can't be 1.5"),
         ({"q1": ["a", "a"]}, QRELS, "twice"),
+        # Truth values are whole numbers to Python.
+        ({"q1": [("a", True)]}, QRELS, "A score or gain can't be True"),
+        ({"q1": [True]}, QRELS, "An id can't be True"),
+        (RUN, {"q1": {"a": True}}, "A score or gain can't be True"),
+        ({"q1": [("a", 1, 2)]}, QRELS, "An id can't be"),
+        ({"q1": b"abc"}, QRELS, "A ranking can't be bytes"),
+        (b"abc", QRELS, "A run can't be bytes; give a file"),
+        (frame((), []), QRELS, "has no column query_id or qid"),
         ([("q1", "a")], QRELS, "A row of a run has 3 values"),
         (frame(("qid", "docno", "score"), [(None, "a", 1.0)]), QRELS, "An id can't be"),
         ("absent.trec", QRELS, "absent.trec"),
@@ -223,6 +235,8 @@ def test_an_index_is_evaluated_in_several_modes(home, tmp_path):
     compared = ses.experiment(words, home.topics, home.qrels, asked["measures"])
     assert compared.mean("R@100", "page") == found.mean("R@100", "lexical")
     assert compared.per_query["ses"] == found.per_query["hybrid"]
+    shallow = ses.experiment({"ses": index}, home.topics, home.qrels, "R@2", depth=3).runs["ses"].rankings
+    assert {len(ranking) for ranking in shallow.values()} == {3}
     both = index.evaluate(modes=["hybrid"], fusions=["rrf", "minmax"], **asked)
     assert both.systems == ("hybrid-rrf", "hybrid-minmax")
 
@@ -329,6 +343,29 @@ def test_a_query_may_be_a_paper_that_its_run_finds_first(run_files):
         assert scores == {"a": reached, "c": 1.0}
         (pair,) = compare_files(runs, ["RR"], qrels=run_files / "qrels", drop_same_id=drop)[0].pairs
         assert pair.better == int(reached < 1)
+
+
+def test_the_ids_of_a_data_set_are_also_those_of_documents_that_are_no_papers(run_files):
+    (run_files / "beir/qrels").mkdir(parents=True)
+    (run_files / "beir/corpus.jsonl").write_text('{"_id": "a", "title": "A"}\n{"_id": "b"}\n\n{"_id": 3}\n')
+    (run_files / "beir/queries.jsonl").write_text('{"_id": "q1", "text": "virus"}\n{"_id": "q2", "text": "lung"}\n')
+    (run_files / "beir/qrels/dev.tsv").write_text(
+        "query-id\tcorpus-id\tscore\nq1\ta\t1\nq1\tb\t1\nq2\t3\t1\nq2\tc\t1\n"
+    )
+    runs = [run_files / "one/run.trec", run_files / "two/run.trec"]
+    found, files = compare_files(runs, ["RR"], data=run_files / "beir", split="dev")
+    assert found.counts["judged_documents_not_in_the_corpus"] == 1
+    assert [one.unknown_documents for one in found.coverage.values()] == [1, 1]
+    assert found.texts == {"q1": "virus", "q2": "lung"}
+    assert run_files / "beir/qrels/dev.tsv" in files
+
+
+def test_a_query_that_is_a_paper_is_left_out_of_its_hits_in_experiments_too():
+    runs = {"papers": lambda text: [text, "b"]}
+    for drop, reached in ((False, 0.5), (True, 1.0)):
+        found = ses.experiment(runs, {"a": "a"}, {"a": {"b": 1}}, "RR", drop_same_id=drop)
+        assert found.mean("RR") == reached
+    assert found.left_out == {"queries_without_text": 0}
 
 
 def test_a_comparison_takes_the_options_of_its_statistics(run_files):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -15,7 +17,7 @@ from eval.outcome import outcome_of
 from eval.reports.results import Results
 from eval.retrieval.beir import BeirFolder
 from ses.evaluation.collection import PSEUDO_SPLIT, pseudo_collection
-from ses.evaluation.models import ModelComparison, ModelCost, _names
+from ses.evaluation.models import ModelComparison, ModelCost, _names, seconds_of
 from ses.evaluation.result import Evaluation
 from ses.settings import load_settings
 from tests.commands import fails, ses
@@ -199,6 +201,7 @@ def plus(by, noise=NOISE):
         # Of two that are alike, the faster; a better one is taken though it is slower.
         ({"base": BASE, "slow": plus(0.1), "fast": plus(0.1, NOISE[::-1])}, (1, 9, 2), "fast"),
         ({"base": BASE, "fast": plus(0.05), "slow": plus(0.2)}, (1, 2, 9), "slow"),
+        ({"base": BASE, "slow": plus(0.2), "fast": plus(0.05)}, (4, 9, 2), "slow"),
     ],
 )
 def test_the_model_to_take(values, milliseconds, best):
@@ -208,6 +211,73 @@ def test_the_model_to_take(values, milliseconds, best):
         assert found.advice == "None is better than base beyond doubt on these 80 queries: keep it."
     else:
         assert found.advice.startswith(f"Take {best}: its hybrid nDCG@10 is +0.")
-        time = milliseconds[list(values).index(best)]
+        time = milliseconds[list(values).index(best)] / milliseconds[0]
         assert found.advice.endswith(f"against base, and a paper takes {time:.1f} times as long.")
     assert found.to_dict()["best"] == best
+
+
+def test_costs_stand_beside_the_measures_and_in_the_plot_of_a_report(tmp_path):
+    found = comparison({"base": BASE, "better": plus(0.1)}, (2, 3.25))
+    found.costs.update(base=ModelCost(2, 22_600_000, 384), better=ModelCost(3.25, 0, 1024))
+    first, second, third, *notes = str(found).partition("\n\n")[0].splitlines()
+    assert first.endswith("ms a paper  parameters  numbers")
+    assert (second.split()[-4:], third.split()[-3:]) == (["2.0", "23", "M", "384"], ["3.2", "?", "1,024"])
+    assert notes == [
+        "[low, high]: 95% confidence interval over queries",
+        "ms a paper: to encode it on this machine, in batches, without a cache",
+    ]
+    assert str(found).endswith(f"\n\n{found.advice}")
+    assert repr(found) == str(found)
+    found.write_report(tmp_path / "r.json")
+    told = json.loads((tmp_path / "r.json").read_text())
+    assert (told["title"], told["seconds"]) == ("Models", {"base": 0.002, "better": 0.00325})
+    told = found.to_dict()
+    assert told["costs"]["better"] == {"milliseconds": 3.25, "parameters": 0, "dimension": 1024}
+    assert [(pair["baseline"], pair["run"]) for pair in told["pairs"]] == [("base", "better")]
+
+
+def test_a_model_is_compared_once_though_it_is_named_twice(home, settings):
+    own, other = str(home / "first"), str(home / "second")
+    assert _names([other, own, other], replace(settings, model=own)) == [own, other]
+
+
+def test_48_papers_are_timed_after_a_few_that_are_not():
+    asked = []
+    seconds_of(SimpleNamespace(encode=asked.append), [f"t{n}" for n in range(20)])
+    assert asked == [[f"t{n}" for n in range(8)], [f"t{n}" for n in range(20)]]
+
+
+def test_no_query_is_asked_twice_and_two_are_the_fewest(tmp_path, settings):
+    def made_of(*conclusions):
+        rows = [
+            {
+                "_id": f"p{n}",
+                "title": "virus",
+                "text": " ".join([*(sentence(random.Random(n), one) for one in FIRST), conclusion]),
+            }
+            for n, conclusion in enumerate(conclusions)
+        ]
+        (tmp_path / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        made = pseudo_collection("beir", [tmp_path], "pseudo", settings)
+        return len(made.judged.texts), len(rows_of(made.paths[0] / "corpus.jsonl"))
+
+    one, other = (sentence(random.Random(n), "We conclude that") for n in (1, 2))
+    with pytest.raises(library.InputError, match="Only 1 of 2 papers give a query"):
+        made_of(one, one)
+    assert made_of(one, one, other) == (2, 3)
+
+
+def test_the_python_function_takes_split_measure_and_queries(home, tmp_path, monkeypatch):
+    monkeypatch.setenv("SES_DATA_DIR", str(tmp_path))
+    monkeypatch.setattr("ses.evaluation.models.compare_on", lambda *given: given)
+    beir = shutil.copytree(home / "mine", tmp_path / "mine")
+    (beir / "qrels" / "test.tsv").rename(beir / "qrels" / "dev.tsv")
+    collection, models, settings, measure = library.compare_models(beir, ("a",), split="dev", measure="RR", model="b")
+    assert (collection.facts, len(collection.judged.texts)) == ({"data": str(beir), "split": "dev"}, 10)
+    assert (models, settings.model, measure) == (("a",), "b", "RR")
+    rows = [
+        {"id": row["_id"], "title": row["title"], "abstract": row["text"]} for row in rows_of(beir / "corpus.jsonl")
+    ]
+    (tmp_path / "own.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    collection, *_, measure = library.compare_models(tmp_path / "own.jsonl", queries="titles", corpus="jsonl")
+    assert (collection.facts["split"], len(collection.judged.texts), measure) == (PSEUDO_SPLIT, 40, "nDCG@10")

@@ -85,3 +85,35 @@ def test_run_files_reports_and_plots(found, tmp_path):
     assert report["provenance"]["command"].startswith("python ")
     assert set(report["per_unit"]) == {"worse", "better"}
     assert found.to_dict()["rows"] == [{"system": row.pop("system"), **row} for row in report["rows"]]
+
+
+def test_what_was_left_out_is_printed_between_the_tables(found):
+    without_one = dict.fromkeys([*QRELS][1:], "virus")
+    shown = str(ses.experiment({"worse": WORSE, "better": BETTER}, without_one, QRELS, ["RR@10", "P@1"]))
+    assert "better: 12 queries\n1 query without text\n\nmeasure  pair" in shown
+    assert shown.replace("1 query without text\n", "") == str(found)
+    assert not shown.endswith("\n")
+
+
+def test_pairs_need_two_queries_and_two_systems():
+    for queries, pairs in ((1, 0), (2, 1)):
+        qrels = {f"q{n}": {"a": 1} for n in range(queries)}
+        runs = {name: dict.fromkeys(qrels, found) for name, found in (("x", ["a"]), ("y", ["b", "a"]))}
+        assert len(ses.experiment(runs, dict.fromkeys(qrels, "virus"), qrels, ["RR"]).pairs) == pairs
+        assert ses.measure(runs["x"], qrels, ["RR"]).pairs == ()
+
+
+def test_all_measures_are_drawn_unless_some_are_named(found, tmp_path):
+    for name, given, drawn in (("all.SVG", (), {"RR@10", "P@1"}), ("one.svg", "RR@10", {"RR@10"})):
+        found.plot(tmp_path / name, given)
+        text = (tmp_path / name).read_text()
+        assert {measure for measure in found.measures if measure in text} == drawn
+        assert text.endswith("</svg>\n")
+        assert text.count("<svg ") == 1
+
+
+def test_a_report_of_one_system_needs_no_title(tmp_path):
+    ses.measure(BETTER, QRELS, ["RR@10"]).write_report(tmp_path / "r.json")
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert (report["title"], report["pairs"], list(report["per_unit"])) == ("Evaluation", [], ["run"])
+    assert "seconds" not in report or not report["seconds"]
