@@ -32,11 +32,18 @@ def test_ranks_are_multiplied_by_the_factor_of_the_percentile():
     assert boosted_ids(ids, percentiles, 0.2) == sorted(ids, key=lambda id_: (new[id_], ids.index(id_)))
     assert boosted_ids(ids, percentiles, 0.2) != ids
     assert boosted_ids(["a", "b"], {"b": 100, "a": 0}, 1.0) == ["b", "a"]
+    for beyond in ({"b": 400}, {"a": -300}, {"b": "100"}, {"b": True, "a": 40}):
+        assert boosted_ids(["a", "b"], beyond, 1.0) == ["a", "b"]
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("impact", Boost("impact", 0.2)), ("impact=0.5", Boost("impact", 0.5)), ("impact = 0", Boost("impact", 0.0))],
+    [
+        ("impact", Boost("impact", 0.2)),
+        ("impact=0.5", Boost("impact", 0.5)),
+        ("impact = 0", Boost("impact", 0.0)),
+        ("impact=1", Boost("impact", 1.0)),
+    ],
 )
 def test_a_boost_is_read(text, expected):
     assert parse_boost(text, FIELDS) == expected
@@ -47,6 +54,7 @@ def test_a_boost_is_read(text, expected):
     [
         ("cited", "can't be boosted by 'cited', only by forecasts; this index has impact"),
         ("year=0.1", "only by forecasts"),
+        ("impact=1.01", "can't have the strength '1.01'; give a number from 0 to 1"),
         ("impact=2", "can't have the strength '2'"),
         ("impact=x", "can't have the strength 'x'"),
         ("impact=nan", "can't have the strength"),

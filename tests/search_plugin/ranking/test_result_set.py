@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from corpora.paper import Paper
 from search_plugin.contract.engine import Document
+from search_plugin.contract.legs import Fused, Scored
+from search_plugin.contract.plan import Plan, VectorClause
 from search_plugin.contract.schema import IndexSchema, paper_vector
 from search_plugin.contract.trace import Clock
 from search_plugin.engines.registry import connect
 from search_plugin.filters.parse import parse_filter
+from search_plugin.ranking.result_set import settle
+from search_plugin.ranking.state import SearchState
+from search_plugin.ranking.weakness import THRESHOLDS
 from search_plugin.reading import pages
 from search_plugin.request import SearchRequest
 from search_plugin.search import asked, search
+from search_plugin.understanding.meaning import Meaning
 
 SCHEMA = IndexSchema("tiny", "f", (paper_vector("prx", 2, "cosine"),))
 WORDS, OTHERS = 35, 20
@@ -113,3 +120,58 @@ def test_of_papers_that_are_sorted_those_ranked_can_be_paged_through(index):
     page = found(index, sort=parse_sort("-year"))
     assert (page.matches, page.near) == (WORDS, 10)
     assert page.candidates == 20
+
+
+((FINGERPRINT, THRESHOLD),) = THRESHOLDS.items()
+FLOOR = THRESHOLD.least
+
+
+def settled(legs, ranking, known_by=(), hidden=(), window=9):
+    """What is left of a ranking where a model has a floor; papers hold the query's word if their leg is it."""
+    schema = replace(SCHEMA, fingerprint=FINGERPRINT)
+    found = {leg: [Scored(id_, score) for id_, score in hits.items()] for leg, hits in legs.items()}
+    vectors = (VectorClause("prx", unit(1.0)),) if "prx" in legs else ()
+    plan = Plan("virus" if "lexical" in legs else "", vectors, None, window)
+    ranked = [Fused(id_, 1.0, {}) for id_ in ranking]
+    meaning = Meaning("virus", known_by=dict.fromkeys(known_by, "title"))
+    request = SearchRequest("virus", window=window, size=1)
+    hidden = dict.fromkeys(hidden, 1)
+    index = SimpleNamespace(schema=schema)
+    return settle(
+        SearchState(index, request, plan, found, ranking=ranked, shown=ranked, hidden=hidden, meaning=meaning)
+    )
+
+
+def ids(hits):
+    return [hit.id for hit in hits]
+
+
+def test_papers_below_the_floor_that_hold_no_word_are_left_out():
+    legs = {"lexical": {"said": 2.0}, "prx": {"near": FLOOR, "far": FLOOR - 0.001, "said": 0.1}}
+    after = settled(legs, ["near", "far", "said", "unfound"])
+    assert ids(after.ranking) == ids(after.shown) == ["near", "said"]
+    assert (after.near, after.named, after.by_words) == (("near",), (), 1)
+    # One that stands for others of its kind stays, and one that is named counts as a match.
+    other = settled(legs, ["near", "far", "said", "unfound"], known_by=["unfound", "said"], hidden=["far"])
+    assert ids(other.ranking) == ["near", "far", "said", "unfound"]
+    assert (other.near, other.named, other.by_words) == (("near", "far"), ("unfound",), 2)
+    # A paper that the vectors did not find is no nearer than the last that they found.
+    assert settled({**legs, "prx": {"near": 0.9, "last": FLOOR}}, ["near", "unfound"]).near == ("near", "unfound")
+
+
+def test_if_all_that_is_left_is_far_the_nearest_five_are_shown():
+    far = {f"f{at}": 0.2 - at / 100 for at in range(7)}
+    after = settled({"lexical": {}, "prx": far}, list(far), hidden=["other"])
+    assert ids(after.ranking) == ids(after.shown) == list(far)[:5]
+    assert (after.near, after.by_words, after.hidden) == ((), 0, {})
+    named = settled({"lexical": {}, "prx": far}, list(far), known_by=["f6"])
+    assert (ids(named.ranking), named.by_words) == (["f6"], 1)
+    nothing = settled({"lexical": {}, "prx": {}}, [])
+    assert (nothing.ranking, nothing.by_words) == ([], 0)
+
+
+def test_a_search_by_meaning_alone_counts_what_is_named_by_itself():
+    near = {"a": 0.9, "b": 0.1}
+    plain, named = (settled({"prx": near}, list(near), known_by=known_by) for known_by in ((), ("a", "c")))
+    assert (plain.near, plain.by_words, ids(plain.ranking)) == (("a", "b"), None, ["a", "b"])
+    assert (named.near, named.by_words, ids(named.ranking)) == (("b",), 2, ["a", "b"])

@@ -10,13 +10,14 @@ import pytest
 from corpora.errors import InputError
 from encoders.models.formats import Format
 from search_plugin.contract.engine import Document
-from search_plugin.contract.legs import Fused, Scored
+from search_plugin.contract.legs import Fused, Scored, parse_sort
 from search_plugin.contract.plan import Plan, VectorClause
 from search_plugin.contract.schema import IndexSchema, paper_vector
 from search_plugin.engines.registry import connect
 from search_plugin.filters.parse import parse_filter
+from search_plugin.fusion.boosting import Boost
 from search_plugin.fusion.search_settings import SearchSettings
-from search_plugin.ranking.stages import RANKING, SETTLING, SHOWING, collapse, render
+from search_plugin.ranking.stages import RANKING, SETTLING, SHOWING, boost, collapse, render, sort
 from search_plugin.ranking.state import SearchState
 from search_plugin.request import DEFAULTS, SearchRequest, make_request
 from search_plugin.search import search, similar, similar_text
@@ -144,6 +145,88 @@ def test_complete_gives_every_paper_found_what_every_leg_scores_it(index):
     assert not all("prx" in hit.legs for hit in plain.hits)
     near = search(index, replace(request, rerank="complete", neighbours=0.3), Encoder())
     assert all({"neighbours", "prx"} <= hit.legs.keys() for hit in near.hits)
+
+
+def test_complete_compares_with_every_vector_and_one_leg_has_no_neighbours(index):
+    plans = []
+
+    class Spy:
+        def __getattr__(self, name):
+            return getattr(index, name)
+
+        def pinned(self):
+            return self
+
+        def search(self, plan):
+            plans.append(plan)
+            return index.search(plan)
+
+    request = SearchRequest("virus lung", "vector", window=9, size=9, rerank="complete", neighbours=0.3)
+    page = search(Spy(), request, Encoder())
+    first, again = plans
+    assert (first.exact, again.exact, first.window, again.window) == (False, True, 9, 9)
+    assert set(again.filter.values) == {hit.id for hit in page}
+    assert {leg for hit in page for leg in hit.legs} == {"prx"}
+
+
+class Values:
+    """An index of one field's values."""
+
+    schema = SCHEMA
+
+    def __init__(self, field, values):
+        self.field, self.held = field, values
+
+    def values(self, ids, fields):
+        assert fields == [self.field]
+        return {id_: {self.field: self.held[id_]} if self.held[id_] is not None else {} for id_ in ids}
+
+
+def test_papers_of_a_higher_forecast_rank_a_little_higher_and_the_page_says_so():
+    index = Values("impact", {"a": 0, "b": 100, "c": None, "d": 100})
+    ranking = [Fused(id_, 1.0, {}) for id_ in "abcd"]
+    request = SearchRequest("virus", boost=Boost("impact", 0.8))
+    before = SearchState(index, request, Plan("virus", (), None, 9), ranking=ranking, notes=("Said before.",))
+    after = boost(before)
+    # Ranks 1 to 4 by factors of 1.4, .6, 1 and .6.
+    assert "".join(hit.id for hit in after.ranking) == "badc"
+    assert after.shown == after.ranking
+    assert after.notes == (
+        "Said before.",
+        "Papers with a higher forecast (impact) are up to 40% of their rank further up; "
+        "a forecast repeats past citations and says nothing of quality.",
+    )
+    for same in (
+        replace(before, ranking=()),
+        replace(before, plan=Plan("", (), None, 9)),
+        replace(before, request=SearchRequest("virus")),
+    ):
+        assert boost(same) is same
+
+
+@pytest.mark.parametrize(
+    ("legs", "more"),
+    [
+        ({"lexical": 2, "prx": 1}, ""),
+        ({"lexical": 1, "prx": 3}, "; a larger window finds more"),
+        ({}, "; a larger window finds more"),  # joined by the engine
+    ],
+)
+def test_the_papers_found_are_sorted_and_the_page_says_if_there_are_more(legs, more):
+    index = Values("year", {"a": 2001, "b": None, "c": 1999})
+    found = {leg: [Scored(id_, 1.0) for id_ in "abc"[:count]] for leg, count in legs.items()}
+    shown = [Fused(id_, 1.0, {}) for id_ in "bac"]
+    request = SearchRequest("virus", window=3, size=3, sort=parse_sort("year"))
+    before = SearchState(index, request, Plan("virus", (), None, 3), found, shown=shown, notes=("Said before.",))
+    after = sort(before)
+    assert "".join(hit.id for hit in after.shown) == "cab"
+    assert after.notes == ("Said before.", f"Only the 3 papers that the search found are sorted{more}.")
+    for same in (
+        replace(before, shown=()),
+        replace(before, plan=replace(before.plan, order=parse_sort("year"))),
+        replace(before, request=SearchRequest("virus")),
+    ):
+        assert sort(same) is same
 
 
 def test_complete_keeps_to_the_filter_and_leaves_a_lexical_search_alone(index):

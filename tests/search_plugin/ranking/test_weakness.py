@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,13 +11,15 @@ import pytest
 from corpora.paper import Paper
 from encoders.registry import DEFAULT_MODEL, find_model
 from search_plugin.contract.engine import Document
-from search_plugin.contract.plan import TermGroup, TermVariant
-from search_plugin.contract.schema import IndexSchema, paper_vector
+from search_plugin.contract.legs import Fused, Scored
+from search_plugin.contract.plan import Plan, TermGroup, TermVariant, VectorClause
+from search_plugin.contract.schema import ForeignField, IndexSchema, paper_vector
 from search_plugin.engines.registry import connect
 from search_plugin.filters.parse import parse_filter
 from search_plugin.pages.highlights import find, share_of_words
 from search_plugin.ranking import weakness
-from search_plugin.ranking.weakness import THRESHOLDS, MatchThreshold, unknown_script
+from search_plugin.ranking.state import SearchState
+from search_plugin.ranking.weakness import THRESHOLDS, MatchThreshold, literal, threshold_of, unknown_script
 from search_plugin.request import SearchRequest
 from search_plugin.search import search
 
@@ -129,6 +132,69 @@ def test_papers_that_say_the_only_word_come_before_those_that_are_a_little_near(
     assert [hit.id for hit in search(index, SearchRequest("star", **by_vectors), Encoder())] == ["a", "c", "d"]
     more = search(index, SearchRequest("star xyzzy", verbatim=True, **by_vectors), Encoder())
     assert [hit.id for hit in more][-1] == "d"
+
+
+@pytest.mark.usefixtures("threshold")
+@pytest.mark.parametrize(
+    ("query", "language", "order"),
+    [
+        ("star", "english", ["near", "said", "edge", "weak", "unfound"]),
+        ("the star", "english", ["near", "said", "edge", "weak", "unfound"]),
+        ("star lung", "english", ["weak", "near", "unfound", "said", "edge"]),
+        ("die Entzündung", "german", ["near", "said", "edge", "weak", "unfound"]),
+        ("die Entzündung", "english", ["weak", "near", "unfound", "said", "edge"]),
+    ],
+)
+def test_what_neither_says_the_only_word_nor_is_near_ranks_last(query, language, order):
+    index = SimpleNamespace(schema=replace(SCHEMA, language=language))
+    legs = {"lexical": [Scored("said", 1.0)], "prx": [Scored("near", 0.9), Scored("edge", 0.8), Scored("weak", 0.79)]}
+    plan = Plan(query, (VectorClause("prx", np.array([1, 0], np.float32)),), None, 9)
+    before = [Fused(id_, 1.0, {}) for id_ in ("weak", "near", "unfound", "said", "edge")]
+    state = SearchState(index, SearchRequest(query), plan, legs, ranking=before)
+    assert [hit.id for hit in literal(state).ranking] == order
+    by_meaning = replace(state, legs={"prx": legs["prx"]})
+    assert literal(by_meaning) is by_meaning
+
+
+@pytest.mark.usefixtures("threshold")
+@pytest.mark.parametrize(
+    ("plain", "notions", "moved"), [("", 1, True), (None, 1, True), ("lung", 1, False), ("", 2, False)]
+)
+def test_a_word_with_other_spellings_is_one_word(plain, notions, moved):
+    spelled = (TermGroup("tumour", (TermVariant("tumor"),)),) * notions
+    clause = VectorClause("prx", np.array([1, 0], np.float32))
+    plan = Plan("tumour", (clause,), None, 9, plain=plain, notions=spelled)
+    ranking = [Fused("weak", 1.0, {}), Fused("said", 1.0, {})]
+    legs = {"lexical": [Scored("said", 1.0)], "prx": [Scored("weak", 0.1)]}
+    index = SimpleNamespace(schema=SCHEMA)
+    after = literal(SearchState(index, SearchRequest("tumour"), plan, legs, ranking=ranking))
+    assert [hit.id for hit in after.ranking] == (["said", "weak"] if moved else ["weak", "said"])
+
+
+@pytest.mark.usefixtures("threshold")
+def test_words_count_and_are_marked_as_the_language_of_the_index_analyses_them(tmp_path):
+    opened = connect(f"embedded:{tmp_path}").build("papers", replace(SCHEMA, language="german"), "s")
+    vector = np.array([0.4, 0.84**0.5], np.float32)
+    opened.upsert([Document(Paper("said", "Die Entzündung der Lungen"), "h", {"prx": vector})])
+    opened.finish()
+    page = search(opened, SearchRequest("Entzündungen Lunge"), Encoder())
+    assert weak(page) == {"said": False}  # .4 + .5 for all words
+    (snippet,) = page[0].snippets
+    assert [snippet.text[start:end] for start, end in snippet.spans] == ["Entzündung", "Lungen"]
+
+
+@pytest.mark.parametrize(
+    ("similarity", "by", "leg"),
+    [("cosine", "f", "theirs"), ("dot", "f", None), ("cosine", "other", None), ("l2", "f", None)],
+)
+@pytest.mark.usefixtures("threshold")
+def test_thresholds_are_of_cosines_of_a_model_that_has_one(similarity, by, leg):
+    foreign = ForeignField("owner.field", "theirs", 2, similarity, model="m", fingerprint=by)
+    index = SimpleNamespace(schema=IndexSchema("tiny", "g", (paper_vector("prx", 2, "cosine"),), foreign=(foreign,)))
+    zeros = np.zeros(2, np.float32)
+    plan = Plan("star", (VectorClause("prx", zeros), VectorClause("theirs", zeros)), None, 9)
+    judged = threshold_of(SearchState(index, SearchRequest("star"), plan))
+    assert (judged and judged[0]) == leg
 
 
 def test_without_a_floor_vectors_decide(index):
