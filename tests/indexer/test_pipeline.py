@@ -10,8 +10,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from corpora.errors import ConflictError, InputError, UnavailableError
+from corpora.errors import ConflictError, InputError, StoppedError, UnavailableError
 from corpora.paper import Accepted, Rejected
+from corpora.progress import Silent
 from encoders.encoder import load_encoder
 from encoders.models.formats import Format
 from indexer.pipeline import index_corpus, prefetch
@@ -81,28 +82,85 @@ def test_of_two_papers_with_one_id_the_last_wins_and_is_counted(tmp_path):
     assert counts(run_job(tmp_path, make_job(tmp_path, corpus))) == expect(unchanged=100, duplicates=2, papers=100)
 
 
+class Picky:
+    """An index that refuses one paper."""
+
+    def __init__(self, index):
+        self._index = index
+
+    def __getattr__(self, name):
+        return getattr(self._index, name)
+
+    def upsert(self, documents):
+        taken = [document for document in documents if document.paper.id != "p00001"]
+        refused = [Refused("p00001", "It is too long.")] * (len(documents) - len(taken))
+        return [*self._index.upsert(taken), *refused]
+
+
+def picky_engine(folder):
+    engine = engine_in(folder)
+    build = engine.build
+    engine.build = lambda *given: Picky(build(*given))
+    return engine
+
+
+class Stopping(Silent):
+    """A progress whose user stops the run after a number of bulks were written."""
+
+    def __init__(self, bulks):
+        self.bulks, self.refused = bulks, []
+
+    def advance(self, papers, rejected=0, *, block=0.0, cost=1.0):
+        if threading.current_thread() is threading.main_thread() and papers == 0 and not block:
+            self.refused.append(rejected)
+            if len(self.refused) == self.bulks:
+                raise KeyboardInterrupt
+
+
+def test_a_user_who_stops_a_run_is_told_what_was_written(tmp_path):
+    corpus = write_jsonl(tmp_path / "corpus.jsonl", papers(100))
+    job = make_job(tmp_path, corpus, bulk_bytes=1, cached=False)
+    for stopping, refused, kept in (
+        (Stopping(2), [1, 0], "63 of 100 papers are in the unfinished index papers"),
+        (Stopping(2), [1, 0], "95 of 100 papers are in the unfinished index papers"),
+    ):
+        with pytest.raises(StoppedError, match=kept):
+            index_corpus(job, picky_engine(tmp_path), stopping)
+        assert stopping.refused == refused
+    write_jsonl(corpus, papers(140))
+    assert counts(index_corpus(job, engine_in(tmp_path)))["papers"] == 140
+    write_jsonl(corpus, [replace(paper, title="again") for paper in papers(40)] + papers(140)[40:])
+    with pytest.raises(StoppedError, match="132 of 140 papers are in the index papers"):
+        index_corpus(job, engine_in(tmp_path), Stopping(1))
+
+
+def test_bulks_are_whole_blocks_up_to_a_number_of_bytes(tmp_path):
+    written = [replace(paper, title="x" * 500, abstract="y" * 500) for paper in papers(160)]
+    job = make_job(tmp_path, write_jsonl(tmp_path / "corpus.jsonl", written))
+    # A paper has 1,000 bytes of text, and 256 of its vector.
+    for index, limit, wanted in (
+        ("exact", 64 * 1_256, [64, 64, 32]),
+        ("more", 64 * 1_256 + 1, [96, 64]),
+        ("one", 1, [32] * 5),
+    ):
+        engine, sizes = engine_in(tmp_path), []
+        build = engine.build
+
+        class Counting(Picky):
+            def upsert(self, documents, sizes=sizes):
+                sizes.append(len(documents))
+                return self._index.upsert(documents)
+
+        engine.build = lambda *given, build=build, kind=Counting: kind(build(*given))
+        index_corpus(replace(job, index=index, bulk_bytes=limit), engine)
+        assert sizes == wanted
+
+
 def test_rejected_records_are_listed_with_line_and_reason(tmp_path):
     good = papers(3)
     records = [Accepted(1, good[0]), Rejected(2, "It has no title.", "x"), Accepted(3, good[1]), Accepted(4, good[2])]
     job = replace(make_job(tmp_path, tmp_path / "none"), records=lambda: iter(records))
-
-    class Picky:
-        """An index that refuses one paper."""
-
-        def __init__(self, index):
-            self._index = index
-
-        def __getattr__(self, name):
-            return getattr(self._index, name)
-
-        def upsert(self, documents):
-            self._index.upsert([document for document in documents if document.paper.id != good[1].id])
-            return [Refused(good[1].id, "It is too long.")]
-
-    engine = engine_in(tmp_path)
-    build = engine.build
-    engine.build = lambda *given: Picky(build(*given))
-    report = index_corpus(job, engine)
+    report = index_corpus(job, picky_engine(tmp_path))
     assert counts(report) == expect(new=2, rejected=2, papers=2)
     assert [json.loads(line) for line in report.dead_letter.read_text().splitlines()] == [
         {"line": 2, "reason": "It has no title.", "id": "x"},
