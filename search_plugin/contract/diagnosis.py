@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from typing import Any
 
 from search_plugin.contract.legs import Join
@@ -39,13 +39,45 @@ class Finding:
     trouble: str = ""
 
 
+class Examined:
+    """What checks looked at: the base of dataclasses whose attribute `findings` is what they found, in their order."""
+
+    __slots__ = ()
+    findings: tuple[Finding, ...]
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """Facts for programs, by name."""
+        return {finding.name: finding.value for finding in self.findings if finding.name}
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The same for people."""
+        return tuple(finding.line for finding in self.findings if finding.line)
+
+    @property
+    def troubles(self) -> tuple[str, ...]:
+        """The problems, each once."""
+        return tuple(dict.fromkeys(finding.trouble for finding in self.findings if finding.trouble))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the attributes and the facts for programs as JSON shows them."""
+        own = (one.name for one in fields(self) if one.name != "findings")  # type: ignore[arg-type]  # of a dataclass
+        return {**{name: _plain(getattr(self, name)) for name in own}, "details": self.details}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(map(_plain, value))
+    return value.to_dict() if isinstance(value, Examined) else asdict(value) if is_dataclass(value) else value  # type: ignore[arg-type]
+
+
 @dataclass(frozen=True, slots=True)
-class IndexDiagnosis:
+class IndexDiagnosis(Examined):
     """The state of an index; what can't be read keeps its default.
 
     `generation` is the version that is searched, and `previous` the one that a rollback restores. `leftovers` are being
     built, or were left by interrupted builds. The rest is about the searched version, `disk_bytes` about all copies.
-    The last three attributes are of findings: facts for programs, the same for people, and problems.
     """
 
     name: str
@@ -58,19 +90,11 @@ class IndexDiagnosis:
     fingerprint: str = ""
     quantization: str = ""
     disk_bytes: int = 0
-    details: Mapping[str, Any] = field(default_factory=dict)
-    lines: tuple[str, ...] = ()
-    troubles: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
     def plus(self, *findings: Finding) -> IndexDiagnosis:
         """Return a copy with more findings."""
-        more = collected(findings)
-        return replace(
-            self,
-            details={**self.details, **more["details"]},
-            lines=(*self.lines, *more["lines"]),
-            troubles=(*self.troubles, *more["troubles"]),
-        )
+        return replace(self, findings=(*self.findings, *findings))
 
     def with_papers(self, schema: IndexSchema, papers: int, count: Callable[[str], int]) -> IndexDiagnosis:
         """Return a copy with what the searched version holds; `count` counts the papers with a vector of a leg."""
@@ -90,30 +114,24 @@ class IndexDiagnosis:
 
 
 @dataclass(frozen=True, slots=True)
-class Diagnosis:
+class Diagnosis(Examined):
     """The state of an engine and of the indexes of ses in it.
 
-    `joins` says who can join the legs of a hybrid search: always ses, and possibly the engine itself. The
-    last three attributes are of findings: problems, also of the indexes, facts for programs, and the same for people.
+    `joins` says who can join the legs of a hybrid search: always ses, and possibly the engine itself. Problems of the
+    indexes are among the findings.
     """
 
     product: str
     version: str
     joins: tuple[Join, ...]
     indexes: tuple[IndexDiagnosis, ...]
-    troubles: tuple[str, ...]
-    details: Mapping[str, Any]
-    lines: tuple[str, ...]
+    findings: tuple[Finding, ...]
 
 
-def collected(findings: Iterable[Finding]) -> dict[str, Any]:
-    """Return what findings say for programs and for people, and the problems, each once."""
-    found = list(findings)
-    return {
-        "details": {finding.name: finding.value for finding in found if finding.name},
-        "lines": tuple(finding.line for finding in found if finding.line),
-        "troubles": tuple(dict.fromkeys(finding.trouble for finding in found if finding.trouble)),
-    }
+def troubles_of(indexes: Iterable[IndexDiagnosis]) -> Iterator[Finding]:
+    """Yield the problems of indexes."""
+    for index in indexes:
+        yield from (Finding(trouble=trouble) for trouble in index.troubles)
 
 
 def of_versions(
@@ -123,7 +141,7 @@ def of_versions(
     leftovers = tuple(sorted(set(present) - {current, previous}))
     written = bool(leftovers) and is_written()
     kept = previous if previous in present and not 0 < current < previous else None
-    index = IndexDiagnosis(name, current or None, kept, leftovers, details={"being_written": written})
+    index = IndexDiagnosis(name, current or None, kept, leftovers, findings=(Finding("being_written", written),))
     if written or not leftovers:
         return index
     left = f"An interrupted build of the index {name} has left version {', '.join(map(str, leftovers))}"

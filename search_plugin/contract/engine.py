@@ -386,15 +386,14 @@ class Engine(ABC):
 
     def diagnose(self, name: str | None = None) -> Diagnosis:
         """Return how the engine and its indexes (or the named index only) are, without changing what they hold."""
-        from search_plugin.contract.diagnosis import Diagnosis, Finding, IndexDiagnosis, collected, missing_vectors
+        from search_plugin.contract.diagnosis import Diagnosis, IndexDiagnosis, missing_vectors, troubles_of
 
         states = []
         for one in [name] if name else self.names():
             index = self.open(one)
             state = IndexDiagnosis(one, index.generation).with_papers(index.schema, index.count(), index.count)
             states.append(replace(state, disk_bytes=index.disk_bytes()).plus(*missing_vectors(state)))
-        troubles = collected(Finding(trouble=trouble) for state in states for trouble in state.troubles)
-        return Diagnosis(self.url.partition(":")[0], "", ("ses",), tuple(states), **troubles)
+        return Diagnosis(self.url.partition(":")[0], "", ("ses",), tuple(states), tuple(troubles_of(states)))
 
 
 def unknown_index(name: str, place: object, known: Sequence[str], hint: str = "") -> NotFoundError:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from corpora.errors import SesError, UnavailableError
 from corpora.installed import DISTRIBUTION, installed_version
 from encoders.registry import find_model
 from encoders.runtimes.hardware import processor, products_saturate
-from search_plugin.contract.diagnosis import human_bytes
+from search_plugin.contract.diagnosis import Examined, Finding, human_bytes
 from search_plugin.engines.registry import connect
 from ses.indexes.default_index import chosen_index, default_file
 from ses.settings import SETTINGS, Settings, from_environment, stray_variables, variable_of
@@ -86,25 +87,6 @@ def _shown(name: str, value: Any) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class OptionalPackage:
-    """An optional package, the extra that installs it, and its version, None if it is not installed."""
-
-    package: str
-    extra: str
-    version: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class ProcessorCheck:
-    """The processor as its maker calls it, its instruction sets that matter, and what they mean for int8."""
-
-    name: str
-    cores: int
-    instruction_sets: tuple[str, ...]
-    int8: str
-
-
-@dataclass(frozen=True, slots=True)
 class ModelCheck:
     """A model named by settings or an index: its place (None if it isn't found), or the problem and what to do."""
 
@@ -119,60 +101,97 @@ class ModelCheck:
         return f"{self.name} was not found" if self.folder is None else found
 
 
-@dataclass(frozen=True, slots=True)
-class Checkup:
-    """What was found: `engine` is None if it does not answer; the last is the problems, a line each."""
+@dataclass(frozen=True)
+class Subjects:
+    """What is checked, each read once.
 
-    ses: str
-    python: str
-    parts: tuple[OptionalPackage, ...]
-    processor: ProcessorCheck
-    settings: tuple[Origin, ...]
-    model: ModelCheck
-    index_models: Mapping[str, ModelCheck]
-    engine_url: str
-    engine: Diagnosis | None
-    troubles: tuple[str, ...]
+    Attributes:
+        settings: Settings that `load_settings` returned for the flags.
+        flags: Flags by setting; None where the user gave none.
+        index: The index to check; None for all.
+    """
+
+    settings: Settings
+    flags: Mapping[str, Any]
+    index: str | None
+
+    @functools.cached_property
+    def origins(self) -> tuple[Origin, ...]:
+        """The settings in force."""
+        return origins(self.settings, self.flags)
+
+    @functools.cached_property
+    def model(self) -> ModelCheck:
+        """The model for new indexes."""
+        return _check_model(next(setting.value for setting in self.origins if setting.name == "model"))
+
+    @functools.cached_property
+    def engine(self) -> Diagnosis | UnavailableError:
+        """The state of the engine, or why it does not answer; `InputError` if its URL or the index is wrong."""
+        try:
+            return connect(self.settings.engine_url, self.settings.connection).diagnose(self.index)
+        except UnavailableError as error:
+            return error
+
+    @functools.cached_property
+    def indexes(self) -> tuple[IndexDiagnosis, ...]:
+        """The state of the indexes; none if the engine does not answer."""
+        return () if isinstance(self.engine, UnavailableError) else self.engine.indexes
+
+    @functools.cached_property
+    def index_models(self) -> Mapping[str, ModelCheck]:
+        """The models of the indexes, by name."""
+        names = dict.fromkeys(made.model for found in self.indexes for made in _made_by(found))
+        return {name: self.model if name == self.model.name else _check_model(name) for name in names}
+
+
+@dataclass(frozen=True, slots=True)
+class Checkup(Examined):
+    """What all checks of `ses doctor` found."""
+
+    findings: tuple[Finding, ...]
 
     @property
     def exit_code(self) -> int:
         """Return 0, or 3 if the engine or a model is missing."""
-        models = (self.model, *self.index_models.values())
-        return EXIT_CODES["unavailable"] if self.engine is None or any(model.problem for model in models) else 0
+        found = self.details
+        models = (found["model"], *found["index_models"].values())
+        missing = found["engine"] is None or any(model["problem"] for model in models)
+        return EXIT_CODES["unavailable"] if missing else 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the facts for programs as JSON shows them, and all problems in one place."""
+        return {**self.details, "troubles": self.troubles}
+
+    def to_lines(self) -> Iterator[str]:
+        """Yield what people read."""
+        yield from self.lines
+        yield "Problems" if self.troubles else "No problems found."
+        yield from (f"  {trouble}" for trouble in self.troubles)
 
 
 def check_up(settings: Settings, flags: Mapping[str, Any], index: str | None) -> Checkup:
     """Check everything, with one index or all; raise `InputError` if the engine's URL or the index is wrong."""
-    shown = origins(settings, flags)
-    model = _check_model(next(setting.value for setting in shown if setting.name == "model"))
-    troubles = [f"{variable} is no setting of ses, and is ignored." for variable in stray_variables()]
-    troubles += (*foreign_packages(), *foreign_distributions())
-    troubles += [model.problem] if model.problem else []
-    engine, models = None, {}
-    try:
-        engine = connect(settings.engine_url, settings.connection).diagnose(index)
-    except UnavailableError as error:
-        troubles.append(message_of(error))
-    else:
-        names = dict.fromkeys(made.model for found in engine.indexes for made in _made_by(found))
-        models = {name: model if name == model.name else _check_model(name) for name in names}
-        troubles += [trouble for found in engine.indexes for trouble in _model_troubles(found, models)]
-        troubles += map(with_flags, engine.troubles)
-    return Checkup(
-        ses=installed_version(DISTRIBUTION) or "not installed as a package",
-        python=platform.python_version(),
-        parts=tuple(OptionalPackage(package, extra, installed_version(package)) for package, extra in EXTRAS.items()),
-        processor=_check_processor(),
-        settings=shown,
-        model=model,
-        index_models=models,
-        engine_url=settings.engine_url,
-        engine=engine,
-        troubles=tuple(dict.fromkeys(troubles)),
-    )
+    subjects = Subjects(settings, flags, index)
+    return Checkup(tuple(finding for check in CHECKS for finding in check(subjects)))
 
 
-def _check_processor() -> ProcessorCheck:
+def _check_versions(_: Subjects) -> Iterator[Finding]:
+    own, python = installed_version(DISTRIBUTION) or "not installed as a package", platform.python_version()
+    yield Finding("ses", own, f"ses {own}, Python {python}")
+    yield Finding("python", python)
+
+
+def _check_packages(_: Subjects) -> Iterator[Finding]:
+    parts = [{"package": one, "extra": extra, "version": installed_version(one)} for one, extra in EXTRAS.items()]
+    yield Finding("parts", parts)
+    for part in parts:
+        installed = part["version"] or f"not installed; the extra {part['extra']} installs it"
+        yield Finding(line=f"  {part['package']}: {installed}")
+    yield from (Finding(trouble=told) for told in (*foreign_packages(), *foreign_distributions()))
+
+
+def _check_processor(_: Subjects) -> Iterator[Finding]:
     here = processor()
     if products_saturate():
         int8 = (
@@ -183,7 +202,58 @@ def _check_processor() -> ProcessorCheck:
         int8 = "int8 is fast here, by instructions that multiply bytes"
     else:
         int8 = "--runtime auto measures whether int8 is faster than fp32 here"
-    return ProcessorCheck(here.name, here.cores, here.instruction_sets, int8)
+    found = {"name": here.name, "cores": here.cores, "instruction_sets": here.instruction_sets, "int8": int8}
+    sets = ", ".join(here.instruction_sets) or "the system names no instruction sets"
+    yield Finding("processor", found, f"Processor: {here.name}, {here.cores} cores ({sets})")
+    yield Finding(line=f"  {int8}")
+
+
+def _check_settings(subjects: Subjects) -> Iterator[Finding]:
+    yield Finding("settings", tuple(map(asdict, subjects.origins)), "Settings")
+    for setting in subjects.origins:
+        yield Finding(line=f"  {setting.name} = {setting.value or '(none)'}  [{setting.source}]")
+    for variable in stray_variables():
+        yield Finding(trouble=f"{variable} is no setting of ses, and is ignored.")
+
+
+def _check_own_model(subjects: Subjects) -> Iterator[Finding]:
+    model = subjects.model
+    yield Finding("model", asdict(model), f"Model for new indexes: {model}", model.problem)
+
+
+def _check_engine(subjects: Subjects) -> Iterator[Finding]:
+    url, engine = subjects.settings.engine_url, subjects.engine
+    yield Finding("engine_url", url)
+    if isinstance(engine, UnavailableError):
+        yield Finding("engine", None, f"Engine {url}: does not answer", message_of(engine))
+        return
+    yield Finding("engine", engine.to_dict(), f"Engine {url}: {engine.product} {engine.version}")
+    for line in (*engine.lines, f"legs can be joined by: {', '.join(engine.joins)}"):
+        yield Finding(line=f"  {line}")
+
+
+def _check_indexes(subjects: Subjects) -> Iterator[Finding]:
+    models = subjects.index_models
+    yield Finding("index_models", {name: asdict(model) for name, model in models.items()})
+    for index in subjects.indexes:
+        yield from (Finding(line=line) for line in _index_lines(index, models))
+        yield from (Finding(trouble=trouble) for trouble in _model_troubles(index, models))
+    if isinstance(subjects.engine, UnavailableError):
+        return
+    yield from (Finding(trouble=with_flags(trouble)) for trouble in subjects.engine.troubles)
+    if not subjects.indexes:
+        yield Finding(line="No indexes yet; make one with `ses index --corpus NAME`.")
+
+
+CHECKS: Sequence[Callable[[Subjects], Iterator[Finding]]] = (
+    _check_versions,
+    _check_packages,
+    _check_processor,
+    _check_settings,
+    _check_own_model,
+    _check_engine,
+    _check_indexes,
+)
 
 
 def _check_model(name: str) -> ModelCheck:
@@ -215,43 +285,6 @@ def _model_troubles(index: IndexDiagnosis, models: Mapping[str, ModelCheck]) -> 
                 f"The index {index.name} was made by another {made.model} ({made.fingerprint}) than the one here "
                 f"({model.fingerprint}); restore that model, or {again}."
             )
-
-
-def to_dict(checkup: Checkup) -> dict[str, Any]:
-    """Return a checkup as JSON shows it: without lines for people, and with all problems in one place."""
-    found = asdict(checkup)
-    engine = found["engine"] or {}
-    for part in (engine, *engine.get("indexes", ())):
-        for name in ("lines", "troubles"):
-            part.pop(name, None)
-    return found
-
-
-def to_lines(checkup: Checkup) -> Iterator[str]:
-    """Yield a checkup as people read it."""
-    yield f"ses {checkup.ses}, Python {checkup.python}"
-    for part in checkup.parts:
-        yield f"  {part.package}: {part.version or f'not installed; the extra {part.extra} installs it'}"
-    cpu = checkup.processor
-    sets = ", ".join(cpu.instruction_sets) or "the system names no instruction sets"
-    yield f"Processor: {cpu.name}, {cpu.cores} cores ({sets})"
-    yield f"  {cpu.int8}"
-    yield "Settings"
-    for setting in checkup.settings:
-        yield f"  {setting.name} = {setting.value or '(none)'}  [{setting.source}]"
-    yield f"Model for new indexes: {checkup.model}"
-    engine = checkup.engine
-    if engine is None:
-        yield f"Engine {checkup.engine_url}: does not answer"
-    else:
-        yield f"Engine {checkup.engine_url}: {engine.product} {engine.version}"
-        yield from (f"  {line}" for line in (*engine.lines, f"legs can be joined by: {', '.join(engine.joins)}"))
-        for index in engine.indexes:
-            yield from _index_lines(index, checkup.index_models)
-        if not engine.indexes:
-            yield "No indexes yet; make one with `ses index --corpus NAME`."
-    yield "Problems" if checkup.troubles else "No problems found."
-    yield from (f"  {trouble}" for trouble in checkup.troubles)
 
 
 def _index_lines(index: IndexDiagnosis, models: Mapping[str, ModelCheck]) -> Iterator[str]:

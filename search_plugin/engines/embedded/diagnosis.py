@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, UnavailableError
 from search_plugin.contract import diagnosis
-from search_plugin.contract.diagnosis import Diagnosis, Finding, IndexDiagnosis, collected, human_bytes, missing_vectors
+from search_plugin.contract.diagnosis import (
+    Diagnosis,
+    Finding,
+    IndexDiagnosis,
+    human_bytes,
+    missing_vectors,
+    troubles_of,
+)
 from search_plugin.engines.embedded.files import folder_bytes
 
 if TYPE_CHECKING:
@@ -25,8 +32,8 @@ def diagnose_folder(root: Path, indexes: Sequence[IndexDiagnosis]) -> Diagnosis:
     """Return the state of a folder, given that of its indexes; raise `OSError` if it can't be read."""
     from importlib.metadata import version
 
-    findings = [*_check_folder(root, indexes), *(Finding(trouble=one) for index in indexes for one in index.troubles)]
-    return Diagnosis("tantivy", version("tantivy"), ("ses",), tuple(indexes), **collected(findings))
+    findings = (*_check_folder(root, indexes), *troubles_of(indexes))
+    return Diagnosis("tantivy", version("tantivy"), ("ses",), tuple(indexes), findings)
 
 
 def _check_folder(root: Path, indexes: Sequence[IndexDiagnosis]) -> Iterator[Finding]:

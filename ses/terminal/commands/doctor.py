@@ -29,12 +29,12 @@ def doctor(
     if papers is not None:
         context.exit(context.invoke(plan, papers=papers, as_json=as_json))
     from ses.settings import load_settings
-    from ses.terminal.checkup import check_up, to_dict, to_lines
+    from ses.terminal.checkup import check_up
 
     flags = settings_of(options)
     checkup = check_up(load_settings(**flags), flags, index)
     if as_json:
-        say_json(to_dict(checkup))
+        say_json(checkup.to_dict())
     else:
-        tell("\n".join(map(in_a_line, to_lines(checkup))))
+        tell("\n".join(map(in_a_line, checkup.to_lines())))
     context.exit(checkup.exit_code)

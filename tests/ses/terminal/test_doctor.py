@@ -10,6 +10,7 @@ import pytest
 from filelock import FileLock
 
 from encoders.runtimes.hardware import Processor
+from search_plugin.contract.diagnosis import Finding
 from search_plugin.contract.schema import IndexSchema, paper_vector
 from search_plugin.engines.cluster.product import Product
 from search_plugin.engines.registry import connect
@@ -87,6 +88,15 @@ def test_tells_what_the_processor_means_for_speed(saturates, line, home, monkeyp
     place = lines.index("Processor: A Fast One, 7 cores (avx2, vnni)")
     assert lines[place + 1].startswith(f"  {line}")
     assert ("no VNNI" in lines[place + 1]) == saturates
+
+
+def test_a_check_is_a_function_of_the_list(home, monkeypatch):
+    found = Finding("shelf", {"books": 3}, "Shelf: 3 books", "The shelf is full; take a book off.")
+    monkeypatch.setattr(checkup, "CHECKS", (*checkup.CHECKS, lambda _: iter([found])))
+    kept = told(home)
+    assert (kept["shelf"], kept["troubles"]) == ({"books": 3}, [found.trouble])
+    lines = ses(home, "doctor", SES_MODEL=str(home / "model")).stdout.splitlines()
+    assert lines[-3:] == ["Shelf: 3 books", "Problems", f"  {found.trouble}"]
 
 
 def test_tells_where_each_setting_comes_from(home, tmp_path, monkeypatch):

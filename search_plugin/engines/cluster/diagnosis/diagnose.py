@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import UnavailableError
-from search_plugin.contract.diagnosis import Diagnosis, Finding, IndexDiagnosis, collected, human_bytes
+from search_plugin.contract.diagnosis import Diagnosis, Finding, IndexDiagnosis, human_bytes, troubles_of
 from search_plugin.engines.cluster.diagnosis.indexes import Questions, check_attached, check_index, dig, whole
 from search_plugin.engines.cluster.opensearch import HYBRID_PLUGIN, PLUGIN
 
 if TYPE_CHECKING:
-    from search_plugin.contract.legs import Join
     from search_plugin.engines.cluster.attached.attachment import Attachment
     from search_plugin.engines.cluster.dialect import Dialect
     from search_plugin.engines.cluster.physical import Generation
@@ -163,7 +162,7 @@ _PLUGINS = (PLUGIN, HYBRID_PLUGIN)
 
 
 @dataclass(frozen=True, slots=True)
-class Examined:
+class ExaminedCluster:
     """What the checks of a cluster look at; `faiss` are the names of the indexes whose vectors faiss keeps."""
 
     questions: Questions
@@ -179,7 +178,7 @@ class Examined:
         return self.questions.cluster.product.kind == "opensearch"
 
 
-def _health(examined: Examined) -> Iterator[Finding]:
+def _health(examined: ExaminedCluster) -> Iterator[Finding]:
     health = dig(examined.questions.ask("/_cluster/health"))
     name, status = str(health.get("cluster_name", "")), str(health.get("status", ""))
     yield Finding("name", name)
@@ -189,7 +188,7 @@ def _health(examined: Examined) -> Iterator[Finding]:
         yield Finding(trouble=f"{problem}; GET /_cluster/allocation/explain says why.")
 
 
-def _plugins(examined: Examined) -> Iterator[Finding]:
+def _plugins(examined: ExaminedCluster) -> Iterator[Finding]:
     if not examined.is_opensearch:
         yield Finding("plugins", {})
         return
@@ -206,7 +205,7 @@ def _plugins(examined: Examined) -> Iterator[Finding]:
         yield Finding(trouble=error.marked)
 
 
-def _licence(examined: Examined) -> Iterator[Finding]:
+def _licence(examined: ExaminedCluster) -> Iterator[Finding]:
     own = {"type": "Apache-2.0, which needs no key"}
     licence = own if examined.is_opensearch else dig(examined.questions.ask("/_license"), "license")
     name, active = str(licence.get("type", "unknown")), licence.get("status", "active") == "active"
@@ -216,12 +215,12 @@ def _licence(examined: Examined) -> Iterator[Finding]:
         yield Finding(trouble=f"The licence {name} of the cluster is not valid any more; renew it.")
 
 
-def _nodes(examined: Examined) -> Iterator[Finding]:
+def _nodes(examined: ExaminedCluster) -> Iterator[Finding]:
     yield Finding("nodes", tuple(map(asdict, examined.nodes)))
     yield from (Finding(line=str(node)) for node in examined.nodes)
 
 
-def _disks(examined: Examined) -> Iterator[Finding]:
+def _disks(examined: ExaminedCluster) -> Iterator[Finding]:
     if not examined.settings:
         yield Finding("watermarks", None)
         return
@@ -230,7 +229,7 @@ def _disks(examined: Examined) -> Iterator[Finding]:
     yield from check_disks(examined.nodes, marks)
 
 
-def _memory(examined: Examined) -> Iterator[Finding]:
+def _memory(examined: ExaminedCluster) -> Iterator[Finding]:
     needed = sum(map(_memory_of, examined.indexes))
     there = sum(node.beside_heap for node in examined.nodes if node.holds_data)
     yield Finding("memory_bytes", there)
@@ -243,7 +242,7 @@ def _memory(examined: Examined) -> Iterator[Finding]:
         )
 
 
-def _memory_of_faiss(examined: Examined) -> Iterator[Finding]:
+def _memory_of_faiss(examined: ExaminedCluster) -> Iterator[Finding]:
     limit, full = _limit_of_faiss(examined), str(examined.settings.get("knn.circuit_breaker.triggered")) == "true"
     needed = sum(_memory_of(index) for index in examined.indexes if index.name in examined.faiss)
     yield Finding("native_limit", limit, "" if limit is None else f"memory: faiss may take {human_bytes(limit)}")
@@ -259,7 +258,7 @@ def _memory_of(index: IndexDiagnosis) -> int:
     return int(index.details.get("memory_bytes", 0))
 
 
-def _limit_of_faiss(examined: Examined) -> int | None:
+def _limit_of_faiss(examined: ExaminedCluster) -> int | None:
     """Return what OpenSearch's k-NN circuit breaker allows: by default half of each node's memory outside the heap."""
     limit = examined.settings.get("knn.memory.circuit_breaker.limit")
     if limit is None or str(examined.settings.get("knn.memory.circuit_breaker.enabled", "true")).lower() != "true":
@@ -268,7 +267,7 @@ def _limit_of_faiss(examined: Examined) -> int | None:
     return sum(size for size in allowed if size is not None) if allowed else None
 
 
-CHECKS: Sequence[Callable[[Examined], Iterator[Finding]]] = (
+CHECKS: Sequence[Callable[[ExaminedCluster], Iterator[Finding]]] = (
     _health,
     _plugins,
     _licence,
@@ -300,12 +299,12 @@ def diagnose(
     nodes = read_nodes(dig(questions.ask("/_nodes/stats/os,jvm,fs", filter_path=FILTER)))
     reply = dig(questions.ask("/_cluster/settings", include_defaults=True, flat_settings=True))
     settings = {**dig(reply, "defaults"), **dig(reply, "persistent"), **dig(reply, "transient")}
-    examined = Examined(questions, dialect, indexes, faiss, nodes, settings)
-    findings = [finding for check in CHECKS for finding in check(examined)]
-    troubles = [*(trouble for index in indexes for trouble in index.troubles), *questions.refused]
-    known = collected([*findings, *(Finding(trouble=trouble) for trouble in troubles)])
-    joins: tuple[Join, ...] = ("ses", "engine") if _can_join(questions, known["details"]["plugins"]) else ("ses",)
-    return Diagnosis(cluster.product.name.partition(" ")[0], cluster.product.number, joins, indexes, **known)
+    examined = ExaminedCluster(questions, dialect, indexes, faiss, nodes, settings)
+    found = [finding for check in CHECKS for finding in check(examined)]
+    findings = (*found, *troubles_of(indexes), *(Finding(trouble=refused) for refused in questions.refused))
+    diagnosis = Diagnosis(cluster.product.name.partition(" ")[0], cluster.product.number, ("ses",), indexes, findings)
+    joined = _can_join(questions, diagnosis.details["plugins"])
+    return replace(diagnosis, joins=("ses", "engine")) if joined else diagnosis
 
 
 def _uses_faiss(generation: Generation) -> bool:

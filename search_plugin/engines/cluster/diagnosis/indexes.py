@@ -277,11 +277,13 @@ def check_attached(questions: Questions, dialect: Dialect, attachment: Attachmen
     found = IndexDiagnosis(
         name,
         1,
-        details={"attached_to": attachment.target, "beside": attachment.beside},
-        lines=(f"attached to {attachment.target}, {attachment.vectors_place}",),
         model=schema.model,
         fingerprint=schema.model_fingerprint,
         quantization=schema.quantization,
+        findings=(
+            Finding("attached_to", attachment.target, f"attached to {attachment.target}, {attachment.vectors_place}"),
+            Finding("beside", attachment.beside),
+        ),
     )
     try:
         index = open_attached(questions.cluster, dialect, attachment)
