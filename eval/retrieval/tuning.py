@@ -290,7 +290,7 @@ class Trials:
             for query, text in self.judged.texts.items():
                 request = request_of(query, text, "hybrid", self.index, protocol)
                 state = self._states[query] = asked(self.index, request, self.encoder, Clock())
-                self._vectors[query] = self.index.search(replace(state.plan, words="", plain=None, notions=()))
+                self._vectors[query] = self.index.search(replace(state.plan, words=""))
         key = (settings.bm25, settings.title_boost)
         if key not in self._lexical:
             self._lexical[key] = {

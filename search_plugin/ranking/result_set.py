@@ -33,7 +33,7 @@ def legs_found(state: SearchState) -> Mapping[str, Sequence[Scored]]:
     index, plan, request = state.index, state.plan, state.request
     if request.narrow is None:
         return _nearest(index.search(plan), request.near)
-    near = _nearest(index.search(replace(plan, words="", notions=(), plain=None, added=())), request.near)
+    near = _nearest(index.search(replace(plan, words="")), request.near)
     ids = tuple(dict.fromkeys(hit.id for hits in near.values() for hit in hits))
     narrowed = all_of(OneOf("id", ids), request.narrow)
     kept = set(index.listed(narrowed, BY_ID, len(ids)).ids) if ids else set()

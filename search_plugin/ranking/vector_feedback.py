@@ -34,7 +34,7 @@ def feed_back(state: SearchState) -> SearchState:
     first = [hit.id for hit in state.legs[LEXICAL][:FIRST_PAPERS]]
     moved = VectorClause(field, moved_vector(clause.vector, state.index.vectors(first, field), weight))
     vectors = tuple(moved if one is clause else one for one in state.plan.vectors)
-    again = replace(state.plan, words="", plain="", notions=(), added=(), vectors=(moved,))
+    again = replace(state.plan, words="", vectors=(moved,))
     found = state.index.search(again)
     values = {hit.id: hit.value for hit in found[field]} if again.column else {}
     return replace(

@@ -95,7 +95,9 @@ def _signs(words: list[str], unknown: set[str], name: str) -> Counter[str]:
     """Return the words that speak for a language, with weights; endings and letters count in unknown words."""
     small = {word for word in _SMALL_WORDS[name].split() if len(word) > 1}
     ending, letters = re.compile(_ENDINGS.get(name, "$^")), _LETTERS.get(name, "")
-    signs = Counter({word: 1 for word in unknown if ending.search(word) or set(letters) & set(word)})
+    # Languages share letters: an ending such as "ção" tells more than its "ç", which is French too.
+    found = {word: bool(ending.search(word)) + bool(set(letters) & set(word)) for word in unknown}
+    signs = Counter({word: count for word, count in found.items() if count})
     for word in words:
         if word in small:
             signs[word] += 2

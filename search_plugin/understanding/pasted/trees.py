@@ -172,11 +172,11 @@ class _Parser:
 
     def _folded(self, operands: list[Tree], operators: list[PastedToken]) -> Tree:
         """Return one tree: what is near binds tightest, then AND and NOT, then OR; some systems have another order."""
-        kinds = {"or" if one.text == "or" else "and" for one in operators if one.text in ("and", "or", "not")}
+        ors = {one.text == "or" for one in operators if one.text in ("and", "or", "not")}
         orders = [("near", "next"), *((("or",), ("and",), ("not",)) if self._or_first else (("and", "not"), ("or",)))]
         if self._flat:
             orders = [("near", "next"), ("and", "or", "not")]
-            if len(kinds) > 1:
+            if len(ors) > 1:
                 self._note("AND and OR without brackets were read from left to right, as PubMed does.")
         for names in orders:
             operands, operators = _merged(operands, operators, names)

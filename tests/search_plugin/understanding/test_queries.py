@@ -96,6 +96,7 @@ def test_reads(text, words, where):
         ("jurnal:Nature masks", "masks", 'venue = "Nature"', "There is no field jurnal, so journal was searched."),
         ("masks yaer:2019", "masks", "year = 2019", "There is no field yaer, so year was searched."),
         ("titel:lungs", "lungs", 'title says "lungs"', "There is no field titel, so title was searched."),
+        ("masks YAER:2019", "masks", "year = 2019", "There is no field YAER, so year was searched."),
     ],
 )
 def test_a_misspelled_field_is_read_and_told(text, words, where, told):
@@ -120,6 +121,7 @@ def test_a_misspelled_field_is_read_and_told(text, words, where, told):
         "Does vitamin D prevent cancer?",
         "10.1016/j.cell.2009.01.001",
         "and/or AND/OR ANDROID NOTCH ORF",
+        "di:x ids:x yaers:2019 sumary:x",  # too short for a misspelling, two mistakes, or a field of text
     ],
 )
 def test_plain_words_stay_as_they_are(text):
@@ -204,6 +206,34 @@ def test_a_pasted_abstract_is_words():
     )
     search = " OR ".join(f'"heart disease no. {number}"' for number in range(30))
     assert len(read_query(search).filter.parts) == 30
+
+
+@pytest.mark.parametrize(("words", "read"), [(40, True), (41, False)])
+def test_a_text_of_more_than_forty_words_with_sentences_is_no_query(words, read):
+    text = " ".join(["One. Two", *["masks"] * (words - 3), "-mice"])
+    assert (read_query(text).filter is not None) == read
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("LUNG CANCER AND MICE", True),
+        ("LUNG CANCER CELLS AND MICE", False),
+        ("LUNG AND CANCER AND CELLS AND MICE", True),
+        ('LUNG CANCER CELLS AND "MICE"', True),
+        ("LUNG CANCER CELLS AND (MICE)", True),
+        ("LUNG CANCER CELLS AND mice", True),
+        ("THE LUNG AND MICE", False),
+    ],
+)
+def test_words_in_capitals_may_be_a_title(text, read):
+    assert (read_query(text).filter is not None) == read
+
+
+@pytest.mark.parametrize(("depth", "read"), [(15, True), (16, False)])
+def test_brackets_nest_up_to_fifteen_deep(depth, read):
+    query = read_query("(" * depth + "a b OR c" + ")" * depth + " d e")
+    assert (query.filter is not None) == read
 
 
 def test_stop_words_are_those_of_the_language():

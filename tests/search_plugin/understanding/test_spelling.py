@@ -61,7 +61,11 @@ def corrected(index, text):
         ("opiumm", "opiumm"),
         # Papers say it, in another spelling or by its stem.
         ("tumor hearts", "tumor hearts"),
-        # Too many unknown words are no misspellings.
+        # Two mistakes are corrected in a word of nine letters, and one in shorter ones.
+        ("hydroxchloroqine", "hydroxychloroquine"),
+        ("prvntion", "prvntion"),
+        # Four unknown words may be misspellings, and five are not.
+        ("asprin atack tretment prevntion", "aspirin attack treatment prevention"),
         ("asprin atack tretment prevntion diabeties", "asprin atack tretment prevntion diabeties"),
     ],
 )
@@ -134,6 +138,10 @@ def test_edits_are_a_distance(one, other):
         ("Bildung und Gesundheit", ("Bildung", "Gesundheit"), "german"),
         ("Wirkung neuer Medikamente auf Patienten", ("neuer", "Medikamente", "Patienten"), "german"),
         ("Kosten neuer Medikamente von Patienten", ("Kosten", "neuer", "Medikamente", "Patienten"), "german"),
+        # One sign is too few for three words; half of the other words must be unknown.
+        ("Kosten neuer auf Medikamente", ("Kosten", "neuer", "Medikamente"), ""),
+        ("Krebs bei Kindern mit Asthma oder Diabetes", ("Krebs", "Kindern"), "german"),
+        ("Krebs bei Kindern mit Asthma oder Diabetes", ("Kindern",), ""),
     ],
 )
 def test_other_languages(text, unknown, language):
@@ -156,6 +164,26 @@ LETTERS = {
 @pytest.mark.parametrize(("language", "letter"), [(name, one) for name, letters in LETTERS.items() for one in letters])
 def test_letters_tell_a_language(language, letter):
     unknown = tuple(f"{first}{letter}mbr" for first in "bdgkp")
+    assert foreign_language(Corrected(" ".join(unknown), unknown=unknown), "english") == language
+
+
+ENDINGS = {
+    "german": "ung ungen heit keit lich ische ischen krankheit schaft",
+    "french": "ement aux euse eux ique iques ée ées",
+    "spanish": "ción cion ciones miento dades",
+    "portuguese": "ção cao ções coes",
+    "italian": "zione zioni ità iche",
+    "dutch": "lijk lijke ziekte",
+    "polish": "owy owa owe nia nie ego ych",
+    "swedish": "ning ningar het lig",
+}
+
+
+@pytest.mark.parametrize(
+    ("language", "ending"), [(name, one) for name, endings in ENDINGS.items() for one in endings.split()]
+)
+def test_endings_tell_a_language(language, ending):
+    unknown = tuple(f"{first}rtz{ending}" for first in "bdgkp")
     assert foreign_language(Corrected(" ".join(unknown), unknown=unknown), "english") == language
 
 

@@ -26,6 +26,16 @@ from search_plugin.understanding.expansion.acronyms import acronyms_of, definiti
         ("In a sentence. Cells (ABC) differ.", []),
         ("Seen in Asia. Big cats (ABC) live there.", []),
         ("(ABC)", []),
+        ("new big wide forms (NF)", [("NF", "new big wide forms")]),
+        ("new old big wide forms (NF)", []),
+        ("at b c d e x x x x f (ABCDEF)", [("ABCDEF", "at b c d e x x x x f")]),
+        ("at b c d e x x x x x x f (ABCDEF)", []),
+        ("interleukin (IL)", [("IL", "interleukin")]),
+        ("Ills (IL)", [("IL", "Ills")]),
+        ("ILs (IL)", []),
+        ("by the third of parts (T P)", [("T P", "third of parts")]),
+        ("by the third of one part (T O P)", []),
+        ("parts by two (-P)", []),
     ],
 )
 def test_definitions(text, pairs):
@@ -63,6 +73,9 @@ def test_long_forms_are_those_that_most_papers_give(tmp_path):
     found = long_forms(index, "MS, AB and XYZ")
     assert list(found) == [("ms",)]
     assert found[("ms",)][0].lower() == "multiple sclerosis"
+    half = connect(f"embedded:{tmp_path}").build("half", schema, "s")
+    half.upsert([Document(Paper(str(at), "A title", texts[at]), "h", vector) for at in (0, 2)])
+    assert long_forms(half, "MS") == {("ms",): ("multiple sclerosis",)}
     text = "Multiple sclerosis (Ms), not mass spectrometry (MSP)."
     assert list(definitions(text, "MS")) == [("Ms", "Multiple sclerosis")]
 

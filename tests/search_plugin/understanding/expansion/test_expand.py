@@ -62,6 +62,38 @@ def test_compounds(typed, among):
     assert among <= others(typed)[typed]
 
 
+def test_parts_that_are_names_of_no_letter_stand_together_or_apart():
+    assert compounds(["stem", "cell", "line"]) == ("stem cell line", "stemcellline")
+    assert compounds(["IL", "6", "Ra"]) == ("il 6 ra", "il 6ra", "il6 ra", "il6ra")
+    assert compounds(["A", "1", "alpha", "2", "B"]) == ("a1alpha2b", "a 1 alpha 2 b")
+    assert len(compounds(["A", "1", "alpha", "2"])) == 16
+    assert compounds(["cell"]) == compounds([]) == ()
+
+
+@pytest.mark.parametrize("hyphen", ["-", "\u2010", "\u2011", "\u2012", "\u2013", "\u2212", "/-", "-/"])
+def test_every_hyphen_joins_parts(hyphen):
+    assert "tnfalpha" in others(f"TNF{hyphen}alpha")[f"TNF{hyphen}alpha"]
+
+
+@pytest.mark.parametrize(
+    ("text", "together"),
+    [
+        ("kappa B", True),
+        ("kappa b", False),
+        ("kappa BC", False),
+        ("x alpha", False),
+        ("xy alpha", True),
+        ("ABCDE 19", True),
+        ("ABCDEF 19", False),
+        ("AB1 19", False),
+        ("AB  19", False),
+        ("AB/19", False),
+    ],
+)
+def test_words_beside_letters_and_numbers_may_be_parts_of_one(text, together):
+    assert (text in others(text)) == together
+
+
 @pytest.mark.parametrize("text", ["type 2 diabetes", "alphabet", "stem cells", "in 2019", "a \u03b2"])
 def test_words_side_by_side_are_no_compounds(text):
     assert others(text) == {}
@@ -84,6 +116,8 @@ def test_words_side_by_side_are_no_compounds(text):
         ("diarrhoea", "diarrhea"),
         ("oedema", "edema"),
         ("labelled", "labeled"),
+        ("grey", "gray"),
+        ("analyses", "analyzes"),
         ("dyspnoea", "dyspnea"),
     ],
 )
@@ -115,6 +149,28 @@ def test_plurals(one, many):
     assert one in plurals(many)
 
 
+@pytest.mark.parametrize(
+    ("word", "forms"),
+    [
+        ("statistics", ("statistic",)),
+        ("statistical", ("statistic",)),
+        ("statistically", ("statistic",)),
+        ("music", ()),
+        ("topics", ()),
+        ("bus", ()),
+        ("opus", ()),
+        ("focus", ("focuses", "foci")),
+        ("uses", ()),
+        ("pi", ()),
+        ("sofa", ()),
+        ("flora", ("florae",)),
+        ("p53us", ()),
+    ],
+)
+def test_forms_that_stemmers_tell_apart(word, forms):
+    assert plurals(word) == forms
+
+
 def test_plain_words_stay_as_they_are():
     text = "Stem  cells, of the lung"
     assert expand(text) == (text, ())
@@ -140,6 +196,8 @@ def test_synonyms_are_found_by_the_most_words_and_weigh_as_the_typed_ones():
     assert "attack heart" not in others("attack heart", synonyms=synonyms)
     (notion,) = expand("MI", synonyms=synonyms).notions
     assert notion.others == (TermVariant("a b c", pytest.approx(1 / 3)),)
+    (notion,) = expand("heart attack", synonyms=synonyms).notions
+    assert {one.weight for one in notion.others} == {1.0}  # two words are worth no more than themselves
     # A part of a compound is another word.
     assert others("heart-lung", synonyms=synonyms)["heart-lung"] == {"heart lung", "heartlung"}
 

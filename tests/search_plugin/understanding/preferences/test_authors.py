@@ -178,3 +178,37 @@ def test_a_sorted_page_does_not_say_that_some_papers_come_first(index):
     assert page.notes[0] == "Papers by Kim, Mi-Na do not come first, since the page is sorted."
     years = [hit.paper.year or 0 for hit in page]
     assert years == sorted(years, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("count", "told"),
+    [
+        (4, "Lee, A., Lee, B., Lee, C., Lee, D."),
+        (5, "Lee, A., Lee, B., Lee, C., Lee, D. and 1 other form of the name"),
+        (6, "Lee, A., Lee, B., Lee, C., Lee, D. and 2 other forms of the name"),
+    ],
+)
+def test_four_forms_of_a_name_are_named(tmp_path, count, told):
+    index = connect(f"embedded:{tmp_path}").build("papers", SCHEMA, "s")
+    made = [Paper(letter, "x", authors=(f"Lee, {letter}.",)) for letter in "ABCDEF"[:count]]
+    index.upsert([Document(paper, "h", {"prx": np.ones(8, np.float32)}) for paper in made])
+    assert asked(index, "papers by Lee", Refusing).notes == (f"Papers by {told}, the latest first.",)
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("a" * 40, [("a" * 40, "", "word")]),
+        ("a" * 41, []),
+        ("abc", [("abc", "", "word")]),
+        ("ab", []),
+        ("Toth E. A.", [("Toth E. A.", "", "initials"), ("Toth E.", "A.", "initials")]),
+        ("Toth MD of masks", [("Toth MD", "of masks", "initials")]),
+        ("work by kim min jung ho", [("kim min jung ho", "", "none")]),
+        ("work by kim min jung ho lee", []),
+        ("masks of Anna Maria Bella Toth et al", [("Toth", "masks of Anna Maria Bella", "none")]),
+        ("masks of Anna Maria Toth et al", [("Anna Maria Toth", "masks of", "none")]),
+    ],
+)
+def test_lengths_of_names(query, expected):
+    assert [(one.name, one.topic, one.doubt) for one in readings(query)] == expected

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from search_plugin.contract.tree import And, Says
+from search_plugin.understanding.meaning import Meaning
+from search_plugin.understanding.preferences.recognise import recognise
 from tests.search_plugin.understanding.preferences.conftest import ISSN, JMV, NEJM, ORCID
 
 SMITH = "Smith, J., Smith, Jane, Smith, John"
@@ -108,3 +111,25 @@ def test_a_paper_that_hardly_matches_the_topic_does_not_come_first(asked):
     ids = [hit.id for hit in page]
     assert ids[0] == "review-2020"
     assert ids.index("routes") < ids.index("lancet")
+
+
+@pytest.mark.parametrize(
+    ("query", "compared"),
+    [
+        ("aspirin of one two three four vs placebo", True),  # eight words
+        ("aspirin of one two three four five vs placebo", False),
+        ("Aspirin versus placebo?", True),
+        ("aspirin vs. placebo", True),
+        ("the vs placebo", False),
+        ("aspirin vs the", False),
+    ],
+)
+def test_a_short_query_may_compare_two_things(index, query, compared):
+    kinds = [one.kind for one in recognise(index, Meaning(query), None).preferences]
+    assert kinds == (["compared"] if compared else [])
+
+
+def test_papers_must_say_all_words_of_both_sides_but_small_ones(index):
+    (both,) = recognise(index, Meaning("the aspirin vs placebo in trams"), None).preferences
+    assert both.filter == And(tuple(Says("text", word) for word in ("aspirin", "placebo", "trams")))
+    assert both.description == "with both the aspirin and placebo in trams"

@@ -33,6 +33,9 @@ SERIALS = (
         ("med", "virology", None),
         ("ntl", "entomological", None),
         ("tl", "total", None),
+        ("ntl", "natal", 2),
+        ("ntl", "natl", None),
+        ("ntal", "inertial", None),
     ],
 )
 def test_abbreviations(short, long, step):
@@ -175,6 +178,8 @@ def test_several_venues_may_be_meant(index):
     read = read_venue(two, "J Med Virol masks", "J Med Virol masks")
     assert read.preference.description == "in Journal of medical virology or Journal of medicinal virology"
     assert set(read.preference.filter.values) == {"Journal of medicinal virology", "Journal of medical virology"}
+    four = Listing(index, [f"Journal of medic{end} virology" for end in ("al", "ine", "inal", "o")])
+    assert len(read_venue(four, "J Med Virol masks", "J Med Virol masks").preference.filter.values) == 4
     many = Listing(index, [f"Journal of medic{end} virology" for end in ("al", "ine", "inal", "o", "a")])
     told = read_venue(many, "J Med Virol masks", "J Med Virol masks")
     assert told.preference is None
@@ -184,3 +189,22 @@ def test_several_venues_may_be_meant(index):
 def test_a_beginning_counts_before_letters_in_order(index):
     both = Listing(index, ["Cancer virolology research", "Cancer virology reviews"])
     assert read_venue(both, "Cancer Virol Res masks", "").preference.description == "in Cancer virolology research"
+
+
+@pytest.mark.parametrize(("words", "found"), [(9, True), (10, False)])
+def test_a_venue_is_looked_for_in_up_to_twelve_words(index, words, found):
+    query = " ".join(["J Med Virol", *["masks"] * words])
+    assert (read_venue(index, query, query) is not None) == found
+
+
+@pytest.mark.parametrize(("length", "found"), [(400, True), (401, False)])
+def test_a_venue_is_looked_for_in_up_to_400_characters(index, length, found):
+    query = "J Med Virol ".ljust(length, "x")
+    assert (read_venue(index, query, query) is not None) == found
+
+
+@pytest.mark.parametrize(("words", "found"), [(8, True), (9, False)])
+def test_a_name_has_up_to_eight_words(index, words, found):
+    venue = " ".join(["Journal", *(f"zzxy{letter}" for letter in "abcdefgh"[: words - 1])])
+    read = read_venue(Listing(index, [venue]), f"{venue} masks", "")
+    assert (read is not None and read.preference is not None) == found
