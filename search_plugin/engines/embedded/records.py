@@ -86,7 +86,7 @@ def from_record(record: bytes, place: int) -> Stored:
     values = unpacking.decompress(record[start + hash_size :], _LONGEST)
     if not unpacking.eof:
         raise ValueError(f"the record at byte {place:,} is longer than {_LONGEST >> 20} MiB, or has lost its end")
-    paper = paper_from(orjson.loads(values))
+    paper = paper_from({"title": "", **orjson.loads(values)})  # empty values are not stored
     return Stored(paper, record[start : start + hash_size].decode())
 
 
