@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 import ses
 from corpora.errors import ConflictError, InputError, NotFoundError, UnavailableError
 from ses.service.keys import keys_of
-from ses.service.problems import told_to_all
+from ses.service.problems import problem, told_to_all
 from ses.service.service import Service
 from ses.settings import load_settings
 from tests.serving import service_over
@@ -72,3 +73,23 @@ def test_readers_and_programs_see_no_place_and_an_admin_does(tmp_path, small_mod
         answer = client.get("/v1/search", headers={"X-API-Key": key})
         assert answer.json()["detail"] == sentence
         assert sentence in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("status", "more", "content", "headers"),
+    [
+        (404, {}, {"title": "Not Found", "status": 404}, {}),
+        (503, {}, {"title": "Service Unavailable", "status": 503}, {"retry-after": "5"}),
+        (
+            503,
+            {"hint": "ask <load>", "request_id": "r1", "headers": {"Retry-After": "9", "X-A": "b"}},
+            {"title": "Service Unavailable", "status": 503, "hint": "ask <load>", "request": "r1"},
+            {"retry-after": "9", "x-a": "b"},
+        ),
+    ],
+)
+def test_a_problem_is_of_the_form_of_rfc_9457(status, more, content, headers):
+    reply = problem(status, "It is away.", **more)
+    assert json.loads(reply.body) == {"type": "about:blank", "detail": "It is away.", **content}
+    sent = {name: value for name, value in reply.headers.items() if name not in ("content-length", "content-type")}
+    assert (reply.status_code, reply.headers["content-type"], sent) == (status, "application/problem+json", headers)
