@@ -37,17 +37,18 @@ SAME_WORK, NOTHING = "work", "none"
 """What `collapse` may name beside fields: the versions of a work (`search_plugin.words.works`), and nothing."""
 
 
-class PageOptions(TypedDict, total=False):
-    """The options of a search beside the query, as a user gives them; `make_request` checks them.
-
-    A new option has a line here, an attribute of `SearchRequest`, and the code that it changes; the command line and
-    the documentation are made from this description (`search_options`).
-    """
+class _LegsOptions(TypedDict, total=False):
+    """Which legs a search has, and how they are joined; an evaluation compares several of them."""
 
     mode: Annotated[
         Mode, Option("Search by words, by meaning, or by both", default_help="hybrid; for similar papers, vector")
     ]
     fusion: Annotated[str, Option("How the legs are joined", "NAME", choices="search_plugin.fusion.fusions:FUSIONS")]
+
+
+class RankingOptions(TypedDict, total=False):
+    """The options of a search that decide which papers come first; evaluations take them too."""
+
     weights: Annotated[
         Mapping[str, float] | Sequence[str],
         Option(
@@ -58,6 +59,73 @@ class PageOptions(TypedDict, total=False):
         ),
     ]
     title_boost: Annotated[float, TITLE_WEIGHT]
+    expand: Annotated[
+        bool, Option("Search words of the first papers too, which helps with topics, not with claims", search_only=True)
+    ]
+    feedback: Annotated[
+        float,
+        Option(
+            "How much the first papers by words move the vector of a hybrid search towards theirs, such as 0.4",
+            least=0,
+            most=1,
+            search_only=True,
+        ),
+    ]
+    neighbours: Annotated[
+        float, Option("How much a hybrid search ranks a paper by the papers most like it, from 0 to 1", least=0, most=1)
+    ]
+    boost: Annotated[
+        str | Boost,
+        Option(
+            "Move papers with a higher forecast a little up, such as impact, or impact=0.1 with a strength",
+            "FIELD",
+            default_help="no boost",
+            example="impact=0.1",
+        ),
+    ]
+    exact: Annotated[bool, Option("Compare with every vector, without an approximate index")]
+    rerank: Annotated[
+        str,
+        Option(
+            "Rank the papers found again, by the scores of every leg for every paper, or by a model that reads them",
+            "NAME",
+            choices="search_plugin.ranking.stages:RERANKERS",
+            others="the folder or hub id of a cross-encoder or late-interaction model; a service takes those it lists",
+        ),
+    ]
+    rerank_depth: Annotated[
+        int, Option("Papers that a reranking model reads, the best first", least=1, most=MAX_WINDOW)
+    ]
+    rerank_budget: Annotated[
+        str | float,
+        Option(
+            "Time that a reranking model may take, such as 200ms or 1.5s; papers that it has not read come behind",
+            "TIME",
+            default_help="no limit",
+        ),
+    ]
+    literal: Annotated[
+        bool, Option("Take the query as plain words, without phrases, fields and operators", search_only=True)
+    ]
+    verbatim: Annotated[bool, Option("Search the words as typed: correct none, and add no spellings", search_only=True)]
+    query_encoder: Annotated[
+        QueryEncoder,
+        Option(
+            "What encodes the words: the model of the index, or a small table that stands in for it",
+            default_help="as the settings say: model",
+            search_only=True,
+        ),
+    ]
+
+
+class PageOptions(_LegsOptions, RankingOptions, total=False):
+    """The options of a search beside the query, as a user gives them; `make_request` checks them.
+
+    A new option has a line here, or in `RankingOptions` if it decides which papers come first; an attribute of
+    `SearchRequest`; and the code that it changes. The command line and the documentation are made from this
+    description (`search_options`).
+    """
+
     filter: Annotated[
         str | Sequence[str] | Filter,
         Option(
@@ -89,36 +157,11 @@ class PageOptions(TypedDict, total=False):
             example="-year",
         ),
     ]
-    expand: Annotated[
-        bool, Option("Search words of the first papers too, which helps with topics, not with claims", search_only=True)
-    ]
-    feedback: Annotated[
-        float,
-        Option(
-            "How much the first papers by words move the vector of a hybrid search towards theirs, such as 0.4",
-            least=0,
-            most=1,
-            search_only=True,
-        ),
-    ]
-    neighbours: Annotated[
-        float, Option("How much a hybrid search ranks a paper by the papers most like it, from 0 to 1", least=0, most=1)
-    ]
-    boost: Annotated[
-        str | Boost,
-        Option(
-            "Move papers with a higher forecast a little up, such as impact, or impact=0.1 with a strength",
-            "FIELD",
-            default_help="no boost",
-            example="impact=0.1",
-        ),
-    ]
     size: Annotated[int, Option("Hits on the page; 0 for facets alone", least=0, most=MAX_WINDOW)]
     offset: Annotated[int, Option("Hits before the page", least=0, most=MAX_WINDOW)]
     window: Annotated[
         int, Option("Papers per leg that are ranked; others that hold a word follow them", least=1, most=MAX_WINDOW)
     ]
-    exact: Annotated[bool, Option("Compare with every vector, without an approximate index")]
     collapse: Annotated[
         str,
         Option(
@@ -129,39 +172,7 @@ class PageOptions(TypedDict, total=False):
             example="venue",
         ),
     ]
-    rerank: Annotated[
-        str,
-        Option(
-            "Rank the papers found again, by the scores of every leg for every paper, or by a model that reads them",
-            "NAME",
-            choices="search_plugin.ranking.stages:RERANKERS",
-            others="the folder or hub id of a cross-encoder or late-interaction model; a service takes those it lists",
-        ),
-    ]
-    rerank_depth: Annotated[
-        int, Option("Papers that a reranking model reads, the best first", least=1, most=MAX_WINDOW)
-    ]
-    rerank_budget: Annotated[
-        str | float,
-        Option(
-            "Time that a reranking model may take, such as 200ms or 1.5s; papers that it has not read come behind",
-            "TIME",
-            default_help="no limit",
-        ),
-    ]
     join: Annotated[Join, Option("Who joins the legs of a hybrid search: ses, or the search engine itself")]
-    literal: Annotated[
-        bool, Option("Take the query as plain words, without phrases, fields and operators", search_only=True)
-    ]
-    verbatim: Annotated[bool, Option("Search the words as typed: correct none, and add no spellings", search_only=True)]
-    query_encoder: Annotated[
-        QueryEncoder,
-        Option(
-            "What encodes the words: the model of the index, or a small table that stands in for it",
-            default_help="as the settings say: model",
-            search_only=True,
-        ),
-    ]
     synonyms: Annotated[
         Synonyms,
         Option("What else to search for, by words in small letters", default_help="those of the settings", typed=False),
@@ -364,13 +375,10 @@ def check_page(size: int, offset: int, window: int) -> None:
 DEFAULTS: Mapping[str, Any] = {one.name: getattr(SearchRequest(""), one.name) for one in attributes_of(SearchRequest)}
 """Defaults of a search."""
 
-READING = ("literal", "verbatim")
-"""Options of how a query is read, which evaluations take too."""
-
 OPTIONS = PageOptions.__annotations__.keys() - {"literal"}
 """What a request holds of the options."""
 
 
-def search_options() -> tuple[Option, ...]:
-    """Return the descriptions of all options of a search."""
-    return options_of(PageOptions, {"literal": False, **DEFAULTS})
+def search_options(described: type = PageOptions) -> tuple[Option, ...]:
+    """Return the descriptions of all options of a search, or of those of another dictionary of options."""
+    return options_of(described, {"literal": False, **DEFAULTS})

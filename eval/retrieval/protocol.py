@@ -12,7 +12,6 @@ from typing import Any, get_args
 
 from corpora.errors import InputError, require
 from encoders.models.formats import Format, Similarity
-from encoders.text_encoder import TextEncoder
 from eval.embedder import Embedder, Text
 from eval.measures.metrics import MEASURES, Scores, evaluate, parse_measure
 from eval.retrieval.beir import JudgedQueries
@@ -28,7 +27,7 @@ from search_plugin.fusion.search_settings import SearchSettings
 from search_plugin.ranking.planning import EncoderSource
 from search_plugin.ranking.state import SearchState
 from search_plugin.request import DEFAULTS, MAX_QUERY, MAX_WINDOW, Mode, SearchRequest, make_request
-from search_plugin.search import asked, rank_papers, search
+from search_plugin.search import ScorerLoader, asked, rank_papers, search
 
 DEPTH = 100
 """Hits per query, unless a measure needs more."""
@@ -144,19 +143,28 @@ def make_protocol(
 
 
 def evaluate_queries(
-    judged: JudgedQueries, index: Index, encoder: EncoderSource | None, protocol: Protocol
+    judged: JudgedQueries,
+    index: Index,
+    encoder: EncoderSource | None,
+    protocol: Protocol,
+    scorers: ScorerLoader | None = None,
 ) -> dict[str, Retrieval]:
     """Run judged queries against an index, and measure the runs; arguments and errors as of `run_queries`."""
-    runs = run_queries(judged.texts, index, encoder, protocol)
+    runs = run_queries(judged.texts, index, encoder, protocol, scorers)
     return {label: scored(run, judged, protocol) for label, run in runs.items()}
 
 
 def run_queries(
-    texts: Mapping[str, str], index: Index, encoder: EncoderSource | None, protocol: Protocol
+    texts: Mapping[str, str],
+    index: Index,
+    encoder: EncoderSource | None,
+    protocol: Protocol,
+    scorers: ScorerLoader | None = None,
 ) -> dict[str, Run]:
     """Search queries in every mode and by every fusion, as users search; all share the legs, which are searched once.
 
-    The queries are texts by id; the encoder is the model that made the index, None where only words are searched.
+    The queries are texts by id; the encoder is the model that made the index, None where only words are searched;
+    `scorers` loads the model that ranks again, if the protocol names one.
     Returns a run `ses-LABEL` by label: the mode, or for several fusions mode and fusion (`hybrid-rrf`). Raises
     `InputError` if a fusion is unknown, or the model is not the index's.
     """
@@ -167,7 +175,7 @@ def run_queries(
         for query, text in texts.items():
             pinned = index.pinned()
             requests = {mode: request_of(query, text, mode, pinned, protocol) for mode in protocol.modes}
-            states = {mode: asked(pinned, request, encoder, Clock()) for mode, request in requests.items()}
+            states = {mode: asked(pinned, request, encoder, Clock(), scorers) for mode, request in requests.items()}
             legs: dict[str, Sequence[Scored]] = {}
             # The legs of a hybrid search are those of the other modes too.
             for state in sorted(states.values(), key=lambda one: len(one.plan.legs), reverse=True):
@@ -188,7 +196,9 @@ def request_of(query: str, text: str, mode: Mode, index: Index, protocol: Protoc
     """
     gone = protocol.seen.get(query, ())
     options: dict[str, Any] = {"window": protocol.depth, "size": protocol.depth, **protocol.options, **given}
-    return make_request(
+    if mode != "hybrid":  # other searches have but one leg
+        options.pop("weights", None)
+    request = make_request(
         text[:MAX_QUERY],
         tuned=protocol.tuned,
         fields=index.schema.fields,
@@ -197,6 +207,7 @@ def request_of(query: str, text: str, mode: Mode, index: Index, protocol: Protoc
         filter=Not(OneOf("id", tuple(sorted(gone)))) if gone else None,
         **options,
     )
+    return request if request.searched else replace(request, rerank="")  # papers are listed, and not ranked
 
 
 def first_of(state: SearchState, depth: int) -> ScoredIds:
@@ -236,7 +247,11 @@ def scored(run: Run, judged: JudgedQueries, protocol: Protocol) -> Retrieval:
 
 
 def seconds_a_query(
-    texts: Mapping[str, str], index: Index, encoder: TextEncoder, protocol: Protocol
+    texts: Mapping[str, str],
+    index: Index,
+    encoder: EncoderSource,
+    protocol: Protocol,
+    scorers: ScorerLoader | None = None,
 ) -> dict[str, float]:
     """Return the median seconds of a page of ten for some of the queries, by the labels of `Protocol.systems`.
 
@@ -250,8 +265,8 @@ def seconds_a_query(
             for query, text in islice(texts.items(), TIMED)
         ]
         for request in requests[:WARMING]:
-            search(index, request, encoder)
-        taken[label] = median(_timed(index, request, encoder) for request in requests)
+            search(index, request, encoder, scorers)
+        taken[label] = median(_timed(index, request, encoder, scorers) for request in requests)
     return taken
 
 
@@ -261,7 +276,7 @@ def absent_from(index: Index, judged: JudgedQueries) -> int:
     return len(documents) - sum(len(index.hashes(some)) for some in in_blocks(documents, LOOKED_UP))
 
 
-def _timed(index: Index, request: SearchRequest, encoder: TextEncoder) -> float:
+def _timed(index: Index, request: SearchRequest, encoder: EncoderSource, scorers: ScorerLoader | None) -> float:
     begun = time.perf_counter()
-    search(index, request, encoder)
+    search(index, request, encoder, scorers)
     return time.perf_counter() - begun

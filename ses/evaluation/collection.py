@@ -21,14 +21,13 @@ from corpora.errors import require
 from search_plugin.contract.engine import EVALUATION
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from corpora.paper import Record
     from corpora.progress import Progress
     from encoders.text_encoder import TextEncoder
     from eval.embedder import Text
     from eval.retrieval.beir import JudgedQueries
     from search_plugin.contract.engine import Index
+    from ses.models.library_models import LibraryModels
     from ses.settings import Settings
 
 
@@ -71,13 +70,17 @@ class IndexedCollection:
 
     Attributes:
         index: The index.
-        load: Function that loads the model that made it, once.
+        models: Loads the model that made it, once, and the others that its searches need.
         counts: Number of documents that were rejected, and of those that came twice.
     """
 
     index: Index
-    load: Callable[[], TextEncoder]
+    models: LibraryModels
     counts: Mapping[str, int]
+
+    def load(self) -> TextEncoder:
+        """Load the model that made it."""
+        return self.models.of_leg(self.index, by="model")
 
 
 def beir_collection(data: str, split: str, settings: Settings) -> Collection:
@@ -144,24 +147,24 @@ def index_collection(collection: Collection, settings: Settings, progress: Progr
     from indexer.job import IndexJob
     from indexer.pipeline import index_corpus
     from search_plugin.engines.registry import connect
-    from ses.models.loaded_model import make_encoder
+    from ses.models.library_models import LibraryModels
 
     engine = connect(settings.engine_url, settings.connection)
     model = find_model(settings.model_name)
     # The model is part of the name, so that models can be compared without indexing again each time.
     name = f"{EVALUATION}{_plain(collection.name)}-{model.card.fingerprint[:8]}"
-    load = functools.cache(functools.partial(make_encoder, settings, model))
+    models = LibraryModels(settings)
     job = IndexJob(
         records=collection.records,
         source=" + ".join(source_of(collection.corpus, path.resolve(), None) for path in collection.paths),
         index=name,
         card=model.card,
-        encoder=load,
+        encoder=functools.partial(models.encoder, model),
         state_dir=settings.data_dir,
     )
     report = index_corpus(job, engine, progress or Silent())
     counts = {"documents_rejected": report.rejected, "documents_duplicated": report.duplicates}
-    return IndexedCollection(engine.open(name), load, counts)
+    return IndexedCollection(engine.open(name), models, counts)
 
 
 def in_memory(collection: Collection) -> tuple[list[Text], dict[str, int]]:

@@ -12,10 +12,11 @@ from corpora.errors import InputError, require
 from eval.reports.results import Results
 from eval.retrieval.beir import JudgedQueries, join
 from eval.retrieval.protocol import Protocol, Retrieval, absent_from, evaluate_exact, evaluate_queries, make_protocol
-from search_plugin.request import READING
+from search_plugin.request import RankingOptions, search_options
 from ses.evaluation.collection import Collection, IndexedCollection, beir_collection, in_memory
 from ses.evaluation.inputs import to_qrels, to_topics
 from ses.evaluation.result import Evaluation, python_provenance
+from ses.models.library_models import LibraryModels
 from ses.settings import load_settings
 
 if TYPE_CHECKING:
@@ -55,9 +56,8 @@ def evaluate_index(
     Returns:
         The evaluation, with a system for each mode and fusion.
     """
-    legs = () if set(protocol.modes) == {"lexical"} else index.schema.legs
-    encoders = {leg: models.of_leg(index, leg) for leg in legs}
-    outcome = evaluate_queries(judged, index, encoders.__getitem__, protocol)
+    encoders = _encoders(index, models, protocol)
+    outcome = evaluate_queries(judged, index, encoders.__getitem__, protocol, models.scorer)
     facts = {"index": index.name, "model": index.schema.model}
     evaluation = _evaluation(outcome, judged, {"judged_documents_absent": absent_from(index, judged)}, facts)
     cards = [encoder.card for encoder in encoders.values()]
@@ -69,7 +69,7 @@ def protocol_of(
     index: Index,
     tuned: SearchSettings | None,
     synonyms: Synonyms,
-    read: Mapping[str, bool] | None = None,
+    options: RankingOptions | None = None,
     **named: Any,
 ) -> Protocol:
     """Return how judged queries are searched in an index: with the tuned settings and synonyms of its searches.
@@ -78,13 +78,13 @@ def protocol_of(
         index: The index.
         tuned: The tuned settings, None if there are none.
         synonyms: The synonyms.
-        read: Options of how a query is read (`search_plugin.request.READING`).
+        options: Options that decide which papers come first.
         **named: As of `make_protocol`; fusions that are named take the place of the tuned one.
 
     Returns:
         The protocol; errors as of `make_protocol`.
     """
-    protocol = make_protocol(options={"synonyms": synonyms, **(read or {})}, **named)
+    protocol = make_protocol(options={"synonyms": synonyms, **(options or {})}, **named)
     if tuned is None:
         return protocol
     # A search can't change the constants of BM25.
@@ -131,9 +131,10 @@ def evaluate_collection(
     outcome: dict[str, Retrieval] = {}
     counts = {"topics_without_judgments": collection.unjudged}
     if indexed:
-        encoder = None if set(protocol.modes) == {"lexical"} else load()
+        models = indexed.models
+        encoders = _encoders(indexed.index, models, protocol)
         counts |= {**indexed.counts, "judged_documents_absent": absent_from(indexed.index, collection.judged)}
-        outcome = evaluate_queries(collection.judged, indexed.index, encoder, protocol)
+        outcome = evaluate_queries(collection.judged, indexed.index, encoders.__getitem__, protocol, models.scorer)
     if exact:
         papers, counts_in_memory = in_memory(collection)
         absent = len(collection.judged.qrels.documents - {paper.id for paper in papers})
@@ -141,10 +142,14 @@ def evaluate_collection(
         embed, similarity = by_encoder(load()), load().card.similarity
         outcome[EXACT] = evaluate_exact(collection.judged, papers, embed, similarity, protocol)
     index = indexed.index if indexed else None
-    read = {name: "yes" for name in READING if protocol.options.get(name)}
-    facts = {**collection.facts, **read, "index": index.name if index else None, "model": model_of(settings).card.name}
+    given = {
+        one.name: _told(protocol.options[one.name])
+        for one in search_options(RankingOptions)
+        if protocol.options.get(one.name) is not None
+    }
+    facts = {**collection.facts, **given, "index": index.name if index else None, "model": model_of(settings).card.name}
     evaluation = _evaluation(outcome, collection.judged, counts, facts)
-    about = {**collection.facts, **read, "fusion": ", ".join(protocol.fusions), "times": TIMES}
+    about = {**collection.facts, **given, "fusion": ", ".join(protocol.fusions), "times": TIMES}
     about |= {what: str(count) for what, count in evaluation.left_out.items()}
     return replace(
         evaluation, provenance=functools.partial(_provenance, settings, index, load, collection.files, about)
@@ -156,8 +161,22 @@ def seconds_of(collection: Collection, protocol: Protocol, settings: Settings, i
     from eval.retrieval.protocol import seconds_a_query
 
     # The queries' vectors are already in the cache.
-    encoder = encoder_of(replace(settings, embedding_cache=False))
-    return seconds_a_query(collection.judged.texts, index, encoder, protocol)
+    models = LibraryModels(replace(settings, embedding_cache=False))
+    encoders = _encoders(index, models, protocol)
+    return seconds_a_query(collection.judged.texts, index, encoders.__getitem__, protocol, models.scorer)
+
+
+def _encoders(index: Index, models: QueryModels, protocol: Protocol) -> dict[str, TextEncoder]:
+    """Return the encoders of the legs that a protocol searches, loaded before the first query."""
+    legs = () if set(protocol.modes) == {"lexical"} else index.schema.legs
+    return {leg: models.of_leg(index, leg, protocol.options.get("query_encoder")) for leg in legs}
+
+
+def _told(value: Any) -> str:
+    """Return the value of an option as a report shows it."""
+    if value is True:
+        return "yes"
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def model_of(settings: Settings) -> Model:

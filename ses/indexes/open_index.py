@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack, cast
 
 from corpora.errors import SesError, require
 from corpora.options import Option
-from search_plugin.request import DEFAULTS, MAX_FACET_SIZE, MAX_QUERY, MAX_WINDOW, Mode, PageOptions
+from search_plugin.request import (
+    DEFAULTS,
+    MAX_FACET_SIZE,
+    MAX_QUERY,
+    MAX_WINDOW,
+    Mode,
+    PageOptions,
+    RankingOptions,
+)
 from ses.argument_validation import checked_methods
 from ses.indexes.searchable import SearchableIndex
 
@@ -432,8 +440,7 @@ class OpenIndex(SearchableIndex):
         measures: Any = (),
         depth: int | None = None,
         drop_same_id: bool = False,
-        literal: bool = False,
-        verbatim: bool = False,
+        **options: Unpack[RankingOptions],
     ) -> Evaluation:
         """Search judged queries in every mode as `search` does, measure the runs and compare them.
 
@@ -447,14 +454,13 @@ class OpenIndex(SearchableIndex):
             measures: Measures of ir_measures; nDCG@10, MAP, Recall@100 and MRR@10 if none is named.
             depth: Hits of each query; if None, 100, or as many as a measure needs.
             drop_same_id: Whether to leave out hits whose id is the query's, where queries are papers themselves.
-            literal: Whether to take queries as plain words, without phrases, fields and operators.
-            verbatim: Whether to search words as typed, without corrections and other spellings.
+            **options: See `search_plugin.request.RankingOptions`.
 
         Returns:
             The measures of all modes with intervals, and tests of their differences.
 
         Raises:
-            InputError: If a measure or fusion is unknown, or the queries can't be read or have no judgments.
+            InputError: If a measure, fusion or option is unknown, or the queries can't be read or have no judgments.
             UnavailableError: If the engine does not answer, or the model or a library is missing.
         """
         from ses.evaluation.inputs import names_of
@@ -462,8 +468,7 @@ class OpenIndex(SearchableIndex):
 
         names = names_of(measures) if measures else ()
         named = {"modes": modes, "fusions": fusions, "measures": names, "depth": depth, "drop_same_id": drop_same_id}
-        read = {"literal": literal, "verbatim": verbatim}
-        protocol = protocol_of(self.index, self.tuned, self.synonyms, read, **named)
+        protocol = protocol_of(self.index, self.tuned, self.synonyms, options, **named)
         judged, files = judged_of(data, split, topics, qrels)
         return evaluate_index(self.index, self.models, judged, protocol, files)
 

@@ -12,7 +12,7 @@ import rich_click as click
 from corpora.errors import InputError
 from corpora.options import Option, options_of
 from search_plugin.pages.page import FORMATS
-from search_plugin.request import READING, SAME_WORK, PageOptions, search_options
+from search_plugin.request import SAME_WORK, PageOptions, RankingOptions, search_options
 from ses.argument_validation import options_of_function
 from ses.settings import SETTINGS, Settings
 from ses.terminal.messages import as_flag, with_flags
@@ -141,9 +141,9 @@ def asked_options(*, search: bool) -> Callable[[F], F]:
     return together(index_option, *map(_option, described), described_options(Settings, "tuned"))
 
 
-def reading_options(function: F) -> F:
-    """Add the options of how a query is read; see `READING`."""
-    return together(*(_option(one) for one in search_options() if one.name in READING))(function)
+def ranking_options(function: F) -> F:
+    """Add the options that decide which papers come first, as `RankingOptions` describes them."""
+    return together(*map(_option, search_options(RankingOptions)))(function)
 
 
 def given_of(described: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, Any]:

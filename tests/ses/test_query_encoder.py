@@ -95,6 +95,18 @@ def test_papers_like_a_text_are_found_by_the_model_all_the_same(library, home):
         assert [hit.score for hit in by_model] == [hit.score for hit in index.search("virus", mode="vector")]
 
 
+def test_an_evaluation_takes_the_table(library):
+    query, index = "respiratory masks in a pandemic", library["papers"]
+    page = index.search(query, query_encoder="table", size=20)
+    judged = {"topics": {"q": query}, "qrels": {"q": {page.hits[0].id: 1}}}
+    by_table, by_model = (
+        index.evaluate(**judged, modes=["hybrid"], query_encoder=one).runs["hybrid"].rankings["q"]
+        for one in ("table", "model")
+    )
+    assert [id_ for id_, _ in by_table[: len(page.hits)]] == [hit.id for hit in page.hits]
+    assert by_table != by_model
+
+
 def test_an_index_of_another_model_says_that_there_is_no_table(tmp_path):
     model = str(make_model(tmp_path / "tiny"))
     with ses.open(tmp_path / "indexes", model=model, data_dir=tmp_path, cache_dir=tmp_path) as opened:

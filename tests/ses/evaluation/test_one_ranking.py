@@ -99,6 +99,16 @@ def test_an_evaluation_takes_the_options_of_a_search(home):
         for query, text in home.texts.items():
             page = index.search(text, fusion=fusion, window=30, size=30, **read)
             same(found.runs[f"hybrid-{fusion}"].rankings[query], page)
+    ranked = {"feedback": 1.0, "neighbours": 0.9, "weights": {"lexical": 0.2}, "title_boost": 3.0, "rerank": "complete"}
+    runs = index.evaluate(topics=home.texts, qrels=home.gains, **ranked).runs
+    usual = index.evaluate(topics=home.texts, qrels=home.gains).runs
+    for mode in MODES:
+        given = {name: value for name, value in ranked.items() if mode == "hybrid" or name != "weights"}
+        for query, text in home.texts.items():
+            lists = index.search(text, mode=mode, size=1).mode == "listing"
+            given["rerank"] = "" if lists else "complete"
+            same(runs[mode].rankings[query], index.search(text, mode=mode, size=100, **given))
+    assert runs["hybrid"].rankings != usual["hybrid"].rankings
     plain, usual = (index.evaluate(topics=home.texts, qrels=home.gains, **one).runs["lexical"] for one in (read, {}))
     assert plain.rankings != usual.rankings
 
@@ -156,11 +166,16 @@ def test_the_command_ranks_by_default_as_a_search_does(home):
     lines = [f"{query}\t{paper}\t1\n" for query, gains in home.gains.items() for paper in gains]
     (beir / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n" + "".join(lines))
     given = ["--data", beir, "--model", home.folder / "model"]
-    for flags, options in (((), {}), (("--literal", "--verbatim"), {"literal": True, "verbatim": True})):
+    words = ("--literal", "--verbatim"), {"literal": True, "verbatim": True}
+    meaning = ("--feedback", "1", "--neighbours", "0", "--expand"), {"feedback": 1.0, "neighbours": 0.0, "expand": True}
+    for flags, options in (((), {}), words, meaning):
         runs = home.folder / "-".join(("runs", *flags))
         done = command(home.folder, "eval", "retrieval", *given, *flags, "--run", runs, "--json")
         assert done.returncode == 0, done.stderr
-        assert ("verbatim" in json.loads(done.stdout)) is bool(flags)
+        told = json.loads(done.stdout)
+        assert {name: told.get(name) for name in options} == {
+            name: "yes" if value is True else str(value) for name, value in options.items()
+        }
         settings = {**home.settings, "synonyms": None}
         library = ses.open(home.folder / "data" / "indexes", **settings)
         (name,) = [name for name in library.indexes(evaluations=True) if name.startswith("eval-")]

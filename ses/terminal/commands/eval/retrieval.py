@@ -8,7 +8,7 @@ from typing import Any, get_args
 import rich_click as click
 
 from search_plugin.fusion.fusions import DEFAULT_FUSION, FUSIONS, RANKED
-from search_plugin.request import MAX_WINDOW, READING, Mode
+from search_plugin.request import MAX_WINDOW, Mode, RankingOptions
 from ses.settings import Settings
 from ses.terminal.commands.eval.collection import (
     collection_options,
@@ -16,7 +16,15 @@ from ses.terminal.commands.eval.collection import (
     measures_option,
     open_collection,
 )
-from ses.terminal.options import PATH, described_options, engine_options, model_options, reading_options, settings_of
+from ses.terminal.options import (
+    PATH,
+    described_options,
+    engine_options,
+    given_of,
+    model_options,
+    ranking_options,
+    settings_of,
+)
 from ses.terminal.results import say_json, tell
 
 
@@ -27,7 +35,8 @@ from ses.terminal.results import say_json, tell
     "modes",
     multiple=True,
     type=click.Choice([*get_args(Mode), "exact"]),
-    help="Mode of search; repeatable. exact ranks all vectors in memory [default: lexical, vector, hybrid].",
+    help="Mode of search; repeatable. exact ranks all vectors in memory, and takes no option of a search "
+    "[default: lexical, vector, hybrid].",
 )
 @click.option(
     "--fusion",
@@ -49,14 +58,15 @@ from ses.terminal.results import say_json, tell
     "--run", "runs", type=click.Path(path_type=Path, file_okay=False), help="Folder for the TREC run files, one a mode."
 )
 @drop_same_id_option
-@reading_options
+@ranking_options
 @click.option("--report", "file", type=PATH, help="File to write: .md, .html with plots, .tex or .json.")
 @model_options
 @engine_options
 def retrieval(*, runs: Path | None, file: Path | None, as_json: bool, **options: Any) -> None:
     """Index a collection (or bring its index up to date), run its judged queries and score them.
 
-    Queries are searched as ses search does by default, whatever the settings say of tuned values and synonyms.
+    Queries are searched as ses search does with the same options, whatever the settings say of tuned values and
+    synonyms.
     Measures are computed by trec_eval's code, with 95 % confidence intervals over queries.
     """
     from rich.console import Console
@@ -76,8 +86,8 @@ def retrieval(*, runs: Path | None, file: Path | None, as_json: bool, **options:
     tuned = read_search_settings(settings.tuned) if options["tuned"] and settings.tuned else None
     named = {name: options[name] for name in ("fusions", "measures", "depth", "drop_same_id")}
     searched = [mode for mode in options["modes"] if mode != EXACT]
-    read = {name: True for name in READING if options[name]}
-    protocol = make_protocol(modes=searched, seen=collection.seen, tuned=tuned, options=read, **named)
+    given = given_of(RankingOptions, options)
+    protocol = make_protocol(modes=searched, seen=collection.seen, tuned=tuned, options=given, **named)
     if file:
         check_report(file)
     if runs:
