@@ -312,11 +312,14 @@ def _by_format(
     schema, wanted = venue.index.schema, Format(task_format)
     made_by = schema.maker(task_format)
     encoder = reviewers.load(venue.index) if made_by is schema else reviewers.encoder(find_model(made_by.model))
+    other = f"<formats=prx,{task_format}>, for vectors with the papers' words beside them"
+    if encoder.card.similarity != "cosine":
+        other = "a <model> that has them"
     require(
         made_by is not schema or wanted in encoder.card.distinct([Format.PRX, wanted]),
         f"The model {encoder.card.name} has no {task_format} vectors of its own, so the factor topic would be the same "
         "as semantic",
-        "leave topic out, or index again with <fresh> and a <model> that has them",
+        f"leave topic out, or index again with <fresh> and {other}",
     )
     schema.vector(task_format)
     own = _encoded(encoder, wanted, venue.submissions, progress)

@@ -97,6 +97,31 @@ class LibraryModels:
 
         return self._once(("table", *key), load_table)
 
+    def of_papers(self, index: Index, task_format: str) -> TextEncoder:
+        """Return the encoder of an index's vectors of papers of a format: that of the format's own model if it has one.
+
+        If the papers' words stand beside the vectors, it is the encoder of those without words. Raises `InputError` if
+        another model has the name now.
+        """
+        from encoders.registry import find_model
+
+        made_by, schema = index.schema.maker(task_format), index.schema
+        if made_by is schema:
+            return self.of_leg(index)
+        wanted = schema.model_fingerprint if made_by in schema.worded else made_by.fingerprint
+
+        def load() -> TextEncoder:
+            model = find_model(made_by.model)
+            require(
+                model.card.fingerprint == wanted,
+                f"The {task_format} vectors of the index {index.name} were made by another {made_by.model} than the "
+                "one here",
+                "restore that model, or index again with <fresh>",
+            )
+            return self.encoder(model)
+
+        return self._once(("papers", made_by.model, wanted), load)
+
     def encoder(self, model: Model) -> TextEncoder:
         """Return the encoder of a model."""
         from ses.models.loaded_model import make_encoder

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, SesError
@@ -18,6 +19,47 @@ if TYPE_CHECKING:
 
 _READERS = {"clf": "tags", "rgn": "forecasts"}
 """What reads the vectors of a format, and those of prx where an index holds none."""
+
+_PURPOSES = {"prx": "papers, and papers like a paper", "qry": "queries", **_READERS}
+
+
+@dataclass(frozen=True, slots=True)
+class FormatOfModel:
+    """A format of a model.
+
+    Attributes:
+        format: Name of the format.
+        purpose: What its vectors are for.
+        made_by: Where they come from, in words.
+    """
+
+    format: str
+    purpose: str
+    made_by: str
+
+
+def formats_of_model(card: ModelCard) -> tuple[FormatOfModel, ...]:
+    """Return what each format of a model is for, and where its vectors come from."""
+    return tuple(FormatOfModel(one.value, _PURPOSES[one.value], _made_by(card, one)) for one in _listed(card))
+
+
+def _listed(card: ModelCard) -> list[Format]:
+    return sorted(card.formats, key=list(_PURPOSES).index)
+
+
+def _made_by(card: ModelCard, task_format: Format) -> str:
+    from encoders.layouts.adapterhub import BASE
+
+    head, prompt = card.origin(task_format)
+    same = next((one for one in _listed(card) if card.origin(one) == (head, prompt)), task_format)
+    if same is not task_format:
+        words = task_format in formats_with_words(card, None, new=True)
+        beside = f"; an index with the formats prx,{task_format} has the papers' words beside it" if words else ""
+        return f"the same vector as {same}{beside}"
+    if len({*card.heads.values()}) == 1 or head == BASE:
+        return "the network, with a prompt of its own" if prompt else "the network itself"
+    own = {"adapters": "an adapter", "fusion": "a fusion of adapters"}.get(card.architecture, "a vector")
+    return f"{own} of its own"
 
 
 def formats_with_words(

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from encoders.text_encoder import TextEncoder
+    from search_plugin.words.space import WordSpace
     from ses.service.service import Service
 
 MOST_TEXTS = 1_024
@@ -58,15 +59,33 @@ class Chosen:
     Attributes:
         encoder: The model.
         format: The format.
+        words: The words that stand beside the model's vectors in an index that is meant.
     """
 
     encoder: TextEncoder
     format: Format
+    words: WordSpace | None = None
 
-    def encode(self, texts: Sequence[str]) -> np.ndarray:
-        """Encode texts: float32 (texts, dimension); `InputError` if they are too many or too long."""
+    @property
+    def fingerprint(self) -> str:
+        """Fingerprint of what makes the vectors."""
+        own = self.encoder.card.fingerprint
+        return self.words.fingerprint_after(own) if self.words else own
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector."""
+        more = [one.numbers for one in self.words.parts if one.format == self.format] if self.words else []
+        return self.encoder.card.dimension + sum(more)
+
+    def encode(self, texts: Sequence[str], said: Sequence[str] | None = None) -> np.ndarray:
+        """Encode texts: float32 (texts, dimension); `InputError` if they are too many or too long.
+
+        `said` holds title and abstract of each text with nothing between, in which words are found; the texts if None.
+        """
         check_texts(texts)
-        return self.encoder.encode(texts, self.format)
+        vectors = self.encoder.encode(texts, self.format)
+        return self.words.beside(vectors, texts if said is None else said)[self.format] if self.words else vectors
 
     def text(self, text: str) -> str:
         """Return a text as the model reads it: the end of the first line ends a title, and an abstract follows.
@@ -81,6 +100,9 @@ class Chosen:
 
 def choose(service: Service, *, index: str = "", model: str = "", task_format: str = "") -> Chosen:
     """Return the model and the format of a request.
+
+    Where an index is meant and no model is named, vectors are made as those of its papers: by the format's own model if
+    it has one, and with the papers' words where these stand beside them.
 
     Args:
         service: The service.
@@ -108,18 +130,18 @@ def choose(service: Service, *, index: str = "", model: str = "", task_format: s
     formats = {INPUT_TYPES[one] for one in given} or {Format.PRX}
     require(len(formats) == 1, f"Two formats are asked for, {' and '.join(sorted(formats))}", "name one of them")
     (wanted,) = formats
-    encoder = _encoder(service, index, name)
+    encoder, words = _encoder(service, index, name, wanted)
     require(
         wanted in encoder.card.formats,
         f"The model {short_name(encoder.card.name)} has no {wanted} vectors",
         f"choose one of {', '.join(encoder.card.formats)}",
     )
-    return Chosen(encoder, wanted)
+    return Chosen(encoder, wanted, words)
 
 
-def _encoder(service: Service, index: str, model: str) -> TextEncoder:
+def _encoder(service: Service, index: str, model: str, wanted: Format) -> tuple[TextEncoder, WordSpace | None]:
     if model and not index and model in service.library:
-        index = model
+        index, model = model, ""
     try:
         opened = service.opened(index)
     except NotFoundError:
@@ -127,9 +149,13 @@ def _encoder(service: Service, index: str, model: str) -> TextEncoder:
             raise
         encoder, holder = service.models.of_new_index(), "this library"
     else:
+        schema = opened.index.schema
+        if model in ("", index) and schema.maker(wanted) is not schema:
+            words = (space for space in schema.words for part in space.parts if part.format == wanted)
+            return service.models.of_papers(opened.index, wanted), next(words, None)
         encoder, holder = opened.models.of_leg(opened.index), f"the index {opened.name}"
     if model in ("", index, encoder.card.name, short_name(encoder.card.name)):
-        return encoder
+        return encoder, None
     raise NotFoundError(
         f"There is no model {model[:80]!r} of {holder}, but {short_name(encoder.card.name)}",
         "give this name, or that of another index",

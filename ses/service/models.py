@@ -46,6 +46,10 @@ class ServiceModels:
         """Return the encoder of a vector leg of an index; arguments and errors as of `LibraryModels.of_leg`."""
         return self._shared(lambda: self._models.of_leg(index, leg, by))
 
+    def of_papers(self, index: Index, task_format: str) -> TextEncoder:
+        """Return the encoder of an index's vectors of papers; arguments and errors as of `LibraryModels.of_papers`."""
+        return self._shared(lambda: self._models.of_papers(index, task_format))
+
     def of_new_index(self) -> TextEncoder:
         """Return the encoder that a new index would have: the settings name it."""
         return self._shared(lambda: self._models.encoder(self._models.to_write(None)))

@@ -66,7 +66,7 @@ def embeddings(service: ServiceOf, asked: Annotated[EmbeddingsAsked, Body()]) ->
         "give one of them",
     )
     chosen = choose(service, model=asked.model, task_format=asked.input_type or asked.content_type)
-    dimension = chosen.encoder.card.dimension
+    dimension = chosen.dimension
     require(
         asked.dimensions in (None, dimension),
         f"Vectors of this model have {dimension} numbers, not {asked.dimensions}",
@@ -74,7 +74,7 @@ def embeddings(service: ServiceOf, asked: Annotated[EmbeddingsAsked, Body()]) ->
     )
     texts = [asked.input] if isinstance(asked.input, str) else asked.input
     prepared = [chosen.text(text) for text in texts]
-    vectors = as_json(chosen.encode(prepared), asked.encoding_format)
+    vectors = as_json(chosen.encode(prepared, texts), asked.encoding_format)
     tokens = tokens_of(chosen, prepared)
     return json_response(
         {

@@ -42,14 +42,15 @@ def encode(service: ServiceOf, asked: Annotated[Texts, Body()]) -> Response:
     chosen = choose(service, index=asked.index, model=asked.model, task_format=asked.format)
     card = chosen.encoder.card
     texts = [one if isinstance(one, str) else card.text(one.title, one.abstract) for one in asked.texts]
-    vectors = as_json(chosen.encode(texts), asked.encoding)
+    said = [one if isinstance(one, str) else f"{one.title} {one.abstract}" for one in asked.texts]
+    vectors = as_json(chosen.encode(texts, said), asked.encoding)
     name, _, _ = model_name(chosen).rpartition(":")
     return json_response(
         {
             "model": name,
-            "fingerprint": card.fingerprint,
+            "fingerprint": chosen.fingerprint,
             "format": chosen.format,
-            "dimension": card.dimension,
+            "dimension": chosen.dimension,
             "similarity": card.similarity,
             "vectors": vectors,
         }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -76,7 +77,10 @@ def _table(found: Sequence[ModelFacts]) -> TextTable:
 @click.argument("name")
 @json_option
 def info(*, name: str, as_json: bool) -> None:
-    """Describe a model: its architecture, its formats, which of them one pass makes, and how vectors compare."""
+    """Describe a model: its architecture, how vectors compare, and for each format what it is for and what makes it.
+
+    It also says which formats one pass over a text makes.
+    """
     from encoders.registry import find_model
 
     facts = _facts(find_model(name))
@@ -156,6 +160,8 @@ def join(*, folder: Path, models: tuple[Path, ...], as_json: bool) -> None:
 
 
 def _facts(model: Model) -> dict[str, Any]:
+    from ses.models.stored_formats import formats_of_model
+
     card, network = model.card, model.card.network
     return {
         "name": card.name,
@@ -163,6 +169,7 @@ def _facts(model: Model) -> dict[str, Any]:
         "architecture": card.architecture,
         "family": card.family,
         "formats": list(card.formats),
+        "vectors": [asdict(one) for one in formats_of_model(card)],
         "prompts": {name.value: text for name, text in card.prompts.items()},
         "passes": [list(group) for group in card.passes(card.formats)],
         "layers": network.layers,
@@ -186,6 +193,7 @@ def _lines(facts: Mapping[str, Any], indent: str = "") -> Iterator[str]:
     if facts["exported"]:
         yield f"{indent}  exported for: {facts['exported']}"
     yield f"{indent}  formats: {', '.join(facts['formats'])}"
+    yield from (f"{indent}  {one['format']}, for {one['purpose']}: {one['made_by']}" for one in facts["vectors"])
     yield f"{indent}  passes: {_passes(facts)}"
     yield from (f"{indent}  before {name} stands: {text!r}" for name, text in facts["prompts"].items())
     how = (

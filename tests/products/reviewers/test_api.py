@@ -91,6 +91,11 @@ def test_what_can_not_be_matched_is_one_sentence(home, tmp_path):
     base = ("reviewers", "match", "--submissions", home / "submissions.csv")
     fails(ses(home, *base, "--capacity", 1, "--per-paper", 2), 2, "room for 3 reviews and 4 are needed", "--capacity")
     fails(ses(home, *base, "--factor", "topic"), 2, "has no clf vectors of its own", "leave topic out")
+    index = ("reviewers", "index", "--path", home / "profiles.csv", "--index", "cosine", "--model", tmp_path / "model")
+    make_sentence_transformers(tmp_path / "model", seed=4)
+    assert ses(home, *index).returncode == 0
+    hint = "index again with --fresh and --formats prx,clf, for vectors with the papers' words beside them"
+    fails(ses(home, *base, "--factor", "topic", "--index", "cosine"), 2, "has no clf vectors of its own", hint)
     fails(ses(home, *base, "--factor", "citation"), 2, "no references", "no instruction for citation")
     (tmp_path / "c.csv").write_text("paper,reviewer\ns1,nobody\n")
     fails(ses(home, *base, "--conflicts", tmp_path / "c.csv"), 2, "no reviewer 'nobody'")

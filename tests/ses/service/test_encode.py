@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import re
+import shutil
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -20,6 +21,8 @@ from ses.service import encoding
 from ses.service.app import make_app
 from ses.service.service import Service
 from ses.service.settings import ServiceSettings
+from tests.encoders.checkpoints import make_sentence_transformers
+from tests.tiny import make_model, papers
 
 pytestmark = pytest.mark.serve
 
@@ -39,6 +42,58 @@ def test_vectors_are_those_of_python(client, model):
     assert found["fingerprint"] == model.card.fingerprint
     assert (found["model"], found["format"], found["dimension"]) == ("model", "qry", 64)
     assert found["similarity"] == model.card.similarity
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    """A library of an index with words beside CLF and an own model of RGN, and a client of its service."""
+    folder = tmp_path_factory.mktemp("stored")
+    make_sentence_transformers(folder / "model", seed=4, layers=1)
+    make_model(folder / "own", seed=1, codes=True, width=32)
+    library = ses.open(
+        folder / "indexes", model=str(folder / "model"), data_dir=folder / "data", cache_dir=folder / "cache"
+    )
+    library.index("papers", papers(60), formats=["prx", "clf"], own={"rgn": str(folder / "own")})
+    with TestClient(make_app(Service(library, ServiceSettings())), raise_server_exceptions=False) as client:
+        yield library, client, folder
+
+
+@pytest.mark.parametrize(("task_format", "dimension"), [("prx", 64), ("clf", 79), ("rgn", 32)])
+def test_the_vectors_of_an_index_are_those_that_it_stores(stored, task_format, dimension):
+    library, client, _ = stored
+    paper = papers(3)[2]
+    index = library["papers"].index
+    held = index.vectors([paper.id], task_format)[paper.id]
+    text = {"title": paper.title, "abstract": paper.abstract}
+    for asked in ({}, {"index": "papers"}):
+        found = client.post("/v1/encode", json={"texts": [text], "format": task_format, **asked}).json()
+        np.testing.assert_allclose(found["vectors"][0], held, atol=1e-5)
+        assert (found["dimension"], found["fingerprint"]) == (dimension, index.schema.maker(task_format).fingerprint)
+    body = {"input": f"{paper.title}\n{paper.abstract}", "model": f"papers:{task_format}", "dimensions": dimension}
+    (one,) = client.post("/v1/embeddings", json=body).json()["data"]
+    np.testing.assert_allclose(one["embedding"], held, atol=1e-5)
+
+
+def test_a_model_that_is_named_makes_its_own_vectors_alone(stored):
+    _, client, folder = stored
+    found = client.post("/v1/encode", json={"texts": TEXTS, "format": "clf", "model": "model"}).json()
+    made = ses.load_model(str(folder / "model"), embedding_cache=False)
+    np.testing.assert_allclose(found["vectors"], made.encode(TEXTS, "clf"), atol=1e-5)
+    assert found["fingerprint"] == made.card.fingerprint
+
+
+def test_a_model_of_papers_that_has_changed_is_told(stored, tmp_path):
+    library, _, folder = stored
+    (folder / "own").rename(tmp_path / "away")
+    try:
+        make_model(folder / "own", seed=9, codes=True, width=32)
+        with TestClient(make_app(Service(ses.Library(library._settings), ServiceSettings()))) as client:
+            reply = client.post("/v1/encode", json={"texts": TEXTS, "format": "rgn"})
+    finally:
+        shutil.rmtree(folder / "own")
+        (tmp_path / "away").rename(folder / "own")
+    assert reply.status_code == 400
+    assert "The rgn vectors of the index papers were made by another" in reply.json()["detail"]
 
 
 def test_without_an_index_the_default_model_encodes(tmp_path, small_model, model):
@@ -214,8 +269,12 @@ def test_a_model_without_a_format_says_which_it_has():
     class Card:
         name, formats = "/models/specter", (encoding.Format.PRX,)
 
+    class Schema:
+        def maker(self, _):
+            return self
+
     class Opened:
-        name, index = "papers", None
+        name, index = "papers", SimpleNamespace(schema=Schema())
 
         class models:  # noqa: N801 - an attribute
             @staticmethod
