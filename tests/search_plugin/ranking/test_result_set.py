@@ -10,13 +10,13 @@ import pytest
 
 from corpora.paper import Paper
 from search_plugin.contract.engine import Document
-from search_plugin.contract.legs import Fused, Scored
+from search_plugin.contract.legs import Fused, Scored, parse_sort
 from search_plugin.contract.plan import Plan, VectorClause
 from search_plugin.contract.schema import IndexSchema, paper_vector
 from search_plugin.contract.trace import Clock
 from search_plugin.engines.registry import connect
 from search_plugin.filters.parse import parse_filter
-from search_plugin.ranking.result_set import settle
+from search_plugin.ranking.result_set import continued, settle
 from search_plugin.ranking.state import SearchState
 from search_plugin.ranking.weakness import THRESHOLDS
 from search_plugin.reading import pages
@@ -175,3 +175,49 @@ def test_a_search_by_meaning_alone_counts_what_is_named_by_itself():
     plain, named = (settled({"prx": near}, list(near), known_by=known_by) for known_by in ((), ("a", "c")))
     assert (plain.near, plain.by_words, ids(plain.ranking)) == (("a", "b"), None, ["a", "b"])
     assert (named.near, named.by_words, ids(named.ranking)) == (("b",), 2, ["a", "b"])
+
+
+class Asked:
+    """An index that lists all papers and ranks them by words, and notes how many it is asked for."""
+
+    schema = SCHEMA
+
+    def __init__(self):
+        self.windows = []
+
+    def listed(self, where, order, size):
+        self.windows.append(size)
+        return SimpleNamespace(ids=[f"p{at}" for at in range(size)])
+
+    def search(self, plan):
+        assert (plan.vectors, plan.column) == ((), "")
+        self.windows.append(plan.window)
+        return {"lexical": [Scored(f"p{at}", 9.0 - at) for at in range(plan.window)]}
+
+
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize(("offset", "shown"), [(1, 3), (2, 4)])
+def test_papers_after_those_ranked_are_asked_for_where_a_page_needs_them(whole, offset, shown):
+    index = Asked()
+    ranked = [Fused(id_, 1.0, {}) for id_ in ("p1", "a", "b")]
+    plan = Plan("virus", (VectorClause("prx", unit(1.0)),), None, 9, column="venue")
+    request = SearchRequest("virus", size=2, offset=offset, whole=whole)
+    before = SearchState(index, request, plan, {"lexical": [Scored("p1", 9.0)]}, ranking=ranked, shown=ranked)
+    after = continued(before)
+    if shown == 3:
+        assert (after is before, index.windows) == (True, [])
+        return
+    assert index.windows == [2 + offset + 3]
+    assert ids(after.shown) == ["p1", "a", "b", "p0", "p2", "p3", "p4", "p5", "p6"]
+    assert {hit.score for hit in after.shown[3:]} == {0.0}
+    first = after.shown[3].contributions
+    assert (first == {}) == whole
+    if not whole:
+        assert (first["lexical"].rank, first["lexical"].raw, first["lexical"].value) == (1, 9.0, 0.0)
+    for same in (
+        replace(before, plan=replace(plan, order=parse_sort("year"))),
+        replace(before, request=replace(request, sort=parse_sort("year"))),
+        replace(before, request=replace(request, collapse="journal")),
+        *([] if whole else [replace(before, by_words=1), replace(before, legs={"lexical": []})]),
+    ):
+        assert continued(same) is same

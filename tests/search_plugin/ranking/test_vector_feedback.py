@@ -80,3 +80,24 @@ def test_the_length_of_the_query_stays_and_papers_of_zeros_count_for_nothing():
 def test_a_weight_out_of_bounds_is_refused(wrong):
     with pytest.raises(InputError, match="feedback"):
         replace(SearchRequest("masks"), feedback=wrong)
+
+
+def test_the_other_vectors_of_a_query_stay_and_new_papers_bring_the_values_to_collapse_by():
+    other = VectorClause("sentences", np.array([0, 1], np.float32))
+    moved = VectorClause("prx", np.array([1, 0], np.float32))
+    before = state(0.4, vectors=(other, moved))
+    before = replace(before, plan=replace(before.plan, column="venue"), values={"old": "Cell"})
+    before.index.search = lambda plan: {"prx": [Scored("new", 0.9, "Nature")]}
+    after = feed_back(before)
+    assert after.plan.vectors[0] is other
+    assert [clause.field for clause in after.plan.vectors] == ["sentences", "prx"]
+    assert not np.array_equal(after.plan.vectors[1].vector, moved.vector)
+    assert after.values == {"old": "Cell", "new": "Nature"}
+
+
+def test_a_listing_and_an_index_without_vectors_have_no_feedback():
+    listing = replace(state(0.4, {}, ()), plan=Plan("", (), None, 100))
+    assert feed_back(listing) is listing
+    words = state(0.4, {"lexical": [Scored("0", 1.0)]}, ())
+    words.index.schema = SimpleNamespace(legs=())
+    assert feed_back(replace(words, notes=("Said before.",))).notes == ("Said before.", NO_FEEDBACK)
