@@ -11,8 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from search_plugin.contract.legs import Fused, Scored
+from search_plugin.contract.plan import Plan
 from search_plugin.fusion.fusions import minmax
-from search_plugin.ranking.neighbours import POOL, given_by_neighbours, mixed, smoothed
+from search_plugin.ranking.neighbours import POOL, given_by_neighbours, mixed, smooth, smoothed
+from search_plugin.ranking.state import SearchState
+from search_plugin.request import SearchRequest
 
 PLANE = {"a": [1, 0], "b": [3, 3], "c": [0, 2], "d": [-1, 0]}
 VECTORS = {id_: np.array(row, np.float32) for id_, row in PLANE.items()}
@@ -74,6 +77,46 @@ def test_min_max_gives_the_first_paper_one_third_even_if_its_own_score_is_low():
     ranking = [Fused("a", 0.5, {}), Fused("c", 0.25, {})]
     (a, c) = smoothed(ranking, Held(), 1.0, "minmax")
     assert (a.id, a.score, c.id, c.score) == ("a", pytest.approx(1 / 3), "c", pytest.approx(0))
+
+
+def test_the_passages_of_a_paper_count_by_their_mean():
+    passages = {id_: np.stack([2 * row, -row, row / 2]) for id_, row in VECTORS.items()}  # half the vector in the mean
+    ranking = [Fused(id_, score, {}) for id_, score in (("a", 1.0), ("b", 0.5), ("d", 0.3), ("c", 0.1))]
+
+    class Passages(Held):
+        def vectors(self, ids, leg):
+            return {id_: passages[id_] for id_ in ids}
+
+    found = [(hit.id, hit.score) for hit in smoothed(ranking, Passages(), 0.3, "minmax")]
+    assert found == [(hit.id, pytest.approx(hit.score)) for hit in smoothed(ranking, Held(), 0.3, "minmax")]
+
+
+def test_neighbours_are_looked_for_among_the_best_fifty():
+    ids = [f"{at:02}" for at in range(52)]
+    ranking = [Fused(id_, 1 - at / 100, {}) for at, id_ in enumerate(ids)]
+    asked = []
+
+    class Alike(Held):
+        def vectors(self, ids, leg):
+            asked.append((list(ids), leg))
+            return dict.fromkeys(ids, VECTORS["a"])
+
+    after = smoothed(ranking, Alike(), 0.5, "minmax")
+    assert asked == [(ids[:50], "prx")]
+    assert [hit.id for hit in after if "neighbours" not in hit.contributions] == ids[50:]
+    for same in (smoothed(ranking, None, 0.0, "minmax"), smoothed(ranking[:1], None, 0.5, "minmax")):
+        assert same is ranking or same == ranking[:1]
+
+
+@pytest.mark.parametrize(("legs", "changed"), [(("lexical",), False), (("lexical", "prx"), True)])
+def test_a_single_leg_has_no_neighbours(legs, changed):
+    ranking = [Fused("a", 1.0, {}), Fused("b", 0.5, {})]
+    request, plan = SearchRequest("virus", neighbours=0.4), Plan("virus", (), None, 9)
+    before = SearchState(Held(), request, plan, dict.fromkeys(legs, ()), ranking=ranking, shown=ranking)
+    after = smooth(before)
+    assert (after is not before) == changed
+    assert after.ranking == (smoothed(ranking, Held(), 0.4, "minmax") if changed else ranking)
+    assert after.shown == after.ranking
 
 
 def test_the_parts_of_a_score_still_add_up_to_it():
