@@ -1,4 +1,5 @@
 import gzip
+import io
 import lzma
 import os
 import sys
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpora.errors import InputError
-from corpora.opening import as_text, check_encoding, find_compressed, open_binary
+from corpora.opening import LONGEST_RECORD, Line, as_text, bounded_lines, check_encoding, find_compressed, open_binary
 
 
 def pack_zstd(data):
@@ -170,3 +171,28 @@ def test_bytes_that_the_encoding_lacks_stay_unreadable_and_the_rest_is_read(tmp_
     path.write_bytes("id,title\n1,café\n2,".encode("cp1252") + b"\x81\n3,b\n")
     with open_binary(path, "cp1252") as stream:
         assert stream.read() == "id,title\n1,café\n2,".encode() + b"\x81\n3,b\n"
+
+
+def test_text_has_its_line_ends_and_no_mark_of_byte_order():
+    raw = "\ufeffa\r\nb\rc\n\ufeffd".encode() + b"\xff"
+    assert as_text(io.BufferedReader(io.BytesIO(raw))).read() == "a\r\nb\rc\n\ufeffd\udcff"
+
+
+def test_lines_are_numbered_and_those_that_are_too_long_rejected(monkeypatch):
+    monkeypatch.setattr("corpora.opening.LONGEST_RECORD", 6)
+    raw = b"\xef\xbb\xbf a\n\n \t\nabcde\nabcdef\n" + b"x" * 20 + b"\nb \r\nabcdef"
+
+    def read(**options):
+        lines = bounded_lines(io.BufferedReader(io.BytesIO(raw)), **options)
+        return [(line.number, line.raw) if isinstance(line, Line) else line.line for line in lines]
+
+    assert read() == [(1, b"a"), (4, b"abcde"), 5, 6, (7, b"b"), 8]
+    assert read(stripped=False) == [(1, b" a\n"), (4, b"abcde\n"), 5, 6, (7, b"b \r\n"), 8]
+
+
+def test_the_limit_of_a_line_is_told():
+    raw = b"x" * LONGEST_RECORD + b"\n"
+    (rejected,) = bounded_lines(io.BufferedReader(io.BytesIO(raw)))
+    assert (rejected.line, rejected.reason) == (1, "The line is longer than 16 MiB.")
+    (line,) = bounded_lines(io.BufferedReader(io.BytesIO(raw[1:])))
+    assert len(line.raw) == LONGEST_RECORD - 1
