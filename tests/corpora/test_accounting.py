@@ -484,6 +484,16 @@ def test_records_and_what_they_lack_are_counted_exactly(tmp_path):
     assert account.lacking == {**dict.fromkeys(LACKABLE, 1000), "title": 0, "year": 666}
 
 
+@pytest.mark.parametrize("missing", LACKABLE)
+def test_a_paper_that_lacks_one_thing_is_counted_for_that(tmp_path, missing):
+    whole = {"title": "On bees", "abstract": "They hum.", "year": 2001, "authors": ["Ana Sample"], "venue": "Bee News"}
+    whole |= {"doi": "10.5555/a"}
+    rows = [{"id": "a", **whole}, {"id": "b", **whole, missing: ""}]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    account, _ = watched("jsonl", tmp_path / "a.jsonl")
+    assert account.lacking == dict.fromkeys(LACKABLE, 0) | {missing: 1}
+
+
 def test_a_tag_that_is_read_in_few_records_is_found(tmp_path):
     records = [RIS.replace("doi: 10.5555/a", "Bees") for _ in range(500)]
     records[299] = RIS

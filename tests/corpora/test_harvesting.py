@@ -30,16 +30,29 @@ def server():
         yield repository
 
 
+class Noting(Silent):
+    """A progress that notes stages, and how many records came since."""
+
+    def __init__(self):
+        self.stages = {}
+
+    def stage(self, name, total):
+        self.stages[name] = 0
+
+    def advance(self, papers, rejected=0, **_):
+        self.stages[next(reversed(self.stages))] += papers
+
+
 class Client:
     """Harvests into a folder, and notes how long it was told to wait."""
 
     def __init__(self, folder):
-        self.folder, self.waits = folder, []
+        self.folder, self.waits, self.progress = folder, [], Noting()
 
     def harvest(self, url, wanted=EVERYTHING, limit=None):
         fetcher = Fetcher(Visitor(), self.waits.append, 1 << 20)
         try:
-            return harvest(url, wanted, self.folder, fetcher, Silent(), limit)
+            return harvest(url, wanted, self.folder, fetcher, self.progress, limit)
         finally:
             fetcher.close()
 
@@ -65,6 +78,7 @@ def asked(server, verb="ListRecords"):
 def test_the_first_harvest_takes_all_and_the_next_what_changed(server, client):
     first = client.harvest(server.url)
     assert (first.requests, first.records, first.deleted, first.held) == (4, 35, 0, 35)
+    assert client.progress.stages == {"harvesting": 35}
     assert first.notes == ()
     assert client.papers(first) == {f"oai:x:{n}": f"Title {n}" for n in range(35)}
     server.asked.clear()

@@ -17,6 +17,7 @@ from encoders.encoder import load_encoder
 from encoders.models.formats import Format
 from indexer.pipeline import index_corpus, prefetch
 from search_plugin.contract.engine import Refused
+from search_plugin.contract.schema import Field
 from tests.indexer.jobs import engine_in, make_job, run_job
 from tests.tiny import make_model, papers, write_jsonl
 
@@ -172,6 +173,26 @@ def test_rejected_records_are_listed_with_line_and_reason(tmp_path):
     assert counts(again) == expect(new=1, unchanged=2, papers=3)
     assert again.dead_letter is None
     assert not report.dead_letter.exists()
+
+
+def test_values_that_a_corpus_does_not_give_stay_with_their_papers(tmp_path):
+    stage, one, two, three = Field("stage", "keyword"), *papers(3)
+    job = make_job(tmp_path, tmp_path / "none")
+
+    def run(*written, **options):
+        given = {"records": lambda: iter([Accepted(n, paper) for n, paper in enumerate(written)]), **options}
+        run_job(tmp_path, replace(job, **given))
+        index = engine_in(tmp_path).open("papers")
+        return index.values(sorted(index.ids()), ["stage"])
+
+    held = run(*(replace(paper, extra={"stage": "draft"}) for paper in (one, two)), fields=(stage,))
+    assert held == {one.id: {"stage": "draft"}, two.id: {"stage": "draft"}}
+    # One is changed, and three is new.
+    kept = {one.id: {"stage": "draft"}, two.id: {"stage": "draft"}, three.id: {}}
+    assert run(replace(one, title="again"), two, three) == kept
+    assert run(replace(one, title="again"), two, three, fresh=True) == kept
+    final = replace(one, title="once more", extra={"stage": "final"})
+    assert run(final, two, three, fields=(stage,)) == {**kept, one.id: {"stage": "final"}, two.id: {}}
 
 
 def test_an_index_of_another_model_is_refused_naming_both(tmp_path):

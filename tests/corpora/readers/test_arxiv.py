@@ -1,6 +1,7 @@
 """Records are written by hand after the data set's own description (kaggle.com/datasets/Cornell-University/arxiv)."""
 
 import json
+from datetime import datetime
 
 import pytest
 
@@ -78,6 +79,14 @@ def test_custom_fields(tmp_path):
 def test_the_year_without_a_first_version(tmp_path, change, year):
     (record,) = read(tmp_path, ENTRY | change)
     assert record.paper.year == year
+
+
+@pytest.mark.parametrize("month", ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"])
+def test_the_date_of_the_first_version_is_read_in_every_month(tmp_path, month):
+    number = datetime.strptime(month, "%b").month
+    versions = [{"created": f"Mon, 2 {month} 2007 19:18:42 GMT"}]
+    (record,) = read(tmp_path, ENTRY | {"versions": versions}, custom=[CustomField("published", "date")])
+    assert record.paper.extra == {"published": f"2007-{number:02d}-02"}
 
 
 def test_odd_entries(tmp_path):

@@ -16,11 +16,11 @@ from corpora.errors import InputError, UnavailableError
 from corpora.fetching import Fetcher, Visitor
 from corpora.obtaining import Order
 from corpora.paper import Accepted, Deleted, Paper, Rejected
-from corpora.progress import Silent
 from corpora.publication import Publication
 from corpora.readers import zotero
 from corpora.zotero_library import KEY, _paths, follow, items_of, obtain
 from ses.papers import of_corpus
+from tests.corpora.test_harvesting import Noting
 
 FIELDS = (
     CustomField("collections", "keywords"),
@@ -152,8 +152,9 @@ def following(tmp_path):
     def follow_(url, folder="spools", **more):
         headers = {"Zotero-API-Version": "3"}
         with closing(Fetcher(Visitor(), lambda seconds: None, headers=headers)) as fetcher:
-            return follow(url, tmp_path / folder, fetcher, Silent(), **more)
+            return follow(url, tmp_path / folder, fetcher, follow_.progress, **more)
 
+    follow_.progress = Noting()
     return follow_
 
 
@@ -200,6 +201,7 @@ def test_later_runs_take_what_changed_where_deletions_are_listed(library, follow
     server.items[3] = item("PAPER003", 301, itemType="book", title="Another title")
     server.version = 301
     server.asked.clear()
+    assert following.progress.stages == {"harvesting": first.records}
     got = following(server.url)
     assert [path.split("?")[0].rpartition("/")[2] for path in server.asked] == ["collections", "deleted", "items"]
     assert all("since=300" in path for path in server.asked[1:])
