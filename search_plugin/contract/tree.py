@@ -10,7 +10,7 @@ stands for its first day.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -199,3 +199,10 @@ def any_of(*parts: Filter | None) -> Filter | None:
     """Return the filter of at least one of the parts that there are; None if there are none."""
     given = tuple(part for part in parts if part is not None)
     return Or(given) if len(given) > 1 else next(iter(given), None)
+
+
+def joined(kind: type[And | Or], parts: Iterable[Filter | None]) -> Filter | None:
+    """Return those parts that there are as one condition, each once and without brackets; None if there are none."""
+    flat = (inner for part in parts if part for inner in (part.parts if isinstance(part, kind) else (part,)))
+    once = tuple(dict.fromkeys(flat))
+    return kind(once) if len(once) > 1 else next(iter(once), None)

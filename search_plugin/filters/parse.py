@@ -62,6 +62,12 @@ def _check_length(length: int) -> None:
         raise InputError(f"The filter has {length:,} characters; keep it within {MAX_LENGTH:,}.")
 
 
+def comparison(field: str, value: str, sign: str = "=") -> str:
+    """Return the expression that a field has a value, or a relation to it; a star at its end stands for any end."""
+    star = "*" if sign == "=" and value.endswith("*") and value != "*" else ""
+    return f"{field} {sign} {quoted(value.removesuffix(star))}{star}"
+
+
 def quoted(text: str) -> str:
     """Return a text as a quoted value of a filter."""
     escaped = re.sub(r'(["\\])', r"\\\1", text)

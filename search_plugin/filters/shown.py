@@ -28,7 +28,7 @@ def as_query(where: Filter) -> str:  # noqa: C901 - one case for each kind of no
             return f"{field}:{'' if op == '=' else op}{_value(value)}"
         case OneOf(field, values) | Alike(field, _, values):
             star = "*" if isinstance(where, Alike) and where.manner == "prefix" else ""
-            tests = [f"{field}:{_value(value)}{star}" for value in values]
+            tests = [f"{field}:{_value(f'{value}{star}' if star else value)}" for value in values]
             return tests[0] if len(tests) == 1 else f"({' OR '.join(tests)})"
         case Exists(field):
             return f"{field}:*"

@@ -15,8 +15,8 @@ from typing import Literal
 from corpora.custom import FieldKind
 from corpora.errors import InputError
 from search_plugin.contract.schema import ALIASES, PAPER_FIELDS, Field, find_field
-from search_plugin.contract.tree import MAX_DEPTH, And, Filter, Not, Or, Wild, WildPhrase
-from search_plugin.filters.parse import parse_filter, quoted
+from search_plugin.contract.tree import MAX_DEPTH, And, Filter, Not, Or, Wild, WildPhrase, joined
+from search_plugin.filters.parse import comparison, parse_filter
 from search_plugin.understanding.pasted.tokens import is_pasted, joins_lines
 from search_plugin.understanding.said import saying
 from search_plugin.words.languages import DEFAULT_LANGUAGE
@@ -194,7 +194,7 @@ class _Reader:
         while self._kind == operator:
             self._at += 1
             parts.append(operand())
-        asked = _join(kind, [part.asked for part in parts])
+        asked = joined(kind, [part.asked for part in parts])
         return parts[0] if len(parts) == 1 else _of(parts, asked, asked)
 
     def _units(self) -> _Part:
@@ -202,7 +202,7 @@ class _Reader:
         while self._kind not in ("", ")", "and", "or"):
             parts.append(self._unit())
         needed, asked = ([getattr(part, which) for part in parts] for which in ("needed", "asked"))
-        return _of(parts, _join(And, needed), _join(And, asked))
+        return _of(parts, joined(And, needed), joined(And, asked))
 
     def _unit(self) -> _Part:
         negated = False
@@ -259,13 +259,6 @@ def _of(parts: Sequence[_Part], needed: Filter | None, asked: Filter | None) -> 
     return _Part(tuple(chain.from_iterable(part.words for part in parts)), needed, asked)
 
 
-def _join(kind: type[And | Or], parts: Sequence[Filter | None]) -> Filter | None:
-    """Return filters joined, each once; None if there are none."""
-    flat = chain.from_iterable(part.parts if isinstance(part, kind) else (part,) for part in parts if part)
-    once = tuple(dict.fromkeys(flat))
-    return kind(once) if len(once) > 1 else next(iter(once), None)
-
-
 def _is_field(name: str, fields: Sequence[Field]) -> bool:
     """Return whether a name is that of a field which queries can test."""
     try:
@@ -297,7 +290,7 @@ def _field_filter(field: Field, value: str, fields: Sequence[Field], *, in_quote
     if field.kind in ("number", "date") and not in_quotes:
         tests = _bounds(value, field) or tests
     # A quoted value can't be read as anything else.
-    return parse_filter(" and ".join(f"{field.name} {sign} {quoted(bound)}" for sign, bound in tests), fields)
+    return parse_filter(" and ".join(comparison(field.name, bound, sign) for sign, bound in tests), fields)
 
 
 def _bounds(value: str, field: Field) -> list[tuple[str, str]]:

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
-from typing import cast
 
 from corpora.errors import InputError
-from search_plugin.contract.schema import PAPER_FIELDS, Field
-from search_plugin.contract.tree import MOST_BETWEEN, And, Compare, Filter, Nearness, Not, Operator, Or
-from search_plugin.filters.parse import parse_filter, quoted
+from search_plugin.contract.schema import PAPER_FIELDS, Field, find_field
+from search_plugin.contract.tree import MOST_BETWEEN, And, Compare, Filter, Nearness, Not, Or, joined
+from search_plugin.filters.parse import comparison, parse_filter
 from search_plugin.filters.shown import as_query
 from search_plugin.understanding.pasted.tokens import MEANINGS, Sense, joins_lines
 from search_plugin.understanding.pasted.trees import Branch, Leaf, TooDeep, Tree, read_tree
@@ -33,7 +32,7 @@ READ_AS = "The query was read as:"
 _MOST_PAIRS = 64
 _TEXTS = frozenset({"title", "text", "abstract", "heading"})
 _DAY = r"(?:[/-]\d{1,2}){0,2}"
-_YEARS = re.compile(rf"(\d{{4}}){_DAY}(?:\s*[:\-\u2013]\s*((?:\d{{4}}){_DAY}|current))?", re.IGNORECASE)
+_YEARS = re.compile(rf"(\d{{4}}){_DAY}(?:\s*(?:[:\-\u2013]|\.\.)\s*((?:\d{{4}}){_DAY}|current))?", re.IGNORECASE)
 _OPEN_END = 3_000
 """The year that PubMed gives to a time without an end."""
 
@@ -90,9 +89,11 @@ class _Builder:
         if node.operator == "near":
             return self._near(node, wanted=wanted)
         parts = [self.built(part, wanted=wanted) for part in node.parts]
-        return _joined(And if node.operator == "and" else Or, parts)
+        return joined(And if node.operator == "and" else Or, parts)
 
     def _leaf(self, leaf: Leaf, *, wanted: bool) -> Filter | None:
+        if leaf.names and leaf.names[0].endswith(":"):
+            return self._own(leaf, wanted=wanted)
         known = {MEANINGS[name] for name in leaf.names if name in MEANINGS}
         if leaf.names and not known:
             name = ",".join(leaf.names)
@@ -139,7 +140,7 @@ class _Builder:
         return saying_each(field, text, self._language)
 
     def _near(self, node: Branch, *, wanted: bool) -> Filter | None:
-        both = _joined(And, [self.built(part, wanted=wanted) for part in node.parts])
+        both = joined(And, [self.built(part, wanted=wanted) for part in node.parts])
         one, other = (list(_alternatives(part)) for part in node.parts)
         pairs = list(product(one, other))
         if both is None or not pairs or len(pairs) > _MOST_PAIRS:
@@ -158,7 +159,7 @@ class _Builder:
                 self._read_as_and(f"A nearness of {node.within} between {first.text} and {second.text}")
                 return both
             found.append(near)
-        return _joined(Or, found)
+        return joined(Or, found)
 
     def _pair(self, field: TextField, one: str, other: str, within: int) -> Nearness | None:
         """Return the condition of nearness; None where engines could not agree on it."""
@@ -174,20 +175,26 @@ class _Builder:
             "apart."
         )
 
-    def _tested(self, meaning: Sense, leaf: Leaf) -> Filter | None:
+    def _tested(self, meaning: str, leaf: Leaf) -> Filter | None:
         text = leaf.text.strip()
         try:
-            if meaning == "year":
-                return self._year(text, leaf.sign)
-            star = "*" if text.endswith("*") and len(text) > 1 else ""
-            return parse_filter(f"{meaning} = {quoted(text.removesuffix('*'))}{star}", self._fields)
+            if meaning == "year" and not leaf.sign:
+                return self._year(text)
+            return parse_filter(comparison(meaning, text, leaf.sign or "="), self._fields)
         except InputError:
             self._note(f'"{text}" can\'t be read as a value of {meaning}, so it was left out.')
             return None
 
-    def _year(self, text: str, sign: str) -> Filter:
-        if sign:
-            return Compare("year", cast("Operator", sign), int(text))
+    def _own(self, leaf: Leaf, *, wanted: bool) -> Filter | None:
+        """Return the condition of a field of the index; what names none is words."""
+        name = leaf.names[0].removesuffix(":")
+        try:
+            field = find_field(name, self._fields)
+        except InputError:
+            return self._said(replace(leaf, text=f"{name} {leaf.text}", names=()), set(), wanted=wanted)
+        return self._tested(field.name, leaf)
+
+    def _year(self, text: str) -> Filter:
         span = _YEARS.fullmatch(text.strip("()"))
         if span is None:
             raise InputError(f"{text} is no year.")
@@ -205,10 +212,3 @@ def _alternatives(node: Tree) -> Iterator[Leaf]:
         yield node
     elif node.operator == "or" and all(isinstance(part, Leaf) for part in node.parts):
         yield from (part for part in node.parts if isinstance(part, Leaf))
-
-
-def _joined(kind: type[And | Or], parts: Sequence[Filter | None]) -> Filter | None:
-    """Return conditions joined, each once; None if there are none."""
-    flat = [inner for part in parts if part for inner in (part.parts if isinstance(part, kind) else (part,))]
-    once = tuple(dict.fromkeys(flat))
-    return kind(once) if len(once) > 1 else next(iter(once), None)

@@ -19,9 +19,9 @@ _NAMES: Mapping[Sense, str] = {
         mesh_subheading sh subheading kw kf kwo key keywords author_keywords ot other_term other hw de exp mj dm
         indexterms authkey ak kp nm substance_name supplementary_concept ps rn dd""",
     "authors": "au auth author authors 1au fau first_author last_author author-name fa lastau",
-    "venue": "ta jour journal so jn jt srctitle exactsrctitle source_title jw jx ja",
+    "venue": "venue ta jour journal so jn jt srctitle exactsrctitle source_title jw jx ja",
     "year": "dp pdat py yr date_of_publication date_-_publication edat year publication_date pubyear crdt",
-    "types": "pt dt publication_type ptyp doctype",
+    "types": "type types pt dt publication_type ptyp doctype",
     "language": "la lang lg language",
     "doi": "doi aid lid do",
     "pmid": "pmid uid ui pm",
@@ -48,6 +48,11 @@ _BEFORE = (
     rf"\b{_WOS}\s*=\s*|\b{_SCOPUS}(?=\s*\()|\b(?:ti|ab|tiab|tw|au|so|py|dp|kw|mh|ta|pt|la):(?=[\w(\"'])"
     r"|\b(?:title|author|authors|journal|venue|year|type|types|language):(?=[\w(\"])"
 )
+_OWN = (
+    r"(?<!\w)(?P<field>[^\W\d]\w*):(?P<relation>>=|<=|>|<)?"
+    rf"(?:\"(?P<value>[^\"]*)\"|(?!{_CODE}\b)(?P<bare>\w[\w.-]*\w|\w))"
+)
+"""A field as queries of ses have it, which may stand beside a nearness."""
 _PUBYEAR = r"\bPUBYEAR\s*(?P<sign>>=|<=|=|>|<|\bIS\b|\bAFT\b|\bBEF\b)\s*(?P<pubyear>\d{4})\b"
 _NEARNESS = r"(?:NEAR|ADJ|N|W|PRE|NEXT)/\d{1,3}|adj\d{1,3}|(?:PRE|NEXT|NEAR)/[SP]"
 _KNOWN = "|".join(re.escape(name) for name in sorted(MEANINGS, key=len, reverse=True))
@@ -94,6 +99,7 @@ _TOKENS = re.compile(
     | (?P<after_year>{_PUBYEAR})
     | (?P<mesh>\[mh\s+(?P<heading>[^\[\]]+)\])
     | (?P<before>{_BEFORE})
+    | (?P<own>{_OWN})
     | (?P<phrase>["\u201c\u201d](?P<inside>[^"\u201c\u201d]*)["\u201c\u201d](?:~(?P<within>\d{{1,3}}))?)
     | (?P<single>(?<!\w)'(?P<inner>[^']*)'(?=[\s)/:.]|$))
     | (?P<bracket>{_BRACKETED})
@@ -107,8 +113,8 @@ _TOKENS = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _KINDS = (
-    *("space", "open", "close", "after_year", "mesh", "before", "phrase", "single", "bracket", "dotted", "colon"),
-    *("slash", "near", "adjacent", "operator", "explode", "word"),
+    *("space", "open", "close", "after_year", "mesh", "before", "own", "phrase", "single", "bracket"),
+    *("dotted", "colon", "slash", "near", "adjacent", "operator", "explode", "word"),
 )
 
 APART = 15
@@ -125,7 +131,7 @@ class PastedToken:
     Attributes:
         kind: The kind of part, a name of a group of the expression.
         text: What it says: the inside of quotes, a word with the wildcards of ses, the operator in small letters.
-        names: The fields that it names.
+        names: The fields that it names; a field as queries of ses have it ends with a colon.
         number: The words between two others, or 0.
         sign: The relation to a year.
     """
@@ -172,9 +178,8 @@ def _token(kind: str, found: re.Match[str]) -> PastedToken:
         case "phrase" | "single":
             inside = found["inside"] if kind == "phrase" else found["inner"]
             return PastedToken(kind, inside, number=int(found["within"] or 0))
-        case "after_year":
-            sign = {"is": "=", "aft": ">", "bef": "<"}.get(found["sign"].lower(), found["sign"])
-            return PastedToken(kind, found["pubyear"], ("year",), sign=sign)
+        case "after_year" | "own":
+            return _compared(kind, found)
         case "mesh":
             return PastedToken(kind, found["heading"].strip(" ^\"'"), ("mesh",))
         case "before":
@@ -192,6 +197,14 @@ def _token(kind: str, found: re.Match[str]) -> PastedToken:
             return _operator(kind, text)
         case _:
             return PastedToken(kind, text)
+
+
+def _compared(kind: str, found: re.Match[str]) -> PastedToken:
+    if kind == "own":
+        said = found["value"] or found["bare"] or ""
+        return PastedToken(kind, said, (f"{found['field']}:",), sign=found["relation"] or "")
+    sign = {"is": "=", "aft": ">", "bef": "<"}.get(found["sign"].lower(), found["sign"])
+    return PastedToken(kind, found["pubyear"], ("year",), sign=sign)
 
 
 def _operator(kind: str, text: str) -> PastedToken:

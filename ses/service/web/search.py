@@ -11,12 +11,18 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Request, Response
+from fastapi.responses import RedirectResponse
 from pydantic import Field
 
 from corpora.errors import SesError
 from corpora.installed import DISTRIBUTION
+from search_plugin.contract.tree import And, Or
+from search_plugin.filters.shown import as_query
 from search_plugin.ranking.weakness import NOTHING_MATCHES
-from search_plugin.request import MAX_WINDOW, SAME_WORK
+from search_plugin.request import MAX_WINDOW, SAME_WORK, typed_query
+from search_plugin.understanding.parts import parts_of, without_part
+from search_plugin.understanding.pasted.read import READ_AS
+from search_plugin.understanding.queries import read_query
 from ses.service.access import needs
 from ses.service.answers import json_response
 from ses.service.negotiation import JSON, quality
@@ -32,7 +38,9 @@ if TYPE_CHECKING:
     from gettext import NullTranslations
 
     from search_plugin.contract.schema import IndexSchema
+    from search_plugin.contract.tree import Filter
     from search_plugin.pages.page import Page
+    from search_plugin.understanding.parts import ConditionPart
     from ses.indexes.open_index import OpenIndex
     from ses.service.service import Service
 
@@ -87,6 +95,7 @@ class PageParameters(SearchParameters):  # type: ignore[misc]  # made by pydanti
     year_to: int | None = Field(None, ge=-9999, le=9999, description="Last year.")
     view: Literal["list", "compact"] = Field("list", description="How hits are shown.")
     lang: str = Field("", description="Language of the page.")
+    without: int | None = Field(None, ge=0, description="Number of the part of the query that is taken away.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +149,8 @@ def search(request: Request, service: ServiceOf, asked: Annotated[PageParameters
         opened = service.opened(asked.index)
         schema = opened.index.schema
         shared["indexes"] = service.library.indexes()
+        if asked.without is not None:
+            return RedirectResponse(str(_without(schema, asked, here)), 303)
         if not request.query_params.keys() - {"lang", "index"}:
             return html(request, "home.html", **shared, examples=_examples(opened), papers=len(opened))
         return html(request, "search.html", **shared, **_results(service, schema, asked, here, reader_of(request)))
@@ -192,6 +203,8 @@ def _results(
         alone = found([name], name, size=0, offset=0, boost="", sort="", rerank="", collapse="")
         counts[name] = alone.facets.counts[name] if alone.facets else ()
     nothing = bool(page.hits) and page.matches == 0 and not page.near
+    where_read = None if asked.literal else _condition(schema, asked.query)
+    parts = parts_of(where_read) if isinstance(where_read, And | Or) else None
     base = here.path.removesuffix("/")
     where = [*(("filter", one) for one in typed), *(("narrow", one) for one in narrower)]
     chosen_now = (("narrow", one) for one in narrowing.filters(schema))
@@ -206,7 +219,8 @@ def _results(
     return {
         "page": page,
         "nothing": nothing,
-        "nothing_matches": NOTHING_MATCHES,  # which the heading says
+        "parts": parts,
+        "notes": [note for note in page.notes if not _is_shown(note, nothing=nothing, parts=parts)],
         "facets": [] if nothing else [facet for name in fields if (facet := facet_of(name)).values],
         "histogram": None if nothing else histogram(counts.get(YEAR, ()), narrowing.first, narrowing.last),
         "narrowing": narrowing,
@@ -229,6 +243,24 @@ def _results(
         "undo": tuple(dict.fromkeys(change.undo for change in page.changes if change.kind != "expanded")),
         "expanded": [change for change in page.changes if change.kind == "expanded"],
     }
+
+
+def _condition(schema: IndexSchema, query: str) -> Filter | None:
+    """Return the condition that a query is; None for one that has words which only rank."""
+    read = read_query(typed_query(query), schema.fields, schema.language)
+    return read.filter if read.whole else None
+
+
+def _without(schema: IndexSchema, asked: Any, here: PageAddress) -> PageAddress:
+    """Return the address of the page without a part of the query."""
+    where = _condition(schema, asked.query)
+    left = without_part(where, asked.without) if where else None
+    return here.lacking("without").having(query=as_query(left) if left else "" if where else asked.query)
+
+
+def _is_shown(note: str, *, nothing: bool, parts: ConditionPart | None) -> bool:
+    """Return whether the page says in another way what a note says."""
+    return (nothing and note == NOTHING_MATCHES) or (parts is not None and note.startswith(READ_AS))
 
 
 def _typed(given: Sequence[str] | None) -> list[str]:

@@ -25,6 +25,39 @@ def test_a_strategy_is_the_condition_that_its_system_searches(typed, condition):
     assert as_query(read_query(typed).filter) == condition.strip()
 
 
+SHOWN = [shown for _, condition in STRATEGIES if " " in (shown := condition.strip()) and "10.1000" not in shown]
+"""Without the one of a DOI, whose condition has an OR in an OR, which is read as one."""
+
+
+@pytest.mark.parametrize("shown", SHOWN)
+def test_a_condition_as_it_is_shown_means_the_same_when_it_is_typed(shown):
+    assert as_query(read_query(shown).filter) == shown
+
+
+@pytest.mark.parametrize(
+    ("typed", "condition"),
+    [
+        ("year:>=2010 AND rain NEAR/3 snow", "year:>=2010 AND (rain NEAR/3 snow)"),
+        ("year:2010..2012 AND rain NEAR/3 snow", "year:>=2010 AND year:<=2012 AND (rain NEAR/3 snow)"),
+        ('identifiers:"doi:10.1/x" OR rain NEAR/3 snow', 'identifiers:"doi:10.1/x" OR (rain NEAR/3 snow)'),
+        ('venue:"ann surg*" AND rain NEAR/3 snow', 'venue:"ann surg*" AND (rain NEAR/3 snow)'),
+        ("fields:Physics NOT retracted:true AND rain NEAR/3 snow", None),
+        ("types:review AND rain NEAR/3 snow", "types:review AND (rain NEAR/3 snow)"),
+        ("colour:red AND rain NEAR/3 snow", '"colour red" AND (rain NEAR/3 snow)'),
+        ("rain:ti,ab AND snow NEAR/2 ice", "rain AND (snow NEAR/2 ice)"),
+    ],
+)
+def test_fields_of_ses_stand_beside_a_nearness(typed, condition):
+    shown = as_query(read_query(typed).filter)
+    assert shown == (condition or "fields:Physics AND NOT retracted:true AND (rain NEAR/3 snow)")
+
+
+def test_a_value_that_a_field_cannot_have_is_said_beside_a_nearness():
+    read = read_query("year:>=old AND rain NEAR/3 snow")
+    assert as_query(read.filter) == "rain NEAR/3 snow"
+    assert '"old" can\'t be read as a value of year, so it was left out.' in read.notes
+
+
 def test_there_are_sixty_strategies():
     assert len(STRATEGIES) >= 60
 

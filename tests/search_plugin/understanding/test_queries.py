@@ -6,8 +6,9 @@ import pytest
 
 from corpora.errors import InputError
 from search_plugin.contract.schema import PAPER_FIELDS, Field
-from search_plugin.contract.tree import And
+from search_plugin.contract.tree import Alike, And, Says
 from search_plugin.filters.parse import parse_filter
+from search_plugin.filters.shown import as_query
 from search_plugin.request import SearchRequest, make_request
 from search_plugin.understanding.queries import TypedQuery, read_query
 from tests.search_plugin.filters.written import to_text
@@ -272,3 +273,11 @@ def test_words_and_notes_are_no_options():
     for name in ("words", "notes", "query"):
         with pytest.raises((InputError, TypeError), match=name):
             make_request("x", **{name: "y"})
+
+
+def test_a_star_after_the_value_of_a_field_stands_for_any_end():
+    for typed in ("venue:ann* AND mice", 'venue:"ann*" AND mice'):
+        read = read_query(typed).filter
+        assert read == And((Alike("venue", "prefix", ("ann",)), Says("text", "mice")))
+        assert read_query(as_query(read)).filter == read
+    assert read_query("venue:* AND mice").filter == And((Alike("venue", "same", ("*",)), Says("text", "mice")))

@@ -6,6 +6,7 @@ PAGES = {
     "filtered": "/?query=virus&only=venue:Nature&only=venue:The+Lancet&year_from=1995&size=10&offset=10",
     "listing": "/?query=&view=compact&sort=title",
     "hostile": "/?query=%3Cscript%3Ealert(1)%3C/script%3E+masks&mode=lexical",
+    "pasted": "/?query=(virus%5Btiab%5D+OR+lung%5Bti%5D)+NOT+(cell%5Bti%5D+OR+surgery%5Bti%5D)+AND+2000:3000%5Bdp%5D",
     "nothing": "/?query=xyzzy&mode=lexical&only=venue:%3Ci%3E",
     "wrong filter": "/?query=virus&filter=yaer=2000",
     "paper": "/papers/p00001",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qs, parse_qsl, quote, urlsplit
 
 import pytest
 
@@ -412,3 +412,26 @@ def test_an_author_and_a_venue_have_pages(visit, width):
     assert page.locator(".hit").count() == min(20, count)
     page.get_by_role("link", name=f"All {count} papers").or_(page.locator(".hit-meta a").first).first.click()
     assert page.locator("h1").text_content()
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_part_of_a_pasted_search_is_taken_away(visit, scripts):
+    searched = quote("(virus[tiab] OR lung[tiab] OR protein[tiab]) AND Nature[ta]")
+    page = visit(f"/?query={searched}", java_script_enabled=scripts)
+    parts = page.locator(".parts")
+    assert parts.get_attribute("open") is not None
+    assert [part.inner_text().split("\n")[0] for part in parts.locator(".chip").all()] == [
+        "virus",
+        "lung",
+        "protein",
+        "venue:Nature",
+    ]
+    assert "was read as" not in page.content()
+    parts.locator(".chip", has_text="lung").click()
+    page.wait_for_load_state()
+    assert parse_qs(urlsplit(page.url).query) == {"query": ["(virus OR protein) AND venue:Nature"]}
+    page.locator(".parts summary").click()
+    page.locator(".parts button", has_text="remove all").click()
+    page.wait_for_load_state()
+    assert parse_qs(urlsplit(page.url).query) == {"query": ["venue:Nature"]}
+    assert page.locator(".parts").count() == 0
