@@ -130,9 +130,9 @@ class ElasticsearchDialect(Dialect):
     def sparse(self) -> dict[str, Any]:
         """Return the mapping of a field of sparse vectors, or raise `InputError` if the product does not support it."""
         if self.product.version < _SPARSE_SINCE:
-            since, version = (".".join(map(str, one)) for one in (_SPARSE_SINCE, self.product.version))
+            since = ".".join(map(str, _SPARSE_SINCE))
             raise InputError(
-                f"{self.product.name} {version} has no sparse vectors that it searches, which came with {since}",
+                f"{self.product.name} has no sparse vectors that it searches, which came with {since}",
                 "update it, or leave <sparse> out",
             )
         return {"type": "sparse_vector"}

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 
 from corpora.errors import InputError
 from corpora.paper import is_empty
-from search_plugin.contract.tree import And, Compare, Exists, Nearness, Not, OneOf, Or
+from search_plugin.contract.tree import And, Begun, Compare, Exists, Nearness, Not, OneOf, Or, Says, TermLike
 from search_plugin.engines.cluster.dialect import as_json
 from search_plugin.engines.cluster.dialects import dialect_of
 from search_plugin.engines.cluster.dsl import MAX_CLAUSES, MAX_VALUES, to_query
@@ -115,6 +115,33 @@ def test_refuses_what_no_server_takes():
             to_query(costly)
     with pytest.raises(InputError, match=r"65,537 values of id.* 65,536"):
         to_query(OneOf("id", tuple(map(str, range(MAX_VALUES + 1)))))
+
+
+@pytest.mark.parametrize(
+    ("part", "cost"),
+    [
+        (Exists("venue"), 1),
+        (Exists("year"), 1),
+        (Compare("venue", "=", "x"), 1),
+        (Compare("year", "=", 1), 2),
+        (Compare("year", ">", 1), 2),
+        (OneOf("venue", ("x", "y")), 1),
+        (OneOf("year", (1, 2)), 2),
+        (Says("text", "one two"), 1),
+        (Begun("viro"), 3),  # as a word, as a beginning, and as its stem
+        (TermLike("text", ("a", "b"), ""), 1),
+        (TermLike("text", ("a", "b"), "a.*"), 2),
+        (TermLike("text", (), ""), 1),
+        (Nearness("text", "one", "two", 3), 1),
+        (Not(Exists("venue")), 1),
+        (Or((Not(Exists("venue")), Exists("year"))), 3),  # the server adds a clause to what is excluded alone
+    ],
+)
+def test_each_kind_of_condition_costs_clauses(part, cost):
+    others = [Says("text", f"word{number}") for number in range(MAX_CLAUSES - cost + 1)]
+    to_query(And((*others[1:], part)))
+    with pytest.raises(InputError, match=f"{MAX_CLAUSES + 1} clauses"):
+        to_query(And((*others, part)))
 
 
 def levels(query):
