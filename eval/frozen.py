@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import unicodedata
 from collections.abc import Iterator, Mapping
@@ -81,10 +82,11 @@ def _others(paper: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield from filter(None, [read_identifier(found.partition(":")[2], kind)])
 
 
-def read_frozen(path: Path = FROZEN) -> Frozen:
-    """Read a file of frozen papers."""
+@functools.cache
+def read_frozen() -> Frozen:
+    """Read the file of frozen papers, once in a process: it takes most of a second."""
     ids, titles = set[str](), set[str]()
-    for line in path.read_text(encoding="utf-8").splitlines():
+    for line in FROZEN.read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
             _, name, title = line.split("\t")
             ids.update(ids_of({"id": name}))

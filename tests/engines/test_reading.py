@@ -39,7 +39,7 @@ def ids(pages):
 
 @pytest.mark.parametrize("mode", ["lexical", "hybrid", "vector"])
 def test_the_ranked_ones_are_those_of_a_page(filled, mode):
-    request = SearchRequest("virus lung cells", mode=mode, window=200, size=7)
+    request = SearchRequest("virus lung cells", mode=mode, window=200, size=31)
     pages = whole(filled, request)
     at_once = search(filled, replace(request, size=200), ENCODER)
     hits = [hit for page in pages for hit in page]
@@ -50,20 +50,20 @@ def test_the_ranked_ones_are_those_of_a_page(filled, mode):
 
 
 def test_after_a_ranking_come_all_others_with_a_word(filled):
-    request = SearchRequest("virus lung", mode="lexical", window=5, size=4)
+    request = SearchRequest("virus lung", mode="lexical", window=20, size=16)
     pages = whole(filled, request)
     matching = search(filled, replace(request, window=200, size=200))
     found = ids(pages)
-    assert found[:5] == ids([search(filled, replace(request, size=5))])
-    assert found[5:] == sorted({hit.id for hit in matching} - set(found[:5]))
+    assert found[:20] == ids([search(filled, replace(request, size=20))])
+    assert found[20:] == sorted({hit.id for hit in matching} - set(found[:20]))
     assert len(found) > 40
-    assert pages[-1].notes == ("The first 5 papers are ranked; the others hold a word of the query, ordered by id.",)
+    assert pages[-1].notes == ("The first 20 papers are ranked; the others hold a word of the query, ordered by id.",)
     assert not pages[0].notes
     assert all(hit.snippets for page in pages for hit in page)
 
 
 def test_the_others_pass_the_filter_too(filled):
-    request = make_request("virus lung", mode="lexical", window=5, size=5, filter="year>=2005", fields=SCHEMA.fields)
+    request = make_request("virus lung", mode="lexical", window=8, size=8, filter="year>=2005", fields=SCHEMA.fields)
     papers = [hit.paper for page in whole(filled, request) for hit in page]
     assert len(papers) > 10
     assert min(paper.year for paper in papers) >= 2005
@@ -71,9 +71,9 @@ def test_the_others_pass_the_filter_too(filled):
 
 def test_changes_while_a_ranking_is_read(engine):
     filled = filled_in(engine)
-    request = SearchRequest("virus lung", mode="lexical", window=20, size=6)
+    request = SearchRequest("virus lung", mode="lexical", window=20, size=12)
     before = ids(whole(filled, request))
-    gone = {before[1], before[10], before[19], before[22], before[40]}
+    gone = {before[1], before[14], before[19], before[22], before[40]}
     new = [replace(one, paper=replace(one.paper, id=f"z{one.paper.id}")) for one in documents(20)]
 
     def change(number):
@@ -93,7 +93,7 @@ def test_changes_while_a_ranking_is_read(engine):
 
 
 def test_a_listing_is_read_in_its_order(filled):
-    request = SearchRequest("", size=9)
+    request = SearchRequest("", size=45)
     pages = whole(filled, request)
     assert ids(pages) == ids([search(filled, replace(request, size=200))])
     assert {page.candidates for page in pages} == {200}

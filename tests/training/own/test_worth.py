@@ -1,7 +1,10 @@
+from functools import partial
+
 import numpy as np
 import pytest
 import scipy.stats
 
+import training.own.worth
 from encoders.models.formats import Format
 from eval.statistics.interval import Interval, bootstrap_statistic
 from products.trained import TrainedVectors
@@ -32,6 +35,13 @@ def compared(train, test, task):
     return measured_worth(test[0].truth, indexed, own, len(train[0].truth))
 
 
+@pytest.fixture
+def few_resamples(monkeypatch):
+    """The verdicts of these tests are clear after a fifth of the resamples, which are most of the work."""
+    monkeypatch.setattr(training.own.worth, "bootstrap_statistic", partial(bootstrap_statistic, resamples=200))
+
+
+@pytest.mark.usefixtures("few_resamples")
 @pytest.mark.parametrize("task", ["label", "labels", "number"])
 @pytest.mark.parametrize("better", [True, False])
 def test_the_better_vectors_are_told_apart(task, better):
@@ -84,6 +94,7 @@ def test_equal_runs_add_nothing_to_the_interval_over_papers():
     assert (gain.low, gain.mean, gain.high) == pytest.approx((paired.low, paired.mean, paired.high))
 
 
+@pytest.mark.usefixtures("few_resamples")
 def test_a_run_that_is_lucky_does_not_decide():
     """Two runs that gain nothing and one that gains much: the mean gain is clear over papers alone."""
     train, test = (made(400, seed, "label", better=True) for seed in (0, 1))
