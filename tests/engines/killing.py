@@ -12,6 +12,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from tests.faults import ALWAYS, FaultProxy, Request
 from tests.tiny import make_model, papers, write_jsonl
@@ -50,6 +53,11 @@ def held(server) -> int:
     return server.cluster.call("POST", f"/{newest}/_count")["count"]
 
 
+def quick() -> dict[str, str]:
+    """The environment of a server for a few tests: without its second compiler, a JVM starts with half the work."""
+    return {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1", **os.environ}
+
+
 class Server:
     """A server of its own for a test that kills it."""
 
@@ -61,11 +69,10 @@ class Server:
         self.url = f"http://127.0.0.1:{self._port}"
 
     def do(self, verb: str) -> None:
+        """Let the script start it, which changes nothing where it is running, kill it or remove it."""
         start = (self.kind, "--name", self.name, "--port", str(self._port), "--heap", "512m")
         command = [os.environ["SES_TEST_ENGINE_COMMAND"], verb, *(start if verb == "start" else (self.name,))]
-        # Without its second compiler a JVM runs slower, and starts with half the work.
-        environment = {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1", **os.environ}
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=quick())
 
     def crash(self) -> None:
         """Die, and be there again after a while."""
@@ -82,6 +89,11 @@ class Server:
     def remove(self) -> None:
         self.wait()
         self.do("remove")
+
+
+def own_servers(*kinds: Any) -> pytest.MarkDecorator:
+    """Mark a test of servers that it kills, of each of these kinds, in the fixture `own`."""
+    return pytest.mark.parametrize("started", kinds, indirect=True, scope="session")
 
 
 def free_port() -> int:

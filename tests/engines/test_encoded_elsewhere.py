@@ -18,7 +18,7 @@ from search_plugin.engines.registry import connect
 from ses.models.workers import local_pool, running_of
 from ses.settings import load_settings
 from tests.engines.conftest import empty
-from tests.engines.killing import Server, held
+from tests.engines.killing import held, own_servers
 from tests.failing import counted, make_failing
 from tests.faults import ALWAYS, FaultProxy
 from tests.indexer.jobs import contents, make_job
@@ -34,14 +34,6 @@ IDS = [paper.id for paper in papers(COUNT)]
 
 
 @pytest.fixture(scope="module")
-def own():
-    server = Server("opensearch")
-    server.do("start")
-    yield server
-    server.remove()
-
-
-@pytest.fixture(scope="module")
 def home(tmp_path_factory):
     """A folder with a model and a corpus of fifty blocks, each with a first text of its own."""
     folder = tmp_path_factory.mktemp("home")
@@ -54,13 +46,15 @@ def home(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def undisturbed(own, home):
+def undisturbed(started, home):
     """What the index of one process holds, and how many requests wrote it."""
-    with FaultProxy(own.url) as proxy:
+    started.do("start")
+    empty(connect(started.url))
+    with FaultProxy(started.url) as proxy:
         report = index_corpus(small_job(home), connect(proxy.url))
         writing = sum("_bulk" in request.path for request in proxy.requests)
     assert report.new == COUNT
-    return contents(home, "papers", IDS, own.url), writing
+    return contents(home, "papers", IDS, started.url), writing
 
 
 def small_job(home, encoding=None):
@@ -99,11 +93,11 @@ def crash_after(own, proxy, writing):
     proxy.handle(handle, match="_bulk", times=ALWAYS)
 
 
+@own_servers("opensearch")
 @pytest.mark.parametrize(("encoding", "patient"), [(by_shards, False), (by_workers, False), (by_workers, True)])
 def test_a_server_that_restarts_costs_each_worker_a_block_at_most(
-    own, home, undisturbed, tmp_path, monkeypatch, encoding, patient
+    undisturbed, own, home, tmp_path, monkeypatch, encoding, patient
 ):
-    empty(connect(own.url))
     whole, writing = undisturbed
     job = small_job(home, encoding(home, tmp_path / "shards"))
     for name, value in make_failing(tmp_path / "failing").items():

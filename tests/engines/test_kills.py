@@ -11,8 +11,8 @@ from indexer.pipeline import index_corpus
 from search_plugin.contract.connection import Connection
 from search_plugin.engines.registry import connect
 from tests.chance import effort
-from tests.engines.conftest import SCHEMA, empty
-from tests.engines.killing import IDS, Server, held, make_home
+from tests.engines.conftest import SCHEMA
+from tests.engines.killing import IDS, held, make_home, own_servers
 from tests.faults import ALWAYS, FaultProxy
 from tests.indexer.jobs import contents, make_job
 
@@ -36,23 +36,14 @@ def count_to(number, action):
     return count
 
 
-@pytest.fixture(scope="module")
-def own(request):
-    server = Server(request.param)
-    server.do("start")
-    yield server
-    server.remove()
-
-
 @pytest.fixture
 def between(own):
-    empty(connect(own.url))
     with FaultProxy(own.url) as proxy:
         yield proxy
 
 
 @pytest.mark.engines_cli
-@pytest.mark.parametrize("own", ["elasticsearch9"], indirect=True)
+@own_servers("elasticsearch9")
 def test_a_run_whose_server_dies_says_so_and_the_next_one_goes_on(own, between, home):
     job = make_job(home.folder, home.first)
     between.rewrite(count_to(2, lambda: own.do("kill")), match="_bulk", times=ALWAYS)
@@ -69,7 +60,7 @@ def test_a_run_whose_server_dies_says_so_and_the_next_one_goes_on(own, between, 
 
 
 @pytest.mark.engines_cli
-@pytest.mark.parametrize("own", ["opensearch"], indirect=True)
+@own_servers("opensearch")
 def test_a_run_that_is_patient_waits_until_the_server_is_back(own, between, home):
     job = make_job(home.folder, home.first)
     # In the middle, right after the swap, and where there is time, right before it too.
@@ -83,7 +74,7 @@ def test_a_run_that_is_patient_waits_until_the_server_is_back(own, between, home
 
 
 @pytest.mark.engines_cli
-@pytest.mark.parametrize("own", ["opensearch"], indirect=True)
+@own_servers("opensearch")
 def test_a_disk_that_is_nearly_full_is_told_and_gone_on_after(own, between, home):
     server = connect(own.url)
     job = make_job(home.folder, home.first, bulk_bytes=1)

@@ -20,6 +20,7 @@ from search_plugin.engines.registry import connect
 from search_plugin.request import SearchRequest
 from search_plugin.search import search
 from tests.engines.conftest import DIMENSION, SCHEMA, documents, publish
+from tests.engines.killing import quick
 from tests.search_plugin.filters.filtered import exact_filter
 
 pytestmark = pytest.mark.engines_cli
@@ -46,7 +47,7 @@ def engine_of():
     def start(kind):
         port = free_ports()
         options = ("--name", name, "--port", str(port), "--nodes", "2", "--heap", "512m")
-        subprocess.run([script, "start", kind, *options], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([script, "start", kind, *options], check=True, stdout=subprocess.DEVNULL, env=quick())
         return connect(f"http://127.0.0.1:{port},http://127.0.0.1:{port + 1}")
 
     yield start

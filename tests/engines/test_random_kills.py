@@ -14,8 +14,9 @@ from indexer.pipeline import index_corpus
 from search_plugin.contract.connection import Connection
 from search_plugin.engines.registry import connect
 from tests.chance import drawn, kills
+from tests.conftest import SERVERS
 from tests.engines.conftest import empty
-from tests.engines.killing import IDS, Server, draw_moment, held, make_home, strike
+from tests.engines.killing import IDS, draw_moment, held, make_home, own_servers, strike
 from tests.faults import FaultProxy
 from tests.indexer.jobs import contents, make_job, run_in_child
 
@@ -85,17 +86,8 @@ def test_killed_runs_end_in_the_index_of_an_uninterrupted_one(server, home):
 
 
 @pytest.mark.engines_cli
-@pytest.mark.parametrize(
-    "kind",
-    [
-        "opensearch",
-        pytest.param("elasticsearch9", marks=pytest.mark.long),
-        pytest.param("opensearch2", marks=pytest.mark.long),
-        pytest.param("elasticsearch", marks=pytest.mark.long),
-    ],
-)
-def test_killed_servers_end_with_the_index_of_an_uninterrupted_run(kind, home):
-    own = Server(kind)
+@own_servers("opensearch", *(pytest.param(one, marks=pytest.mark.long) for one in SERVERS if one != "opensearch"))
+def test_killed_servers_end_with_the_index_of_an_uninterrupted_run(own, home):
 
     def run(draw, corpus, flag, moment):
         """Load with patience enough, or not, for the server to come back meanwhile."""
@@ -110,8 +102,4 @@ def test_killed_servers_end_with_the_index_of_an_uninterrupted_run(kind, home):
         own.wait()
         return killed.is_set(), report and report.to_dict()
 
-    own.do("start")
-    try:
-        rounds(home, connect(own.url), kills(3, 3, 20), run)
-    finally:
-        own.remove()
+    rounds(home, connect(own.url), kills(3, 3, 20), run)
