@@ -14,6 +14,7 @@ from search_plugin.contract.schema import IndexSchema, paper_vector
 from search_plugin.engines import registry
 from search_plugin.engines.registry import connect
 from tests.conftest import NODES, SECURED, SERVERS, server_connection, server_url
+from tests.engines.killing import Server
 from tests.engines.numpy_engine import NumpyEngine
 from tests.faults import FaultProxy
 from tests.tiny import make_model, papers, write_jsonl
@@ -33,23 +34,24 @@ def _with_time(names):
 
 
 registry.ENGINES["numpy"] = lambda url, _: NumpyEngine(url)
-ENGINES = ["numpy", "embedded", *_lanes(SERVERS)]
-STORED = ["embedded", *_lanes(SERVERS)]
-"""The engines that write into files: they keep earlier versions, and say when they were published and how large."""
 CLUSTERS = _lanes(SERVERS)
+STORED = ["embedded", *CLUSTERS]
+"""The engines that write into files: they keep earlier versions, and say when they were published and how large."""
+ENGINES = ["numpy", *STORED]
+"""For requests that no other test sends to older versions."""
 NEWEST_CLUSTERS = [*_lanes(["opensearch", "elasticsearch9"]), *_with_time(["opensearch2", "elasticsearch"])]
-"""For what does not depend on the version of a product: the older ones run in the lane long."""
+"""For all else: the older versions run in the lane long."""
 NEWEST_STORED = ["embedded", *NEWEST_CLUSTERS]
 NEWEST = ["numpy", *NEWEST_STORED]
-EVERYWHERE = [*ENGINES, *_lanes(SECURED), *_lanes(NODES)]
-"""Also where there is a password and where there are two nodes: for the tests of what every engine does."""
-EVERY_VERSION = [*ENGINES, *_with_time(SECURED), *_with_time(NODES)]
-"""The same, where a password and a second node change nothing: those run in the lane long."""
+EVERYWHERE = [*ENGINES, *_with_time(SECURED), *_lanes(NODES)]
+"""Also where there are two nodes: for the tests of what every engine does. A password changes none of it."""
+NEWEST_EVERYWHERE = [*NEWEST, *_with_time(SECURED), *_with_time(NODES)]
+"""All engines in the lane long, and the newest in each run."""
 
 
-@pytest.fixture(params=ENGINES)
+@pytest.fixture(params=NEWEST)
 def engine(request, tmp_path):
-    """An engine without any index, in a folder or on a real server."""
+    """An engine without any index, in a folder or on a real server; the newest unless the test is of `every_engine`."""
     yield from emptied(request.param, tmp_path)
 
 
@@ -83,8 +85,12 @@ def empty(server):
         server.cluster.call("DELETE", f"/{','.join(names[start : start + 20])}")
 
 
-stored = pytest.mark.parametrize("engine", STORED, indirect=True)
+every_engine = pytest.mark.parametrize("engine", ENGINES, indirect=True)
+"""For tests that send what one version of a server may understand another way than the next."""
+stored = pytest.mark.parametrize("engine", NEWEST_STORED, indirect=True)
 """For tests of what an engine may do, and the one in memory does not."""
+every_stored = pytest.mark.parametrize("engine", STORED, indirect=True)
+"""The same, for what may depend on the version of a server."""
 every_version = pytest.mark.parametrize("server", _lanes(SERVERS), indirect=True)
 """For tests of what one version may do another way than the next."""
 newest_version = pytest.mark.parametrize("server", NEWEST_CLUSTERS, indirect=True)
@@ -98,6 +104,23 @@ def server(request):
     empty(plain)
     yield plain
     empty(plain)
+
+
+@pytest.fixture(scope="session")
+def started(request):
+    """A server of a kind for tests that kill it; all of them share it, since a start takes as long as many tests."""
+    own = Server(request.param)
+    yield own
+    own.remove()
+
+
+@pytest.fixture
+def own(started):
+    """The same, running, and without any index of ses."""
+    started.wait()
+    started.do("start")
+    empty(connect(started.url))
+    return started
 
 
 @pytest.fixture

@@ -15,15 +15,24 @@ from search_plugin.engines.cluster.dialects import dialect_of
 from search_plugin.engines.cluster.mapping import SERVING, body_of
 from search_plugin.engines.cluster.product import Product
 from search_plugin.engines.registry import connect
-from tests.conftest import SERVERS, server_url
-from tests.engines.conftest import SCHEMA, another, documents, empty, stored
+from tests.conftest import server_url
+from tests.engines.conftest import (
+    NEWEST_CLUSTERS,
+    SCHEMA,
+    another,
+    documents,
+    empty,
+    every_stored,
+    every_version,
+    stored,
+)
 from tests.engines.pretender import Answer, pretend, version
 
 GIB = 1 << 30
 DISK = "cluster.routing.allocation.disk"
 
 
-@pytest.fixture(params=[pytest.param(lane, marks=getattr(pytest.mark, lane)) for lane in SERVERS])
+@pytest.fixture(params=NEWEST_CLUSTERS)
 def server(request):
     """A cluster without indexes of ses, asked for two shards an index."""
     engine = connect(server_url(request.param), Connection(shards=2))
@@ -48,7 +57,7 @@ def troubles(engine, about, name=None):
     return [trouble for trouble in engine.diagnose(name).troubles if about in trouble]
 
 
-@stored
+@every_stored
 def test_every_engine_tells_its_indexes(engine):
     publish(engine)
     publish(engine, count=30)
@@ -95,6 +104,7 @@ def test_asking_changes_nothing(server):
     assert "settings for loading" in troubles(server, "index the same papers again")[0]
 
 
+@every_version
 def test_a_whole_cluster_has_no_troubles_but_its_disks(server):
     publish(server)
     diagnosis = server.diagnose()
@@ -114,6 +124,7 @@ def test_a_whole_cluster_has_no_troubles_but_its_disks(server):
     assert diagnosis.details["licence"] == ("Apache-2.0, which needs no key" if opensearch else "basic")
 
 
+@every_version
 def test_replicas_that_cannot_be_placed(server):
     publish(server)
     put(server, "a.v1", {"index": {"auto_expand_replicas": "false", "number_of_replicas": 1}})
@@ -123,6 +134,7 @@ def test_replicas_that_cannot_be_placed(server):
     assert server.diagnose().details["status"] == "yellow"
 
 
+@every_version
 @pytest.mark.parametrize(
     ("block", "advice"),
     [
@@ -155,6 +167,7 @@ def disk_settings(server, values):
         server.cluster.call("PUT", "/_cluster/settings", {"persistent": restored})
 
 
+@every_version
 def test_a_watermark_that_is_passed(server):
     with disk_settings(server, (True, "0.1%", "99.8%", "99.9%")):
         (told,) = troubles(server, "watermark")
@@ -192,6 +205,7 @@ def test_papers_without_vectors(server):
     assert "1 of 21 papers have no prx vector" in troubles(server, "no prx vector")[0]
 
 
+@every_version
 def test_quantized_vectors_take_less(server):
     schema = replace(SCHEMA, quantization="int8")
     publish(server, schema=schema)

@@ -13,11 +13,18 @@ from search_plugin.contract.engine import Document
 from search_plugin.contract.plan import Plan, VectorClause
 from search_plugin.contract.tree import Compare
 from search_plugin.filters.matching import matches
-from tests.conftest import SERVERS
-from tests.engines.conftest import DIMENSION, NEWEST_STORED, SCHEMA, documents, facets_of
+from tests.engines.conftest import (
+    CLUSTERS,
+    DIMENSION,
+    NEWEST_CLUSTERS,
+    NEWEST_STORED,
+    SCHEMA,
+    documents,
+    every_engine,
+    facets_of,
+)
 from tests.search_plugin.filters.filtered import exact_filter
 
-LANES = [pytest.param(lane, marks=getattr(pytest.mark, lane)) for lane in SERVERS]
 ODD = [
     *("a/b", "a b", " a", "A", "a", 'say "x"', "it's", "back\\slash", "a,b", "*", "?q=1&x#y", "%2e%2e", "..", "."),
     *("_all", "_doc", "-1", "null", "{}", "病毒/é👩‍🔬", "nul\0", "a\nb", "x" * 512, "x" * 600, "x" * 599 + "y"),
@@ -83,6 +90,7 @@ def test_thousands_at_once(engine):
     assert index.hashes(ids[2_490:2_510]) == {g.paper.id: g.content_hash for g in written[2_500:2_510]}
 
 
+@every_engine
 def test_a_query_may_be_as_long_as_one_is_allowed_to_be(filled):
     assert filled.search(Plan("virus " * 250, (), None, 5))["lexical"]
     assert filled.search(Plan("a" * 9_993 + " virus", (), None, 5))["lexical"]
@@ -94,6 +102,7 @@ def test_a_query_may_be_as_long_as_one_is_allowed_to_be(filled):
         assert filled.search(longest)["lexical"]
 
 
+@every_engine
 def test_many_conditions_hold_at_once(filled):
     text = "year>=1995 and year<=2020 and not journal=Nature and author exists and field in (Medicine, Biology)"
     where = exact_filter(text)
@@ -104,7 +113,7 @@ def test_many_conditions_hold_at_once(filled):
     assert facets_of(filled, plan, passing, ["venue"], 9).matches == len(passing)
 
 
-@pytest.mark.parametrize("engine", LANES, indirect=True)
+@pytest.mark.parametrize("engine", CLUSTERS, indirect=True)
 def test_what_a_cluster_will_not_take_is_refused_by_name(engine):
     index = engine.build("odd", SCHEMA, "source")
     good = document(Paper("good", "t"))
@@ -124,7 +133,7 @@ def test_what_a_cluster_will_not_take_is_refused_by_name(engine):
     assert list(index.ids()) == ["good"]
 
 
-@pytest.mark.parametrize("engine", LANES, indirect=True)
+@pytest.mark.parametrize("engine", NEWEST_CLUSTERS, indirect=True)
 def test_names_and_documents_of_others_are_left_alone(engine):
     call = engine.cluster.call
     call("PUT", "/ses-test-foreign", {"aliases": {"ses-test-alias": {}}})

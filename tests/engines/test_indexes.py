@@ -12,7 +12,7 @@ import ses
 from corpora.errors import InputError, NotFoundError, UnavailableError
 from search_plugin.contract.engine import Refused
 from search_plugin.contract.schema import Field
-from tests.engines.conftest import SCHEMA, another, documents, stored
+from tests.engines.conftest import SCHEMA, another, documents, every_engine, every_stored, stored
 from tests.tiny import make_model, papers
 
 IDS = [document.paper.id for document in documents(200)]
@@ -40,6 +40,7 @@ def copied(engine, name="papers", to="copy"):
     return index
 
 
+@every_engine
 def test_a_copy_holds_the_same_and_lives_alone(filled, engine):
     with engine.lock("papers"):
         index = engine.open("papers")
@@ -122,6 +123,7 @@ def test_an_unfinished_build_is_dropped(engine):
         engine.drop("begun")
 
 
+@every_engine
 def test_values_are_tallied_over_all_papers(filled, engine):
     index = engine.open("papers")
     expected = {}
@@ -134,7 +136,7 @@ def test_values_are_tallied_over_all_papers(filled, engine):
     assert list(index.value_counts("origins", 10)) == []
 
 
-@stored
+@every_stored
 def test_size_and_time_of_publication(filled, engine):
     index = engine.open("papers")
     # More than the vectors alone, and no more than a few times all of it.

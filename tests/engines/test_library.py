@@ -3,11 +3,11 @@
 import pytest
 
 import ses
-from tests.engines.conftest import stored
+from tests.engines.conftest import every_stored
 from tests.tiny import make_model, papers
 
 
-@stored
+@every_stored
 def test_indexes_searches_goes_back_and_drops(engine, tmp_path):
     model = make_model(tmp_path / "model")
     library = ses.open(engine.url, model=str(model), data_dir=tmp_path / "data", cache_dir=tmp_path / "cache")

@@ -14,7 +14,7 @@ from search_plugin.contract.engine import Document
 from search_plugin.contract.schema import IndexSchema, paper_vector
 from search_plugin.request import SearchRequest
 from search_plugin.search import search
-from tests.engines.conftest import EVERY_VERSION, emptied
+from tests.engines.conftest import NEWEST_EVERYWHERE, emptied
 from tests.indexer.jobs import make_job
 from tests.search_plugin.filters.filtered import exact_filter
 from tests.tiny import papers
@@ -23,7 +23,7 @@ SIX = papers(6)
 IDS = [paper.id for paper in SIX]
 
 
-@pytest.fixture(params=EVERY_VERSION)
+@pytest.fixture(params=NEWEST_EVERYWHERE)
 def engine(request, tmp_path):
     yield from emptied(request.param, tmp_path)
 

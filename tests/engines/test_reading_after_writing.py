@@ -10,7 +10,7 @@ from search_plugin.contract.engine import Document
 from search_plugin.contract.plan import Plan, VectorClause
 from search_plugin.request import SearchRequest
 from search_plugin.search import search
-from tests.engines.conftest import SCHEMA, another, documents, facets_of, forget, publish, stored
+from tests.engines.conftest import SCHEMA, another, documents, every_engine, facets_of, forget, publish, stored
 from tests.engines.test_search import ENCODER, QUERY, ids
 
 PLAN = Plan("virus", (VectorClause("prx", QUERY),), None, 20)
@@ -20,6 +20,7 @@ def found(index):
     return {leg: [hit.id for hit in hits] for leg, hits in index.search(PLAN).items()}
 
 
+@every_engine
 def test_reads_after_a_write_show_it(filled):
     before = found(filled)
     changed, deleted = before["lexical"][0], before["prx"][0]
@@ -45,6 +46,7 @@ def test_reads_after_a_write_show_it(filled):
     assert (filled.count(), len(list(filled.ids()))) == (199, 199)
 
 
+@every_engine
 def test_the_revision_changes_with_what_a_search_finds_and_with_nothing_else(filled, engine):
     reader = another(engine).open("papers")
     seen = [reader.revision()]
@@ -141,6 +143,7 @@ def test_generations_are_thrown_away_but_for_the_one_before(engine):
     assert engine.names() == []
 
 
+@every_engine
 def test_papers_that_came_in_steps_are_scored_like_those_that_came_at_once(engine):
     scores = []
     for name, step in (("once", 200), ("steps", 50)):

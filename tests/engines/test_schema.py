@@ -19,7 +19,7 @@ from search_plugin.contract.plan import Plan
 from search_plugin.contract.schema import PUBLICATION, Field
 from search_plugin.request import SearchRequest
 from search_plugin.search import search
-from tests.engines.conftest import EVERY_VERSION, SCHEMA, another, documents, emptied, publish, stored
+from tests.engines.conftest import NEWEST_EVERYWHERE, SCHEMA, another, documents, emptied, every_engine, publish, stored
 from tests.indexer.jobs import make_job
 from tests.search_plugin.filters.filtered import exact_filter
 from tests.tiny import papers
@@ -46,7 +46,7 @@ VALUES = {
 }
 
 
-@pytest.fixture(params=EVERY_VERSION)
+@pytest.fixture(params=NEWEST_EVERYWHERE)
 def engine(request, tmp_path):
     yield from emptied(request.param, tmp_path)
 
@@ -69,6 +69,7 @@ def passing(index, text):
     return set(index.ids(exact_filter(text, index.schema.fields)))
 
 
+@every_engine
 def test_values_are_written_updated_and_taken_away_and_nothing_else_changes(engine):
     index = built(engine)
     before = index.papers(IDS)
@@ -96,6 +97,7 @@ def test_values_are_written_updated_and_taken_away_and_nothing_else_changes(engi
     assert index.update({}) == []
 
 
+@every_engine
 def test_filters_and_facets_know_added_fields(engine):
     index = built(engine)
     dates = ["2019", "2020-03", "2020-03-16", "2020-12-31", "2021-01-01"]
@@ -164,6 +166,7 @@ def test_values_that_a_field_cannot_have_are_refused_and_nothing_is_written(engi
     assert index.papers(IDS)[IDS[0]].extra == {}
 
 
+@every_engine
 def test_fields_are_added_to_a_published_index(engine):
     index = built(engine, fields=())
     hashes = index.hashes(IDS)
@@ -361,6 +364,7 @@ def in_language(engine, language, texts):
     return index
 
 
+@every_engine
 @pytest.mark.parametrize(
     ("language", "texts", "found"),
     [

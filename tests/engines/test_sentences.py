@@ -22,7 +22,7 @@ from search_plugin.fusion.fusions import minmax
 from search_plugin.pages.hit import unshown_sentence
 from search_plugin.words.sentences import sentence_texts, sentences_of
 from tests.commands import ses as run
-from tests.engines.conftest import ENGINES, emptied, stored
+from tests.engines.conftest import NEWEST, emptied, stored
 from tests.serving import served
 from tests.tiny import WORDS, make_model, papers, write_jsonl
 
@@ -43,7 +43,7 @@ def of_sentences(count=COUNT, seed=0):
     return [replace(paper, abstract=abstract() if paper.abstract else "") for paper in papers(count, seed=seed)]
 
 
-@pytest.fixture(scope="module", params=ENGINES)
+@pytest.fixture(scope="module", params=NEWEST)
 def library(request, tmp_path_factory):
     """A library whose index `papers` no test changes, with an index `whole` of the same papers without sentences."""
     folder = tmp_path_factory.mktemp("sentences")

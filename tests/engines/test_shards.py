@@ -9,11 +9,8 @@ import pytest
 
 from search_plugin.contract.plan import Plan, VectorClause
 from search_plugin.engines.registry import connect
-from tests.conftest import SERVERS
-from tests.engines.conftest import DIMENSION, SCHEMA, documents, facets_of
+from tests.engines.conftest import DIMENSION, NEWEST_CLUSTERS, SCHEMA, documents, facets_of
 from tests.search_plugin.filters.filtered import exact_filter
-
-LANES = [pytest.param(lane, marks=getattr(pytest.mark, lane)) for lane in SERVERS]
 
 
 @pytest.fixture
@@ -33,7 +30,7 @@ def parts(engine):
     return made
 
 
-@pytest.mark.parametrize("engine", LANES, indirect=True)
+@pytest.mark.parametrize("engine", NEWEST_CLUSTERS, indirect=True)
 def test_three_parts_are_as_one(parts):
     one, three = parts
     query = np.random.default_rng(5).standard_normal(DIMENSION).astype(np.float32)

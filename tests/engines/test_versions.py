@@ -9,7 +9,7 @@ import pytest
 
 from corpora.errors import InputError, UnavailableError
 from search_plugin.engines.registry import connect
-from tests.engines.conftest import EVERYWHERE, SCHEMA, another, documents, emptied, stored
+from tests.engines.conftest import EVERYWHERE, SCHEMA, another, documents, emptied, every_stored
 
 
 @pytest.fixture(params=EVERYWHERE)
@@ -37,7 +37,7 @@ def test_an_index_is_seen_once_published(engine):
         engine.open("b")
 
 
-@stored
+@every_stored
 def test_a_fresh_version_replaces_and_rolls_back(engine):
     engine.publish(build(engine, "a", 10))
     fresh = build(engine, "a", 20)
@@ -107,11 +107,11 @@ def test_a_second_writer_is_held_off(engine):
         pass
 
 
-@pytest.mark.parametrize("name", ["", "A", "../a", "a/b", "a.v1", "-a", "a" * 65, "ä"])
-def test_names_no_engine_can_hold_are_refused(engine, name):
-    for call in (engine.open, engine.rollback, engine.drop, lambda name: engine.build(name, SCHEMA, "source")):
-        with pytest.raises(InputError, match="can't be named"):
-            call(name)
+def test_names_no_engine_can_hold_are_refused(engine):
+    for name in ("", "A", "../a", "a/b", "a.v1", "-a", "a" * 65, "ä"):
+        for call in (engine.open, engine.rollback, engine.drop, lambda name: engine.build(name, SCHEMA, "source")):
+            with pytest.raises(InputError, match="can't be named"):
+                call(name)
 
 
 def test_an_unknown_engine_is_refused():

@@ -10,7 +10,7 @@ from search_plugin import reading
 from search_plugin.contract.engine import Document
 from search_plugin.request import SearchRequest, make_request
 from search_plugin.search import search, similar
-from tests.engines.conftest import ENGINES, SCHEMA, by_http_too, documents, emptied
+from tests.engines.conftest import NEWEST, SCHEMA, by_http_too, documents, emptied
 from tests.engines.test_reading import whole
 from tests.engines.test_search import ENCODER
 
@@ -37,7 +37,7 @@ VERSIONS = [
 REQUEST = SearchRequest("virus transmission", collapse="work", window=100, size=100)
 
 
-@pytest.fixture(scope="module", params=ENGINES)
+@pytest.fixture(scope="module", params=NEWEST)
 def kept(request, tmp_path_factory):
     for engine in emptied(request.param, tmp_path_factory.mktemp("kept")):
         made = engine.build("papers", SCHEMA, "source")

@@ -10,15 +10,16 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.conftest import SERVERS, server_url
-from tests.front_ends.clusters import free_port, lanes, on_cluster, product, wait_for
+from tests.conftest import server_url
+from tests.engines.conftest import NEWEST_CLUSTERS
+from tests.front_ends.clusters import free_port, on_cluster, product, wait_for
 
 pytestmark = [pytest.mark.serve, pytest.mark.php, pytest.mark.slow]
 
 SCRIPT = Path(__file__).parents[2] / "examples" / "vufind.php"
 
 
-@pytest.fixture(scope="module", params=lanes(*SERVERS))
+@pytest.fixture(scope="module", params=NEWEST_CLUSTERS)
 def site(request, tmp_path_factory):
     """The index, a function that sends parameters to the script, and one that lets it rank by meaning too."""
     folder = tmp_path_factory.mktemp("php")

@@ -11,8 +11,8 @@ import pytest
 
 import ses
 from search_plugin.engines.registry import connect
-from tests.conftest import SERVERS, server_url
-from tests.engines.conftest import empty
+from tests.conftest import server_url
+from tests.engines.conftest import NEWEST_CLUSTERS, empty
 from tests.guide import ENVIRONMENT, PAGES, SERVER
 from tests.serving import served
 
@@ -40,7 +40,7 @@ def blocks(product):
     return found
 
 
-@pytest.fixture(params=[pytest.param(lane, marks=getattr(pytest.mark, lane)) for lane in SERVERS])
+@pytest.fixture(params=NEWEST_CLUSTERS)
 def cluster(request):
     """The URL of a server without indexes of ses and without the catalogue."""
     engine = connect(server_url(request.param))
