@@ -114,6 +114,9 @@ def test_papers_of_several_places_are_one_collection(tmp_path):
     made = topics_collection(tmp_path / "topics.xml", tmp_path / "qrels", "jsonl", settings, paths=places)
     assert made.files == (*places, tmp_path / "topics.xml", tmp_path / "qrels")
     assert (made.name, made.unjudged, made.facts["rounds"]) == ("jsonl-a.jsonl", 0, "all")
-    indexed = index_collection(made, settings)
+    stages = []
+    progress = SimpleNamespace(stage=lambda *given: stages.append(given), advance=lambda *_, **__: None)
+    indexed = index_collection(made, settings, progress)
+    assert ("indexing", 2) in stages
     assert sorted(indexed.index.ids()) == ["a", "b"]
     assert indexed.counts == {"documents_rejected": 1, "documents_duplicated": 0}

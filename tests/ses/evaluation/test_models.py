@@ -16,8 +16,8 @@ from encoders.registry import find_model
 from eval.outcome import outcome_of
 from eval.reports.results import Results
 from eval.retrieval.beir import BeirFolder
-from ses.evaluation.collection import PSEUDO_SPLIT, pseudo_collection
-from ses.evaluation.models import ModelComparison, ModelCost, _names, seconds_of
+from ses.evaluation.collection import PSEUDO_SPLIT, beir_collection, pseudo_collection
+from ses.evaluation.models import ModelComparison, ModelCost, _names, compare_on, seconds_of
 from ses.evaluation.result import Evaluation
 from ses.settings import load_settings
 from tests.commands import fails, ses
@@ -239,6 +239,22 @@ def test_costs_stand_beside_the_measures_and_in_the_plot_of_a_report(tmp_path):
 def test_a_model_is_compared_once_though_it_is_named_twice(home, settings):
     own, other = str(home / "first"), str(home / "second")
     assert _names([other, own, other], replace(settings, model=own)) == [own, other]
+
+
+def test_what_was_judged_before_is_left_out_and_each_index_is_told_of(home, settings, monkeypatch):
+    monkeypatch.setattr("ses.evaluation.models.seconds_of", lambda encoder, texts: len(texts) / 100)
+    judged = beir_collection(str(home / "mine"), "test", settings)
+    best = {query: frozenset(judged.judged.qrels.gains[query]) for query in judged.judged.texts}
+    stages = []
+    progress = SimpleNamespace(stage=lambda *given: stages.append(given), advance=lambda *_, **__: None)
+    names, own = [str(home / "second")], replace(settings, model=str(home / "first"))
+    found = compare_on(replace(judged, seen=best), names, own, "RR@10", progress)
+    assert stages.count(("indexing", 41)) == 2
+    assert [cost.milliseconds for cost in found.costs.values()] == pytest.approx([10, 10])
+    assert found.evaluation.mean("hybrid RR@10", names[0]) == 0
+    assert set(found.evaluation.runs) == {own.model, *names}
+    assert found.evaluation.left_out["judged_documents_absent"] == 0
+    assert found.evaluation.results.outcomes[own.model].counts["queries"] == 10
 
 
 def test_48_papers_are_timed_after_a_few_that_are_not():
