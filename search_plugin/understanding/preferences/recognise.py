@@ -135,7 +135,7 @@ def _with_years(index: Index, meaning: Meaning) -> Meaning:
 def _named(index: Index, meaning: Meaning) -> Meaning:
     """Find a venue or else an author, and a bare year beside it."""
     year, rest = year_at_an_end(meaning.topic) or (None, meaning.topic)
-    venue = read_venue(index, rest, meaning.topic) if rest else None
+    venue = read_venue(index, rest, meaning.topic)
     if venue and venue.preference:
         named = replace(meaning, topic=venue.topic, preferences=(*meaning.preferences, venue.preference))
         return _dated(named, year)

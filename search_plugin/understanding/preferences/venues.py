@@ -61,7 +61,7 @@ _AFTER_NAME = re.compile(r"\s*[(:=/]|\s+-\s")
 _APOSTROPHES = re.compile("['\u2019]")
 _WORDS = re.compile(r"[^\W_]+")
 _A_YEAR = re.compile(YEAR)
-_LINKS = re.compile(r"(?:,|\b(?:published\s+)?(?:in|from))\s*$", re.IGNORECASE)
+_LINKS = re.compile(r"(?:,|\b(?:published|(?:published\s+)?(?:in|from)))\s*$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,17 +10,19 @@ import pytest
 from corpora.errors import InputError
 from encoders.models.formats import Format
 from search_plugin.contract.engine import Document
-from search_plugin.contract.legs import Fused, Scored, parse_sort
+from search_plugin.contract.legs import Contribution, Fused, Scored, parse_sort
 from search_plugin.contract.plan import Plan, VectorClause
 from search_plugin.contract.schema import IndexSchema, paper_vector
 from search_plugin.engines.registry import connect
 from search_plugin.filters.parse import parse_filter
 from search_plugin.fusion.boosting import Boost
 from search_plugin.fusion.search_settings import SearchSettings
+from search_plugin.pages.hit import Version
 from search_plugin.ranking.stages import RANKING, SETTLING, SHOWING, boost, collapse, render, sort
 from search_plugin.ranking.state import SearchState
 from search_plugin.request import DEFAULTS, SearchRequest, make_request
 from search_plugin.search import search, similar, similar_text
+from search_plugin.understanding.meaning import Meaning
 from tests.tiny import papers
 
 DIMENSION = 8
@@ -267,6 +269,23 @@ def test_papers_that_a_stage_has_read_are_not_read_again(index):
     state = SearchState(Spy(), SearchRequest("virus", size=3), Plan("virus", (), None, 9), shown=ranking, papers=read)
     assert [hit.paper.id for hit in render(state).hits] == ["p00001", "p00002", "p00003"]
     assert asked == [["p00001", "p00003"]]
+
+
+def test_a_hit_has_all_that_is_known_of_it(index):
+    ranking = [Fused(id_, 1.5, {"lexical": {id_: (2, 3.0, 1.5)}}) for id_ in ("p00001", "p00002", "gone", "p00003")]
+    versions = {"p00002": (Version("x", "Another"),)}
+    meaning = Meaning("virus", known_by={"p00002": "title"})
+    request = SearchRequest("virus", size=3, offset=1)
+    state = SearchState(index, request, Plan("virus", (), None, 9), shown=ranking, before=20, versions=versions)
+    after = render(replace(state, hidden={"p00002": 1}, meaning=meaning))
+    first, second = after.hits
+    assert [(hit.rank, hit.paper.id, hit.score) for hit in after.hits] == [(22, "p00002", 1.5), (24, "p00003", 1.5)]
+    assert (first.collapsed, first.versions, first.known_by) == (1, versions["p00002"], "title")
+    assert (second.collapsed, second.versions, second.known_by) == (0, (), "")
+    assert first.legs == {"lexical": Contribution(2, 3.0, 1.5)}
+    assert set(after.papers) == {"p00002", "p00003"}
+    assert set(after.held) == {"p00002", "p00003"}
+    assert (after.facets, after.matches) == (None, None)
 
 
 @pytest.mark.parametrize(

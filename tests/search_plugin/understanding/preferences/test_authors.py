@@ -181,6 +181,22 @@ def test_a_sorted_page_does_not_say_that_some_papers_come_first(index):
 
 
 @pytest.mark.parametrize(
+    ("query", "explicit"),
+    [
+        ("papers by Kim", True),
+        ("PAPERS BY Kim", True),
+        ("work written by Kim", True),
+        ("by Kim", False),
+        ("masks by Kim", False),
+        ("papers on masks by Kim", False),
+        ("Kim et al", True),
+    ],
+)
+def test_a_query_may_say_that_it_names_an_author(query, explicit):
+    assert [one.explicit for one in readings(query)] == [explicit]
+
+
+@pytest.mark.parametrize(
     ("count", "told"),
     [
         (4, "Lee, A., Lee, B., Lee, C., Lee, D."),
@@ -206,6 +222,8 @@ def test_four_forms_of_a_name_are_named(tmp_path, count, told):
         ("Toth MD of masks", [("Toth MD", "of masks", "initials")]),
         ("work by kim min jung ho", [("kim min jung ho", "", "none")]),
         ("work by kim min jung ho lee", []),
+        ("Masks BY Kim, Mi-Na", [("Kim, Mi-Na", "Masks", "none")]),
+        ("Toth ET AL. masks", [("Toth", "masks", "none")]),
         ("masks of Anna Maria Bella Toth et al", [("Toth", "masks of Anna Maria Bella", "none")]),
         ("masks of Anna Maria Toth et al", [("Anna Maria Toth", "masks of", "none")]),
     ],

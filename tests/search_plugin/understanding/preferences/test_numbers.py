@@ -157,6 +157,21 @@ def test_other_numbers_and_sentences_are_left_alone(query):
     assert read_years(query) is None
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "Papers about masks from 2020",
+        "PAPERS FROM 2020 ABOUT masks",
+        "2020 Preprints On masks",
+        "Masks Published 2020",
+        "Since 2020 masks",
+        "masks Since 2020",
+    ],
+)
+def test_words_about_papers_are_known_in_any_case(query):
+    assert (read_years(query).topic.lower(), read_years(query).sure) == ("masks", True)
+
+
 def test_a_bare_year_has_the_word_before_it_which_may_make_a_term():
     assert read_years("coronavirus disease 2019").term == ("disease", "2019")
     assert read_years("masks since 2019").term == read_years("masks in 2019").term == read_years("1979").term == ()

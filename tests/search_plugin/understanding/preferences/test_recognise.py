@@ -120,6 +120,7 @@ def test_a_paper_that_hardly_matches_the_topic_does_not_come_first(asked):
         ("aspirin of one two three four five vs placebo", False),
         ("Aspirin versus placebo?", True),
         ("aspirin vs. placebo", True),
+        ("Aspirin VS placebo", True),
         ("the vs placebo", False),
         ("aspirin vs the", False),
     ],

@@ -20,6 +20,8 @@ from search_plugin.understanding.preferences.recognise import preferred_type
         ("review of transmission routes", "Review", "transmission routes"),
         ("literature review transmission routes", "Review", "transmission routes"),
         ("transmission routes reviews", "Review", "transmission routes"),
+        ("A REVIEW OF transmission routes", "Review", "transmission routes"),
+        ("transmission routes Review", "Review", "transmission routes"),
     ],
 )
 def test_a_type_is_read_at_the_beginning_and_the_end(index, query, told, topic):

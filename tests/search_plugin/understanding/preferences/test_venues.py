@@ -99,6 +99,8 @@ def test_each_word_of_a_venue_counts():
         ("j. med. virol. masks", "in Journal of medical virology", "masks"),
         ("masks J Med Virol", "in Journal of medical virology", "masks"),
         ("masks in J Med Virol", "in Journal of medical virology", "masks"),
+        ("masks Published In J Med Virol", "in Journal of medical virology", "masks"),
+        ("masks, J Med Virol", "in Journal of medical virology", "masks"),
         ("N Engl J Med hypertension", "in The New England journal of medicine", "hypertension"),
         ("New England Journal of Medicine hypertension", "in The New England journal of medicine", "hypertension"),
         ("Proc Natl Acad Sci folding", "in Proceedings of the National Academy of Sciences", "folding"),
@@ -155,6 +157,7 @@ def test_an_abbreviation_of_no_venue_is_told(index):
     assert (read.preference, read.topic) == (None, "J Xyzz Stud masks")
     assert read.note == "The query seems to name a journal, but no venue of this index has such a name."
     assert read_venue(index, "xyzzy j masks", "xyzzy j masks") is None
+    assert read_venue(index, "Xyzzy, J masks", "Xyzzy, J masks") is None
 
 
 class Listing:
