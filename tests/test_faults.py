@@ -168,16 +168,16 @@ def test_cut_hangs_up_before_or_after_the_work_is_done(server, proxy, client, af
 
 
 def test_delay_holds_back_and_goes_with_another_fault(proxy, client):
-    proxy.delay(0.3, times=2, match="_bulk")
+    proxy.delay(1, times=2, match="_bulk")
     proxy.fail(status=429)
     started = time.monotonic()
     assert statuses(client, 1) == [429]
-    assert time.monotonic() - started >= 0.3
+    assert time.monotonic() - started >= 1
     assert statuses(client, 1) == [201]
-    assert time.monotonic() - started >= 0.6
+    assert time.monotonic() - started >= 2
     again = time.monotonic()
     statuses(client, 1)
-    assert time.monotonic() - again < 0.3
+    assert time.monotonic() - again < 1
 
 
 def test_a_client_may_give_up_waiting(server, proxy):

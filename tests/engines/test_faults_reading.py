@@ -173,11 +173,11 @@ def test_where_the_first_of_two_nodes_is_down_the_second_answers(index, server):
 
 
 def test_where_the_first_of_two_nodes_is_switched_off_the_second_answers(index, server, monkeypatch):
-    monkeypatch.setattr(connection, "CONNECTING", 1.0)
+    monkeypatch.setattr(connection, "CONNECTING", 3.0)
     with black_hole() as hole:
         found = connect(f"{hole},{server.url}", Connection(timeout=60.0)).open("papers")
         assert found.search(PLAN) == index.search(PLAN)
         begun = time.monotonic()
         for _ in range(5):
             found.search(PLAN)
-        assert time.monotonic() - begun < 3, "the node that is off is tried again and again"
+        assert time.monotonic() - begun < 9, "the node that is off is tried again and again"

@@ -93,7 +93,7 @@ def test_a_killed_process_of_this_machine_is_followed_at_once(server):
         child.wait()
         begun = time.monotonic()
         assert is_free(server)
-        assert time.monotonic() - begun < 5
+        assert time.monotonic() - begun < 15  # long before it would expire
 
 
 def test_a_silent_holder_elsewhere_is_followed_after_its_time(server, quick):

@@ -196,7 +196,7 @@ def test_an_index_without_vectors_of_ses_is_reported_with_what_is_no_paper(tmp_p
     assert [json.loads(line)["line"] for line in report.dead_letter.read_text().splitlines()] == [3, 5]
     told = report.to_dict()
     assert (told["index"], told["origin"], told["generation"], told["model"]) == ("shelf", "books", 1, "none")
-    assert 0 <= told["seconds"] < 1
+    assert 0 <= told["seconds"] < 30
     rest = ("revalued", "deletions", "deleted_by_corpus", "deleted", "kept", "absent", "encoding_seconds")
     assert [told[name] for name in rest] == [0] * 7
     monkeypatch.setattr(Index, "lacking", lambda *_: iter(()))

@@ -70,7 +70,7 @@ def test_times_in_the_encoder_are_added():
     for _ in range(2):
         with work.timed():
             time.sleep(0.02)
-    assert 0.04 <= work.seconds < 1
+    assert 0.04 <= work.seconds < 30
 
 
 class Index:

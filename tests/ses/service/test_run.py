@@ -74,7 +74,7 @@ def test_a_request_that_has_begun_is_answered_before_the_end(start):
 
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_what_outlasts_the_end_is_answered_and_no_connection_is_left(start, workers):
-    process, address = start("--workers", workers, SES_SERVE_SHUTDOWN_SECONDS="1")
+    process, address = start("--workers", workers, SES_SERVE_SHUTDOWN_SECONDS="5")
     host, port = address.removeprefix("http://").split(":")
     place = (host, int(port))
     with ExitStack() as stack:
@@ -93,7 +93,7 @@ def test_what_outlasts_the_end_is_answered_and_no_connection_is_left(start, work
         began = time.monotonic()
         assert kept.recv(10_000) == b""
         assert begun.recv(10_000) == b""
-        assert time.monotonic() - began < 1  # long before the end
+        assert time.monotonic() - began < 5  # before the end
         answer = b"".join(iter(lambda: slow.recv(10_000), b""))
         head, _, body = answer.partition(b"\r\n\r\n")
         assert head.startswith(b"HTTP/1.1 503")

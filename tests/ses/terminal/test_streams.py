@@ -199,7 +199,7 @@ def test_control_c_answers_at_once_and_says_what_is_kept(home, tmp_path):
         begun = time.monotonic()
         run.send_signal(signal.SIGINT)
         _, rest = run.communicate(timeout=60)
-    assert time.monotonic() - begun < 4, "a busy machine needs more than the two seconds of an idle one"
+    assert time.monotonic() - begun < 15, "an idle machine needs two seconds, and minutes for all papers"
     assert run.returncode == 130, rest
     assert "Traceback" not in rest
     assert "Error: Stopped: the vectors of about" in rest or "papers are in the unfinished index jsonl" in rest
