@@ -11,15 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack, cast
 
 from corpora.errors import SesError, require
 from corpora.options import Option
-from search_plugin.request import (
-    DEFAULTS,
-    MAX_FACET_SIZE,
-    MAX_QUERY,
-    MAX_WINDOW,
-    Mode,
-    PageOptions,
-    RankingOptions,
-)
+from search_plugin.request import MAX_FACET_SIZE, MAX_QUERY, MAX_WINDOW, Mode, PageOptions, RankingOptions
 from ses.argument_validation import checked_methods
 from ses.indexes.searchable import SearchableIndex
 
@@ -27,7 +19,7 @@ if TYPE_CHECKING:
     from corpora.paper import Paper
     from encoders.text_encoder import TextEncoder
     from products.citations import IndexedReference
-    from products.maps import PaperMap
+    from products.maps.maps import PaperMap
     from products.suggestions import Suggestion
     from products.support.support import Support
     from products.topics.topics import Projection
@@ -48,7 +40,6 @@ if TYPE_CHECKING:
 
 
 _LONGEST_QUERY = 1_000
-_MAPPED = 300
 MOST_SUPPORTING = 30
 """Papers, and sentences of each, that are compared with a sentence at once."""
 
@@ -311,7 +302,7 @@ class OpenIndex(SearchableIndex):
         self,
         query: str = "",
         *,
-        topics: Annotated[int | None, Option("Number of topics", least=1, most=50)] = None,
+        topics: int | None = None,
         projection: Projection = "tsne",
         **options: Unpack[PageOptions],
     ) -> PaperMap:
@@ -330,15 +321,12 @@ class OpenIndex(SearchableIndex):
             InputError: If an option can't be used so, or the model is not the index's.
             UnavailableError: If the engine does not answer, or the model is missing.
         """
-        from products.maps import MOST_PAPERS, map_of
+        from products.maps.search import MapSettings, map_of
 
-        given = options.get("size")
-        size = _MAPPED if given is None else given
-        require(1 <= size <= MOST_PAPERS, f"A map can't show {size:,} papers", f"choose <size> from 1 to {MOST_PAPERS}")
-        asked: PageOptions = {**options, "size": size}
-        if options.get("mode") == "vector":  # papers near in meaning end with the window
-            asked["window"] = max(options.get("window") or DEFAULTS["window"], (options.get("offset") or 0) + size)
-        return map_of(self.index, self.search(query, **asked), topics, projection)
+        size = options.pop("size", None)
+        settings = MapSettings(topics=topics, projection=projection)
+        settings = settings if size is None else replace(settings, size=size)
+        return map_of(self.index, self.search, query, options, settings)
 
     def support(
         self,

@@ -146,7 +146,7 @@ def parameters_for(function: Callable[..., Any], *names: str, base: type[NoParam
     """Return the model of a route's parameters: the described arguments of the function that answers it.
 
     Args:
-        function: Method of a library or an index, whose arguments are annotated with an `Option`.
+        function: Method of a library or an index, or a dataclass, whose arguments are annotated with an `Option`.
         *names: Those that the route takes; all that are described, if none is named.
         base: What else it takes.
 

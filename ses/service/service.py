@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from products.feeds.feed import Feed, FeedEntry
-    from products.maps import PaperMap
+    from products.maps.maps import PaperMap
     from search_plugin.pages.page import Page
     from ses.indexes.open_index import OpenIndex
     from ses.library import Library

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import Field
 
 from corpora.identifiers import link_of
+from products.maps.search import MapSettings
 from ses.service.access import needs
 from ses.service.answers import json_response
-from ses.service.parameters import ServiceOf
+from ses.service.parameters import ServiceOf, parameters_for
 from ses.service.web.address import address as paper_address
 from ses.service.web.narrowing import Narrowing, chosen
 from ses.service.web.render import html
 from ses.service.web.search import PageParameters
 
 if TYPE_CHECKING:
-    from products.maps import MapPoint, PaperMap
+    from products.maps.maps import MapPoint, PaperMap
     from ses.service.service import Service
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(needs("search"))])
@@ -48,11 +49,9 @@ _LINE, _LETTER = 19, 8.6
 _LONGEST_LABEL = 42
 
 
-class MapParameters(PageParameters):
+class MapParameters(parameters_for(MapSettings, base=PageParameters)):  # type: ignore[misc]  # made from the options
     """The parameters of a map: those of the page of a search, so that any search can be shown as a map."""
 
-    topics: int | None = Field(None, ge=1, le=50, description="Number of topics; chosen by ses if none is given.")
-    projection: Literal["tsne", "pca"] = Field("tsne", description="How papers are placed.")
     topic: list[int] = Field([], description="Numbers of topics to show, from 1; all if there is none.")
 
 

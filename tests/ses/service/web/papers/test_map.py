@@ -107,9 +107,9 @@ def test_what_papers_hold_is_escaped(client):
 @pytest.mark.parametrize(
     ("asked", "detail"),
     [
-        ({"size": 501}, "A map can't show 501 papers"),
-        ({"size": 0}, "A map can't show 0 papers"),
-        ({"topics": 51}, "topics"),
+        ({"size": 501}, "size can't be 501; give a whole number from 1 to 500"),
+        ({"size": 0}, "size can't be 0; give a whole number from 1 to 500"),
+        ({"topics": 51}, "topics can't be 51; give a whole number from 1 to 50"),
         ({"projection": "umap"}, "projection"),
         ({"sizes": 3}, "There is no parameter sizes"),
     ],

@@ -6,7 +6,7 @@ from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 from sklearn.manifold import trustworthiness
 
-from products.maps import places_of, topics_of_papers
+from products.maps.maps import places_of, topics_of_papers
 
 
 def groups(count, each, *, seed=0, width=24, spread=0.25):

@@ -10,24 +10,15 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from corpora.paper import Paper
 from products.topics.topics import WORD, LabelledTopic, Projection, best_terms, label_of
-from search_plugin.words.languages import get_language
-
-if TYPE_CHECKING:
-    from search_plugin.contract.engine import Index
-    from search_plugin.pages.page import Page
 
 MOST_TOPICS = 8
 """Topics of a map where the reader asks for no other number: as many as there are colours that all readers can tell
 apart."""
-
-MOST_PAPERS = 500
-"""Papers of a map; the time for a map grows with the square of their number."""
 
 _STARTS, _ROUNDS = 4, 50
 _NEAREST = 3
@@ -238,22 +229,3 @@ def _likenesses(squared: np.ndarray) -> np.ndarray:
         low, high = np.where(entropy > target, middle, low), np.where(entropy > target, high, middle)
     own = weights / total[:, None]
     return np.asarray((own + own.T) / (2 * count))
-
-
-def map_of(index: Index, page: Page, count: int | None, projection: Projection) -> PaperMap:
-    """Return the map of a page of hits; arguments and errors as of `OpenIndex.map`."""
-    vectors = index.vectors([hit.id for hit in page], index.schema.legs[0])
-    hits = [hit for hit in page if hit.id in vectors]
-    rows = np.stack([vectors[hit.id] for hit in hits]) if hits else np.zeros((0, 1), np.float32)
-    # All the papers are about the words of the query, so these tell no topic from another.
-    stop_words = get_language(index.schema.language).stop_words | set(re.findall(WORD, page.query.lower()))
-    topics, topic_of = topics_of_papers([hit.id for hit in hits], rows, [hit.title for hit in hits], stop_words, count)
-    places = places_of(rows, projection)
-    points = (
-        MapPoint(hit.rank, hit.paper, round(float(x), 4), round(float(y), 4), int(topic))
-        for hit, (x, y), topic in zip(hits, places, topic_of, strict=True)
-    )
-    notes = page.notes
-    if lacking := len(page) - len(hits):
-        notes = (*notes, f"Papers without a vector, which the map can't show: {lacking:,}.")
-    return PaperMap(page.index, page.query, tuple(points), topics, page.candidates, notes)

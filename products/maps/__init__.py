@@ -1,0 +1,1 @@
+"""Maps: the papers of a search placed by meaning, with topics."""
