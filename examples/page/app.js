@@ -1,6 +1,6 @@
 // A page that searches an index of ses in a cluster, without a program of its own between: only through the proxy of
 // nginx.conf. What is searched is in the page's address, so links, bookmarks and the button Back work.
-const { cluster, search, vector: field, encode } = document.documentElement.dataset;
+const { cluster, search, vector: field, words, table, encode } = document.documentElement.dataset;
 const SIZE = 10;
 const DEEPEST = 100; // papers that a ranking by vectors reaches
 const FACETS = { venue: "Journal", authors: "Author", year: "Year" };
@@ -42,6 +42,21 @@ function joined(vector) {
   };
 }
 
+/** The vector of the query by one of the ways that index.html names, or null: then papers are ranked by words alone. */
+async function meaning() {
+  if (encode) return (await post(encode, { texts: [query], format: "qry" })).vectors[0];
+  if (!words && !table) return null;
+  const { wordsOf, directionOf, QueryTable } = await import("./query-vector.js");
+  if (table) {
+    const answer = await fetch(table);
+    if (!answer.ok) throw new Error(`The table for queries is missing (${answer.status}).`);
+    return new QueryTable(await answer.arrayBuffer()).vector(query);
+  }
+  const ids = wordsOf(query);
+  const { docs = [] } = ids.length ? await post(words, { ids }) : {};
+  return docs.length ? directionOf(docs.map((word) => word._source.vector)) : null;
+}
+
 /** What is searched: papers like one, words and meaning, words alone, or a list of all, the latest first. */
 async function ranking() {
   if (like) {
@@ -51,9 +66,8 @@ async function ranking() {
     return { query: { bool: { must: [nearest(paper.fields[field].flat())], must_not: [itself] } } };
   }
   if (!query) return { query: { bool: { filter } }, sort: [{ year: "desc" }, { id: "asc" }] };
-  if (!encode) return { query: byWords() };
-  const { vectors } = await post(encode, { texts: [query] });
-  return joined(vectors[0]);
+  const vector = await meaning();
+  return vector ? joined(vector) : { query: byWords() };
 }
 
 /** The address of this search with some parameters changed: a list, a value, or null for none. */
@@ -112,7 +126,7 @@ function show({ hits: { total, hits }, aggregations }) {
   byId("hits").replaceChildren(...hits.map(hit));
   byId("facets").replaceChildren(...Object.keys(FACETS).map((name) => facet(name, facets[name].buckets)));
   const before = page > 1 ? [link("Previous", { page: page - 1 })] : [];
-  const reached = Math.min(doc_count, like || (query && encode) ? DEEPEST : 10000);
+  const reached = Math.min(doc_count, like || (query && (encode || words || table)) ? DEEPEST : 10000);
   const after = page * SIZE < reached ? [link("Next", { page: page + 1 })] : [];
   byId("pages").replaceChildren(...before, ...after);
 }

@@ -13,7 +13,7 @@ from ses.indexes.open_index import encoders_for
 if TYPE_CHECKING:
     from search_plugin.contract.plan import Plan
     from search_plugin.engines.cluster.frontends.http import HttpRequest, SearchedByOthers
-    from search_plugin.engines.cluster.frontends.script import Joining, PageScript
+    from search_plugin.engines.cluster.frontends.script import Joining, PageScript, VectorWay
     from search_plugin.ranking.state import SearchState
     from search_plugin.request import PageOptions, SearchRequest
     from ses.indexes.open_index import OpenIndex
@@ -76,15 +76,29 @@ class Requests:
 
 
 def cluster_requests(
-    opened: OpenIndex, query: str, similar: str, parameters: Sequence[OpenParameter], options: PageOptions
+    opened: OpenIndex,
+    query: str,
+    similar: str,
+    parameters: Sequence[OpenParameter],
+    options: PageOptions,
+    vector: VectorWay | None = None,
 ) -> Requests:
     """Return the requests of a page; arguments and errors as of `ClusterTools.request`."""
     from search_plugin.engines.cluster.frontends.http import SearchedByOthers
     from search_plugin.engines.cluster.frontends.page_request import page_request
+    from search_plugin.engines.cluster.frontends.query_vectors import query_vector
+    from search_plugin.engines.cluster.frontends.script import TERMS
+    from search_plugin.engines.cluster.frontends.sent import opened_for
+    from search_plugin.ranking.vector_feedback import FIRST_PAPERS
 
     index = opened.index
     if not isinstance(index, SearchedByOthers):
         raise InputError(f"The index {index.name} is not in a cluster", "give <engine> as http://HOST:PORT")
+    if vector:
+        _check_way(opened, similar, parameters, vector)
+        # Other words have other spellings, and the words of a table have its vectors.
+        made: PageOptions = {"query_encoder": "table"} if vector in ("words", "table") else {}
+        parameters, options = ("vector", "words"), {"verbatim": True, **made, **options}
     state = _asked(opened, query, similar, options)
     _check(state, parameters)
     # Those of the legs that there are.
@@ -97,9 +111,28 @@ def cluster_requests(
     else:
         found = _as_sent(index, replace(state, request=replace(state.request, join="ses")))
     script = _script(index, state.plan, found, parameters, similar)
+    if vector:
+        source = query_vector(index, vector, state.plan, state.request, FIRST_PAPERS)
+        opened_source = source.request and opened_for(source.request, script.values, words=True)
+        asked = (*script.asked, *([TERMS] if vector == "words" else []))
+        script = replace(script, asked=asked, query_vector=replace(source, request=opened_source))
     joined = len(state.plan.legs) > 1 and state.request.join == "ses"
     alone = [_WITHOUT_NEIGHBOURS] if joined and "neighbours" not in options else []
     return Requests(script, tuple(dict.fromkeys([*state.notes, *found.notes, *alone])))
+
+
+def _check_way(opened: OpenIndex, similar: str, parameters: Sequence[OpenParameter], vector: VectorWay) -> None:
+    """Raise `InputError` if a program can't make the vector of a query so."""
+    from encoders.query_tables import table_for
+
+    require(not similar, "The vector of a paper is in the cluster, so no program makes it", "leave <vector> out")
+    require(not parameters, "A program that makes the vector takes the words as its argument", "leave <parameter> out")
+    schema = opened.index.schema
+    require(
+        vector in ("feedback", "service") or table_for(schema.fingerprint),
+        f"ses has no table for queries of the model {schema.model}",
+        "choose <vector=feedback> or <vector=service>",
+    )
 
 
 def _asked(opened: OpenIndex, query: str, similar: str, options: PageOptions) -> SearchState:

@@ -39,6 +39,7 @@ class ClusterTools:
         index: str = "",
         similar: str = "",
         parameters: Sequence[Literal["vector", "words"]] = (),
+        vector: Literal["words", "table", "feedback", "service"] | None = None,
         **options: Unpack[PageOptions],
     ) -> Requests:
         """Return the requests of a page, for other programs to send.
@@ -51,6 +52,8 @@ class ClusterTools:
             index: Name of the index; the default index if empty.
             similar: Id of a paper in the index, to find papers like it instead.
             parameters: What the sender fills: the query's vector, its words.
+            vector: Where a program that takes any words gets their vector: from the words that the cluster holds, a
+                table in a file, the first papers by words, or the service; None for the requests alone.
             **options: Options of `OpenIndex.search`, without those that ses follows itself: `sort` of a search with
                 words, `boost`, `rerank` and `collapse`.
 
@@ -64,7 +67,7 @@ class ClusterTools:
         """
         from ses.indexes.cluster_requests import cluster_requests
 
-        return cluster_requests(self.opened(index), query, similar, parameters, options)
+        return cluster_requests(self.opened(index), query, similar, parameters, options, vector)
 
     def install(
         self, index: str = "", *, fusion: str = "minmax", patterns: str | Sequence[str] = (), connector: str = ""

@@ -32,12 +32,12 @@ in_every_language = pytest.mark.parametrize("language", languages())
 in_every_script = pytest.mark.parametrize("language", languages("curl"))
 
 
-def run(language, text, folder, **environment):
-    """Run a text in a folder, and return the JSON documents that it printed."""
+def run(language, text, folder, arguments=(), **environment):
+    """Run a text in a folder with arguments, and return the JSON documents that it printed."""
     path = folder / f"page.{_ENDINGS.get(language, language)}"
     path.write_text(text.replace("vendor/autoload.php", str(GUZZLE)), encoding="utf-8")
     done = subprocess.run(
-        [*_COMMANDS[language], str(path)],
+        [*_COMMANDS[language], str(path), *arguments],
         cwd=folder,
         env={"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", **environment},
         capture_output=True,

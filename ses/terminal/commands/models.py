@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import rich_click as click
 
+from corpora.errors import InputError
 from encoders.models.formats import Precision
 from encoders.runtimes.registry import RUNTIMES
 from ses.terminal.options import PATH, json_option
@@ -138,6 +139,28 @@ def export(*, name: str, folder: Path, runtime: str, precision: Precision | None
         [f"{folder} holds {name} for {runtime}, {size / 1e6:,.0f} MB; use it with --model {folder}"],
         as_json=as_json,
     )
+
+
+@models.command()
+@click.argument("name")
+@click.argument("file", type=PATH)
+@json_option
+def table(*, name: str, file: Path, as_json: bool) -> None:
+    """Write the table for queries of a model as one file, which programs in other languages read.
+
+    A front end then has the vector of a query without a model (ses cluster request --vector table).
+    """
+    from encoders.query_tables import table_for
+    from encoders.registry import find_model
+    from encoders.static import load_static
+    from encoders.table_file import write_table_file
+    from ses.settings import load_settings
+
+    found = table_for(find_model(name).card.fingerprint)
+    if found is None:
+        raise InputError(f"ses has no table for queries of the model {name}.")
+    size = write_table_file(load_static(found, load_settings().cache_dir), file)
+    say({"file": str(file.resolve()), "bytes": size}, [f"{file} holds the table, {size / 1e6:.1f} MB"], as_json=as_json)
 
 
 @models.command()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from encoders.models.formats import Similarity
 from search_plugin.engines.cluster.frontends.http import HttpRequest
@@ -12,6 +12,39 @@ from search_plugin.engines.cluster.product import ProductName
 
 VECTOR, WORDS, IDS, FOUND = "vector", "words", "ids", "found"
 """The parameters: the query's vector and words, the ids of the page, and those of all papers that the legs found."""
+
+VectorWay = Literal["words", "table", "feedback", "service"]
+"""Where a program gets the vector of a query: the cluster's words, a table, the first papers by words, or ses serve."""
+
+TERMS = "terms"
+"""The parameter that holds the words of a query as the cluster names them."""
+
+TABLE_FILE = "query-table.safetensors"
+"""The table that a program reads in its working directory."""
+
+
+MADE: Mapping[VectorWay, str] = {
+    "words": "The cluster holds the vector of each word; the vector of the query is the direction of their sum.",
+    "table": f"{TABLE_FILE} in the working directory holds the vectors of pieces of words; ses models table writes it.",
+    "feedback": "The vector of the words is the mean direction of the vectors of the first papers by words.",
+    "service": "ses serve makes the vector of the words, at http://127.0.0.1:8765 or where SES_SERVICE says.",
+}
+"""Where the vector comes from, for the reader of the program."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryVector:
+    """How a program makes the vector of the words that it was given.
+
+    Attributes:
+        way: Where it gets the vector.
+        request: What it asks for it first; None for a table.
+        field: The field of the papers' vectors in the reply, for feedback.
+    """
+
+    way: VectorWay
+    request: HttpRequest | None = None
+    field: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +85,7 @@ class PageScript:
         asked: The parameters that the sender fills.
         vector_from: A sentence that says where the vector comes from.
         counted_apart: Whether the counts of the page are in the aggregations of `page_request.MATCHES`.
+        query_vector: How the program itself makes the vector of the words that it is given; None if it reads it.
     """
 
     url: str
@@ -66,6 +100,7 @@ class PageScript:
     asked: tuple[str, ...]
     vector_from: str
     counted_apart: bool = False
+    query_vector: QueryVector | None = None
 
     @property
     def requests(self) -> tuple[HttpRequest, ...]:

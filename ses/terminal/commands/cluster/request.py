@@ -31,6 +31,12 @@ LANGUAGES = ("curl", "http", "json", "javascript", "javascript-client", "php", "
     multiple=True,
     help="Leave the vector or the words of the query to the program that sends the requests; repeatable.",
 )
+@click.option(
+    "--vector",
+    type=click.Choice(("words", "table", "feedback", "service")),
+    help="Print a whole program for any words, with their vector from words in the cluster (ses cluster install "
+    "--query-words), a table in a file (ses models table), the first papers by words, or ses serve.",
+)
 @asked_options(search=True)
 @model_options
 @engine_option
@@ -39,6 +45,7 @@ def request(
     similar: str,
     language: str,
     parameters: tuple[Any, ...],
+    vector: Any,
     index: str | None,
     **options: Any,
 ) -> None:
@@ -54,7 +61,12 @@ def request(
         raise InputError("Give either words or --similar.")
     library = open_library(options)
     found = library.cluster.request(
-        " ".join(words), index=index or "", similar=similar, parameters=parameters, **given_options(options)
+        " ".join(words),
+        index=index or "",
+        similar=similar,
+        parameters=parameters,
+        vector=vector,
+        **given_options(options),
     )
     for note in found.notes:
         tell(note, err=True)

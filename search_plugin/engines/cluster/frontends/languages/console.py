@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from search_plugin.engines.cluster.frontends.http import HttpRequest
-from search_plugin.engines.cluster.frontends.languages.parts import explained, filled, lines_of
+from search_plugin.engines.cluster.frontends.languages.parts import check_reading, explained, filled, lines_of
 from search_plugin.engines.cluster.frontends.languages.program import TITLE
 from search_plugin.engines.cluster.frontends.literals import Notation
 from search_plugin.engines.cluster.frontends.script import PageScript
@@ -13,6 +13,7 @@ _NOTATION = Notation(parameter=lambda parameter: f"{{{{{parameter.name}}}}}")
 
 def write(script: PageScript) -> str:
     """Return the requests; parameters are names in double braces."""
+    check_reading(script)
     parts = [f"# {sentence}" for sentence in (TITLE.format(index=script.index), *explained(script))]
     parts += [_request(request, script) for request in script.searches]
     if script.papers:

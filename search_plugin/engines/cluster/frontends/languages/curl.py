@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from shlex import quote
 
+from corpora.errors import require
 from search_plugin.engines.cluster.frontends.http import HttpRequest
 from search_plugin.engines.cluster.frontends.languages.parts import content_type, explained, filled, lines_of
 from search_plugin.engines.cluster.frontends.languages.program import TITLE
+from search_plugin.engines.cluster.frontends.languages.sources import PARTS, source_of
 from search_plugin.engines.cluster.frontends.literals import Notation, json_string
-from search_plugin.engines.cluster.frontends.script import VECTOR, WORDS, PageScript
+from search_plugin.engines.cluster.frontends.script import TABLE_FILE, VECTOR, WORDS, PageScript, QueryVector
 
 _EXPANDED = re.compile(r"[\\$`]")
 _AUTHORIZATION = {
@@ -22,9 +25,17 @@ _AUTHORIZATION = {
 def write(script: PageScript) -> str:
     """Return the commands; what lies between the requests of legs and of papers is said, since curl can't do it."""
     head = [f"# {sentence}" for sentence in (TITLE.format(index=script.index), *explained(script))]
-    if VECTOR in script.asked:
+    made = script.query_vector
+    require(
+        not (made and script.papers),
+        "curl can't join the legs of a search for other words",
+        "choose <join=engine>, or a programming language",
+    )
+    if made:
+        head += _vector(script, made)
+    elif VECTOR in script.asked:
         head.append("vector=$(cat vector.json)")
-    if WORDS in script.asked:
+    if WORDS in script.asked and not made:
         head += ["# The words are a JSON string.", f"words={quote(json_string(script.values[WORDS]))}"]
     parts = ["\n".join(head)] if head else []
     parts += [_command(request, script) for request in script.searches]
@@ -36,9 +47,33 @@ def write(script: PageScript) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _command(request: HttpRequest, script: PageScript) -> str:
+def _vector(script: PageScript, made: QueryVector) -> list[str]:
+    """Return the commands that make the vector of the words that the script was given; perl calculates."""
+    functions = [
+        f"{name}() {{ perl -MEncode -MJSON::PP -e '\n{source_of(name, 'pl')}' -- \"$@\"; }}" for name in PARTS[made.way]
+    ]
+    head = [
+        "set -e",
+        f"text=${{1-{quote(script.values[WORDS])}}}",
+        "words=$(perl -MJSON::PP -e 'print JSON::PP->new->allow_nonref->encode($ARGV[0])' -- \"$text\")",
+        *functions,
+    ]
+    if made.way == "words":
+        head.append('terms=$(words "$text")')
+    if made.request is None:
+        return [*head, f'vector=$(table {TABLE_FILE} "$text")']
+    if made.way == "service":
+        service = replace(script, url="", scheme="", certificates=False)
+        reading = """perl -MJSON::PP -e 'local $/; print encode_json(decode_json(<STDIN>)->{vectors}[0])'"""
+        command = _command(made.request, service, reading, '"${SES_SERVICE-http://127.0.0.1:8765}"')
+    else:
+        command = _command(made.request, script, f"direction {quote(made.field)}" if made.field else "direction")
+    return [*head, f"vector=$({command}\n)"]
+
+
+def _command(request: HttpRequest, script: PageScript, pipe: str = "", place: str = "") -> str:
     options = [
-        f"curl -sS --fail-with-body -X {request.method} {quote(script.url + request.path)}",
+        f"curl -sS --fail-with-body -X {request.method} {place}{quote(script.url + request.path)}",
         f"-H 'Content-Type: {content_type(request)}'",
     ]
     if script.certificates:
@@ -49,7 +84,7 @@ def _command(request: HttpRequest, script: PageScript) -> str:
         options.append("--config /dev/fd/3 3<<CONFIG")
         documents = f'header = "Authorization: {_AUTHORIZATION[script.scheme]}"\nCONFIG\n'
     # In a document with a quoted name, the shell replaces nothing.
-    options.append("--data-binary @- " + ("<<JSON" if script.asked else "<<'JSON'"))
+    options.append("--data-binary @- " + ("<<JSON" if script.asked else "<<'JSON'") + (f" | {pipe}" if pipe else ""))
     return f"# {request.why}\n" + " \\\n  ".join(options) + f"\n{documents}{_body(request, script)}\nJSON"
 
 

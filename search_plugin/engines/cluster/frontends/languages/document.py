@@ -9,12 +9,13 @@ import orjson
 
 from corpora.outgoing import json_text
 from search_plugin.engines.cluster.frontends.http import HttpRequest, Parameter, replaced
-from search_plugin.engines.cluster.frontends.languages.parts import content_type, filled, lines_of
+from search_plugin.engines.cluster.frontends.languages.parts import check_reading, content_type, filled, lines_of
 from search_plugin.engines.cluster.frontends.script import PageScript
 
 
 def write(script: PageScript) -> str:
     """Return the document; a parameter that its sender fills is an object with its name."""
+    check_reading(script)
     whole = {
         "url": script.url,
         "index": script.index,

@@ -106,6 +106,25 @@ const counts = replies[replies.length - 1];
 const page = {{hits: {{total: counts.hits.total, hits}}, aggregations: counts.aggregations ?? {{}}}};
 """,
     end="console.log(JSON.stringify(page, null, 2));\n",
+    between="\n",
+    ending="js",
+    argument="const words = process.argv[2] ?? {value};\n",
+    vectors={
+        "words": """const terms = wordsOf(words);
+const vector = directionOf(({call}).docs?.map((word) => word._source.vector) ?? []);
+""",
+        "table": "const vector = new QueryTable(readFileSync({file})).vector(words);\n",
+        "feedback": """const best = ({call}).hits.hits.filter((hit) => hit.fields);
+const vector = directionOf(best.map((hit) => directionOf([hit.fields[{field}].flat()])));
+""",
+        "service": """const service = process.env.SES_SERVICE ?? "http://127.0.0.1:8765";
+const asked = {body};
+const headers = {{"Content-Type": "application/json"}};
+const encoded = await fetch(service + "{path}", {{method: "POST", headers, body: JSON.stringify(asked)}});
+if (!encoded.ok) throw new Error(await encoded.text());
+const [vector] = (await encoded.json()).vectors;
+""",
+    },
 )
 
 
@@ -123,7 +142,7 @@ def write_with_client(script: PageScript) -> str:
 
 
 def _written(script: PageScript, imports: list[str], sending: str) -> str:
-    if VECTOR in script.asked:
+    if VECTOR in script.asked and not (script.query_vector and script.query_vector.way != "table"):
         imports = ['import {readFileSync} from "node:fs";', *imports]
     said = [*explained(script), OUTPUT]
     if script.certificates:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from corpora.errors import require
 from search_plugin.engines.cluster.frontends.http import HttpRequest, Parameter, replaced
-from search_plugin.engines.cluster.frontends.script import VECTOR, WORDS, PageScript
+from search_plugin.engines.cluster.frontends.script import MADE, VECTOR, WORDS, PageScript
 
 NAMES_OF_SECRETS: Mapping[str, tuple[str, ...]] = {
     "ApiKey": ("SES_ENGINE_API_KEY",),
@@ -47,9 +48,20 @@ def variables(script: PageScript) -> dict[str, Any]:
     return held
 
 
+def check_reading(script: PageScript) -> None:
+    """Raise `InputError` for a program that makes the vector of its words: requests alone can't calculate."""
+    require(
+        script.query_vector is None,
+        "Plain requests can't make the vector of a query",
+        "choose <as=curl> or the name of a programming language, or leave <vector> out",
+    )
+
+
 def explained(script: PageScript) -> list[str]:
     """Return sentences about what the program needs from outside."""
     said = [script.vector_from] if VECTOR in script.asked else []
+    if script.query_vector:
+        said = [MADE[script.query_vector.way], "The words are the first argument of the command line."]
     if script.scheme:
         said.append(f"Credentials are in {' and '.join(NAMES_OF_SECRETS[script.scheme])} of the environment.")
     if script.certificates:

@@ -115,6 +115,28 @@ $found = ['total' => $counts['hits']['total'], 'hits' => $hits];
 $page = ['hits' => $found, 'aggregations' => ($counts['aggregations'] ?? []) ?: new stdClass()];
 """,
     end='echo json_encode($page, JSON_PRETTY_PRINT | JSON_UNESCAPED_UNICODE | JSON_UNESCAPED_SLASHES), "\\n";\n',
+    between="\n",
+    ending="php",
+    argument="$words = $argv[1] ?? {value};\n",
+    vectors={
+        "words": """$terms = words_of($words);
+$vector = direction_of(array_map(fn($word) => $word['_source']['vector'], {call}['docs'] ?? []));
+""",
+        "table": "$vector = (new QueryTable({file}))->vector($words);\n",
+        "feedback": """$first = [];
+foreach ({call}['hits']['hits'] as $hit) {{
+    if (isset($hit['fields'])) {{
+        $values = $hit['fields'][{field}];
+        $first[] = direction_of([is_array($values[0]) ? array_merge(...$values) : $values]);
+    }}
+}}
+$vector = direction_of($first);
+""",
+        "service": """$service = new GuzzleHttp\\Client(['base_uri' => getenv('SES_SERVICE') ?: 'http://127.0.0.1:8765']);
+$encoded = $service->request('POST', '{path}', ['json' => {body}]);
+$vector = json_decode((string) $encoded->getBody(), true, 512, JSON_THROW_ON_ERROR)['vectors'][0];
+""",
+    },
 )
 
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from search_plugin.engines.cluster.frontends.http import HttpRequest
 from search_plugin.engines.cluster.frontends.languages.parts import lines_of, variables
+from search_plugin.engines.cluster.frontends.languages.sources import PARTS, source_of
 from search_plugin.engines.cluster.frontends.literals import Notation
-from search_plugin.engines.cluster.frontends.script import PageScript
+from search_plugin.engines.cluster.frontends.script import TABLE_FILE, WORDS, PageScript, QueryVector, VectorWay
 
 OUTPUT = "The page has the form of a reply to _search."
 TITLE = "The page of a search in the index {index}, by the requests of ses."
@@ -40,6 +41,11 @@ class Program:
         legs: The statement that adds the replies of a `call` to it.
         show: The statements that read the papers by a `call`, and make the page of `size` papers from `offset`.
         end: The statement that prints the page.
+        between: What is after each function of `sources`.
+        ending: What the names of its files in `sources` end in.
+        argument: The statement that reads the words from the command line, with a `value` for where there are none.
+        vectors: The statements that make the vector of the words, by way, with the parts of
+            its request, the `field` of the papers, and the `file` of the table.
     """
 
     notation: Notation
@@ -57,13 +63,20 @@ class Program:
     legs: str
     show: str
     end: str
+    between: str
+    ending: str
+    argument: str
+    vectors: Mapping[VectorWay, str]
 
     def write(self, script: PageScript, head: str) -> str:
         """Return the program for a page, after a head that can send requests."""
         parts = [head]
-        for name, value in variables(script).items():
-            read = self.vector if value is None else self.notation.write(value)
-            parts.append(self.variable.format(name=name, value=read))
+        if script.query_vector:
+            parts += self._vector(script, script.query_vector)
+        else:
+            for name, value in variables(script).items():
+                read = self.vector if value is None else self.notation.write(value)
+                parts.append(self.variable.format(name=name, value=read))
         calls = [self._call(request) for request in script.searches]
         if script.joining and script.papers:
             parts += self._joined(script)
@@ -78,6 +91,19 @@ class Program:
     def comments(self, *sentences: str) -> str:
         """Return sentences as lines of comment."""
         return "".join(f"{self.comment} {sentence}\n" for sentence in sentences)
+
+    def _vector(self, script: PageScript, made: QueryVector) -> list[str]:
+        """Return the functions and statements that make the vector of the words."""
+        functions = [source_of(name, self.ending) + self.between for name in PARTS[made.way]]
+        request = made.request or HttpRequest("", "")
+        statement = self.vectors[made.way].format(
+            call=self._call(request),
+            path=request.path,
+            body=self.notation.write(request.body),
+            field=self.notation.text(made.field),
+            file=self.notation.text(TABLE_FILE),
+        )
+        return [*functions, self.argument.format(value=self.notation.text(script.values[WORDS])), statement]
 
     def _joined(self, script: PageScript) -> list[str]:
         """Return the function that joins legs."""

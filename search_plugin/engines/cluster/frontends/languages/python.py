@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from search_plugin.engines.cluster.frontends.languages.parts import explained
 from search_plugin.engines.cluster.frontends.languages.program import OUTPUT, TITLE, Program
 from search_plugin.engines.cluster.frontends.literals import Notation
-from search_plugin.engines.cluster.frontends.script import PageScript
+from search_plugin.engines.cluster.frontends.script import PageScript, VectorWay
 
 _AUTHORIZATION = {
     "ApiKey": '"ApiKey " + os.environ["SES_ENGINE_API_KEY"]',
@@ -16,6 +18,12 @@ _AUTHORIZATION = {
 _CLIENTS = {
     "opensearch": ("from opensearchpy import OpenSearch", "OpenSearch", "client.transport.perform_request", ""),
     "elasticsearch": ("from elasticsearch import Elasticsearch", "Elasticsearch", "client.perform_request", ".body"),
+}
+_MODULES: Mapping[VectorWay, tuple[str, ...]] = {
+    "words": ("re", "unicodedata"),
+    "table": ("re", "struct"),
+    "feedback": (),
+    "service": ("urllib.request",),
 }
 
 _ASK = """
@@ -79,6 +87,24 @@ counts = replies[-1]
 page = {{"hits": {{"total": counts["hits"]["total"], "hits": hits}}, "aggregations": counts.get("aggregations", {{}})}}
 """,
     end="print(json.dumps(page, indent=2))\n",
+    between="\n\n",
+    ending="py.txt",
+    argument="words = sys.argv[1] if len(sys.argv) > 1 else {value}\n",
+    vectors={
+        "words": """terms = words_of(words)
+vector = direction_of([word["_source"]["vector"] for word in {call}.get("docs", [])])
+""",
+        "table": "vector = QueryTable({file}).vector(words)\n",
+        "feedback": """first = [hit["fields"][{field}] for hit in {call}["hits"]["hits"] if "fields" in hit]
+first = [sum(one, []) if isinstance(one[0], list) else one for one in first]
+vector = direction_of([direction_of([one]) for one in first])
+""",
+        "service": """service = os.environ.get("SES_SERVICE", "http://127.0.0.1:8765")
+asked = json.dumps({body}).encode()
+encoded = urllib.request.Request(service + "{path}", asked, {{"Content-Type": "application/json"}})
+vector = json.load(urllib.request.urlopen(encoded))["vectors"][0]
+""",
+    },
 )
 
 
@@ -93,5 +119,9 @@ def write(script: PageScript) -> str:
     title = _PROGRAM.comments(TITLE.format(index=script.index))
     comments = _PROGRAM.comments(*explained(script), OUTPUT)
     made = f"client = {client}({', '.join(options)})"
-    head = f"{title}import base64\nimport json\nimport os\n\n{imported}\n\n{comments}{made}\n"
+    modules = ["base64", "json", "os"]
+    if script.query_vector:
+        modules = sorted([*modules, *_MODULES[script.query_vector.way], "sys"])
+    needed = "".join(f"import {name}\n" for name in modules)
+    head = f"{title}{needed}\n{imported}\n\n{comments}{made}\n"
     return _PROGRAM.write(script, head + _ASK.format(send=send, body=body))

@@ -83,6 +83,23 @@ page = {{"hits" => {{"total" => counts["hits"]["total"], "hits" => hits}}}}
 page["aggregations"] = counts["aggregations"] || {{}}
 """,
     end="puts JSON.pretty_generate(page)\n",
+    between="\n",
+    ending="rb",
+    argument="words = ARGV.fetch(0, {value}).dup.force_encoding(Encoding::UTF_8)\n",
+    vectors={
+        "words": """terms = words_of(words)
+vector = direction_of(({call}["docs"] || []).map {{ |word| word["_source"]["vector"] }})
+""",
+        "table": "vector = QueryTable.new({file}).vector(words)\n",
+        "feedback": """first = {call}["hits"]["hits"].filter_map {{ |hit| hit.dig("fields", {field})&.flatten }}
+vector = direction_of(first.map {{ |one| direction_of([one]) }})
+""",
+        "service": """service = ENV.fetch("SES_SERVICE", "http://127.0.0.1:8765")
+encoded = Net::HTTP.post(URI(service + "{path}"), JSON.generate({body}), "Content-Type" => "application/json")
+raise encoded.body unless encoded.is_a?(Net::HTTPSuccess)
+vector = JSON.parse(encoded.body)["vectors"][0]
+""",
+    },
 )
 
 

@@ -1,0 +1,92 @@
+/** A table that makes the vectors of queries, from the file that `ses models table` writes. */
+final class QueryTable
+{
+    private string $codes, $centroids, $weights, $folding;
+    private array $vocabulary, $ranges, $none;
+    private int $parts;
+
+    public function __construct(string $path)
+    {
+        $bytes = file_get_contents($path);
+        $begin = 8 + unpack('P', $bytes)[1];
+        $header = json_decode(substr($bytes, 8, $begin - 8), true, 512, JSON_THROW_ON_ERROR);
+        $part = function (string $name) use ($bytes, $begin, $header): string {
+            [$first, $end] = $header[$name]['data_offsets'];
+            return substr($bytes, $begin + $first, $end - $first);
+        };
+        [$this->codes, $this->centroids, $this->weights] = [$part('codes'), $part('centroids'), $part('weights')];
+        [$this->none, $this->parts] = [array_values(unpack('g*', $part('none'))), $header['codes']['shape'][1]];
+        $this->vocabulary = array_flip(explode("\n", $part('vocabulary')));
+        $this->folding = "\n" . $part('folding') . "\n";
+        $this->ranges = array_map(fn($line) => explode("\t", $line), explode("\n", $part('ranges')));
+    }
+
+    /** The character as the tokenizer reads it: folded, removed, or with spaces around where it is a word of its own. */
+    private function fold(string $sign): string
+    {
+        if (preg_match('/^[a-z0-9 ]$/D', $sign)) {
+            return $sign;
+        }
+        $code = mb_ord($sign, 'UTF-8');
+        foreach ($this->ranges as [$first, $last, $text]) {
+            if ($code >= $first && $code <= $last) {
+                return str_replace('&', $sign, $text);
+            }
+        }
+        $at = strpos($this->folding, "\n$sign\t");
+        $from = $at + strlen($sign) + 2;
+        return $at === false ? $sign : substr($this->folding, $from, strpos($this->folding, "\n", $from) - $from);
+    }
+
+    /** The numbers of the pieces of a text. */
+    public function pieces(string $text): array
+    {
+        $found = [];
+        $parts = preg_split('/(\[(?:PAD|UNK|CLS|SEP|MASK)\])/', mb_scrub($text, 'UTF-8'), -1, PREG_SPLIT_DELIM_CAPTURE);
+        foreach ($parts as $at => $part) {
+            $words = $at % 2 ? [] : explode(' ', implode('', array_map($this->fold(...), mb_str_split($part, 1, 'UTF-8'))));
+            array_push($found, ...($at % 2 ? [$this->vocabulary[$part]] : array_merge(...array_map($this->split(...), $words))));
+        }
+        return $found;
+    }
+
+    /** The numbers of the pieces of a word: always the longest that the vocabulary has. */
+    private function split(string $word): array
+    {
+        [$signs, $found] = [mb_str_split($word, 1, 'UTF-8'), []];
+        if (count($signs) > 100) {
+            return [$this->vocabulary['[UNK]']];
+        }
+        for ($start = 0; $start < count($signs); $start = $end) {
+            for ($end = count($signs); $end > $start; $end--) {
+                $piece = ($start ? '##' : '') . implode('', array_slice($signs, $start, $end - $start));
+                if (isset($this->vocabulary[$piece])) {
+                    break;
+                }
+            }
+            if ($end === $start) {
+                return [$this->vocabulary['[UNK]']];
+            }
+            $found[] = $this->vocabulary[$piece];
+        }
+        return $found;
+    }
+
+    /** The vector of a text, of length 1. */
+    public function vector(string $text): array
+    {
+        $size = intdiv(count($this->none), $this->parts);
+        $sum = array_fill(0, count($this->none), 0.0);
+        foreach ($this->pieces($text) as $id) {
+            $weight = unpack('g', $this->weights, 4 * $id)[1];
+            for ($part = 0; $part < $this->parts; $part++) {
+                $centroid = $part * 256 + ord($this->codes[$id * $this->parts + $part]);
+                foreach (unpack("g$size", $this->centroids, 4 * $size * $centroid) as $at => $value) {
+                    $sum[$part * $size + $at - 1] += $weight * $value;
+                }
+            }
+        }
+        $length = sqrt(array_sum(array_map(fn($value) => $value * $value, $sum)));
+        return $length ? array_map(fn($value) => $value / $length, $sum) : $this->none;
+    }
+}
