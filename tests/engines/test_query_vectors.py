@@ -116,7 +116,6 @@ def test_the_program_of_a_table_ranks_as_ses_does(library, tmp_path):
     (page,) = played(library, "python", program, tmp_path, arguments=(ASKED,))
     found = library["papers"].search(ASKED, query_encoder="table", literal=True, verbatim=True, **options(SHOWN))
     assert [hit["_id"] for hit in page["hits"]["hits"]] == [hit.id for hit in found]
-    assert page["hits"]["total"]["value"] == found.facets.matches
 
 
 def options(shown):

@@ -33,12 +33,13 @@ def product(lane: str) -> str:
 
 
 @contextmanager
-def on_cluster(lane: str, folder: Path, *more: Paper) -> Iterator[tuple[ses.OpenIndex, str]]:
-    """The index `papers` of 60 papers and some more on a lane's server, and the address of a service over it."""
-    model = str(make_model(folder / "model"))
-    library = ses.open(
-        server_url(lane), model=model, data_dir=folder / "data", cache_dir=folder / "cache", index="papers"
-    )
+def on_cluster(lane: str, folder: Path, *more: Paper, has_table: bool = False) -> Iterator[tuple[ses.OpenIndex, str]]:
+    """The index `papers` of 60 papers and some more on a lane's server, and the address of a service over it.
+
+    Its model is a tiny one, or the default model, for which there is a table of queries.
+    """
+    model = {} if has_table else {"model": str(make_model(folder / "model"))}
+    library = ses.open(server_url(lane), data_dir=folder / "data", cache_dir=folder / "cache", index="papers", **model)
     empty(library._engine)
     library.index("papers", [*papers(60), *more])
     with serving(library) as (host, port):

@@ -12,12 +12,17 @@ import httpx
 import pytest
 
 from corpora.paper import Paper
+from encoders.models.formats import Format
+from encoders.query_tables import table_for
+from encoders.static import load_static
+from encoders.table_file import write_table_file
 from tests.conftest import chromium, server_url
 from tests.front_ends.clusters import free_port, lanes, on_cluster, product, wait_for
 
 pytestmark = [pytest.mark.serve, pytest.mark.browser, pytest.mark.nginx, pytest.mark.slow]
 
-PAGE = Path(__file__).parents[2] / "examples" / "page"
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "examples" / "page"
 ODD = Paper(
     "<b>", "Index & <i>transcription</i>", abstract="Galaxies. " * 30, venue="A:<b>", year=2024, authors=("Zoë",)
 )
@@ -31,6 +36,7 @@ def start_nginx(folder: Path, lane: str, service: str) -> tuple[subprocess.Popen
     shutil.copytree(PAGE, site)
     home = site / "index.html"
     home.write_text(home.read_text().replace('data-cluster="opensearch"', f'data-cluster="{product(lane)}"'))
+    shutil.copy(ROOT / "javascript" / "query-vector.js", site)
     written = (PAGE / "nginx.conf").read_text()
     for before, after in (
         ("127.0.0.1:9200", server_url(lane).removeprefix("http://")),
@@ -65,6 +71,25 @@ def site(request, tmp_path_factory):
         nginx.wait()
 
 
+@pytest.fixture(scope="module", params=lanes("opensearch", "elasticsearch9"))
+def own_site(request, tmp_path_factory):
+    """The index with vectors of the default model, and the address of its page, without a service."""
+    folder = tmp_path_factory.mktemp("meaning")
+    with on_cluster(request.param, folder, has_table=True) as (index, _):
+        cluster = index.index.cluster
+        nginx, address = start_nginx(folder, request.param, "127.0.0.1:9")
+        encoder = load_static(table_for(index.index.schema.fingerprint), folder / "cache")
+        write_table_file(encoder, folder / "site" / "query-table.safetensors")
+        cluster.call("PUT", "/ses-papers-words", {"mappings": {"enabled": False}})
+        for word in ("galaxy", "virus"):
+            vector = encoder.table.of(encoder._ids([word], Format.QRY)[0]).sum(axis=0).tolist()
+            cluster.call("PUT", f"/ses-papers-words/_doc/{word}?refresh=true", {"vector": vector})
+        yield index, address
+        cluster.call("DELETE", "/ses-papers-words")
+        nginx.terminate()
+        nginx.wait()
+
+
 @pytest.fixture(scope="module")
 def browser():
     from playwright.sync_api import sync_playwright
@@ -77,21 +102,34 @@ def browser():
 
 @pytest.fixture
 def visit(browser, site):
-    """Opens the page with parameters; what goes wrong in it, or leaves the site, fails the test."""
+    """Opens the page of `site`."""
+    yield from visiting(browser, site[1])
+
+
+@pytest.fixture
+def visit_own(browser, own_site):
+    """Opens the page of `own_site`."""
+    yield from visiting(browser, own_site[1])
+
+
+def visiting(browser, address):
+    """Yield a function that opens the page with parameters; a test fails by what goes wrong, or leaves the site."""
     wrong = []
     page = browser.new_page()
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.on("console", lambda message: wrong.append(message.text) if "Content Security" in message.text else None)
-    page.on("request", lambda request: request.url.startswith(site[1]) or wrong.append(request.url))
+    page.on("request", lambda request: request.url.startswith(address) or wrong.append(request.url))
 
-    def with_meaning(route):
-        answer = route.fetch()
-        route.fulfill(response=answer, body=answer.text().replace('data-encode=""', 'data-encode="/encode"'))
+    def opened(parameters="", *, meaning=""):
+        """Open the page with one of its ways to the vector of a query, such as `encode="/encode"`."""
 
-    def opened(parameters="", *, meaning=False):
+        def with_meaning(route):
+            answer, name = route.fetch(), meaning.partition("=")[0]
+            route.fulfill(response=answer, body=answer.text().replace(f'data-{name}=""', f"data-{meaning}"))
+
         if meaning:
             page.route(re.compile(r"/(\?.*)?$"), with_meaning)
-        page.goto(f"{site[1]}/{parameters}")
+        page.goto(f"{address}/{parameters}")
         return shown(page)
 
     yield opened
@@ -150,7 +188,7 @@ def test_texts_of_papers_stay_texts(visit):
 
 def test_meaning_ranks_with_a_vector_of_the_service(site, visit):
     index, _ = site
-    page = visit(meaning=True)
+    page = visit(meaning='encode="/encode"')
     page.locator("input").fill("galaxy")
     go(page, "button", "Search")
     assert page.locator("#status").text_content() == "61 papers"
@@ -161,6 +199,30 @@ def test_meaning_ranks_with_a_vector_of_the_service(site, visit):
         # Elasticsearch adds up the scores, so papers with the word lead.
         words = index.search("galaxy", mode="lexical", size=5, verbatim=True, literal=True)
         assert ids(page)[0] in [hit.id for hit in words]
+
+
+@pytest.mark.parametrize("way", ['words="/words"', 'table="query-table.safetensors"'])
+def test_meaning_ranks_with_the_cluster_alone(own_site, visit_own, way):
+    index, _ = own_site
+    page = visit_own("?q=galaxy+virus", meaning=way)
+    assert page.locator("#status").text_content() == "60 papers"
+    asked = {"query_encoder": "table", "window": 100, "verbatim": True, "literal": True, "size": 10}
+    if index.index.cluster.product.kind == "opensearch":
+        assert ids(page) == [hit.id for hit in index.search("galaxy virus", join="engine", **asked)]
+    else:
+        # Elasticsearch adds up the scores, so the best by both ways are among its first.
+        assert {hit.id for hit in index.search("galaxy virus", neighbours=0, **asked)[:3]} <= set(ids(page))
+    assert visit_own("?q=xyzzy", meaning=way).locator("#hits > li").count() == (0 if "words" in way else 10)
+
+
+def test_the_proxy_gives_vectors_of_words_and_nothing_else(own_site):
+    _, address = own_site
+    with httpx.Client(base_url=address, trust_env=False) as client:
+        found = client.post("/words", json={"ids": ["galaxy", "nothing"]}).json()
+        assert [len(word["_source"]["vector"]) for word in found["docs"] if word] == [384]
+        for body in ({"docs": [{"_index": "papers", "_id": "p00001"}]}, {"docs": [{"index": "papers", "_id": "a"}]}):
+            assert client.post("/words", json=body).status_code == 400
+        assert client.get("/words").status_code == 403
 
 
 def test_the_proxy_lets_searches_of_the_index_through_and_nothing_else(site):
