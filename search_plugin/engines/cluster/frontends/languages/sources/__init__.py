@@ -17,6 +17,6 @@ PARTS: Mapping[VectorWay, tuple[str, ...]] = {
 
 
 def source_of(part: str, ending: str) -> str:
-    """Return a part in the language whose files end so, as a program has it that nothing imports."""
+    """Return a part in the language whose files end so, for a program that nothing imports from."""
     text = Path(__file__).with_name(f"{part}.{ending}").read_text(encoding="utf-8")
     return text.replace("\nexport ", "\n")
