@@ -80,6 +80,7 @@ def _paper(
     id_ = text_of(paper.get("corpusid") or ids.get("corpusid") or paper.get("paperid"))
     journal = journal if isinstance(journal := paper.get("journal"), dict) else {}
     venue = venue if isinstance(venue := paper.get("publicationvenue"), dict) else {}
+    venue = {normal_name(name): value for name, value in venue.items()}
     record = {
         **paper,
         "id": id_,

@@ -4,6 +4,7 @@ import threading
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
 
 import pytest
 from filelock import FileLock
@@ -91,6 +92,19 @@ def test_goes_on_where_it_was_cut(tmp_path):
     half, quarter = len(CONTENT) // 2, len(CONTENT) // 2 + (len(CONTENT) - len(CONTENT) // 2) // 2
     assert site.asked == ["", f"bytes={half}-", f"bytes={quarter}-"]
     assert (tmp_path / "file").read_bytes() == CONTENT
+
+
+def test_only_what_is_missing_needs_space(tmp_path, monkeypatch):
+    missing = len(CONTENT) - len(CONTENT) // 2
+    for short in (0, 1):
+        free = iter([len(CONTENT), missing - short])
+        monkeypatch.setattr("shutil.disk_usage", lambda folder, free=free: SimpleNamespace(free=next(free)))
+        with serve(Site(cuts=1)) as site:
+            if short:
+                with pytest.raises(UnavailableError, match=f"the download needs {missing:,} bytes of free space"):
+                    get(site, tmp_path / "other")
+            else:
+                get(site, tmp_path / "file", sha256=SHA256)
 
 
 @pytest.mark.parametrize("site", [Site(cuts=1, ranges=False), Site(cuts=1, etag="")])

@@ -31,6 +31,15 @@ def test_what_repositories_write():
     assert paper.url == "https://repository.example.org/1"
 
 
+def test_refined_elements_are_read_as_what_they_refine():
+    names = {"abstract": "They hum.", "issued": "2020", "bibliographicCitation": "Vol. 3 (2020), p. 1-9"}
+    names |= {"isPartOf": "Letters on Bees", "tableOfContents": "A long list of chapters, which is no abstract"}
+    inside = "".join(f"<{name}>{text}</{name}>" for name, text in names.items())
+    found = elements_of(parse_xml(f"<record>{inside}</record>".encode()))
+    sources = [names["bibliographicCitation"], names["isPartOf"]]
+    assert found == {"description": ["They hum."], "date": ["2020"], "source": sources}
+
+
 TEXTS = st.lists(st.text(st.characters(codec="utf-8", exclude_categories=["C"]), max_size=30), max_size=3)
 
 

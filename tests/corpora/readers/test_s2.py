@@ -109,6 +109,22 @@ def test_a_paper_of_the_api(tmp_path):
     assert second.id == paper["paperId"]
 
 
+@pytest.mark.parametrize(
+    ("venue", "issn"),
+    [
+        ({"name": "Bee News", "issn": "1234-5679", "alternate_issns": ["2049-3630"]}, ("1234-5679", "2049-3630")),
+        ({"alternate_issns": ["2049-3630", "1234-5679"]}, ("2049-3630", "1234-5679")),
+        ({"issn": "1234-5679"}, ("1234-5679",)),
+        (None, ()),
+    ],
+)
+def test_all_issns_of_a_venue_are_kept(tmp_path, venue, issn):
+    write(tmp_path / "papers.jsonl", PAPER | {"publicationVenue": venue})
+    (record,) = s2.read(tmp_path / "papers.jsonl", {})
+    assert record.paper.publication == Publication(volume="abs/2004", pages="1-9", issn=issn)
+    assert record.paper.venue == "ArXiv"
+
+
 def test_damage_costs_its_line_alone(tmp_path):
     write(tmp_path / "papers.jsonl", "{cut\n", PAPER, {"corpusid": 3})
     write(

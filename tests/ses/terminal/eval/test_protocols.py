@@ -151,9 +151,11 @@ def test_reviews_are_screened_with_seeds_that_are_drawn(run, tmp_path, monkeypat
     monkeypatch.setattr("eval.screening.read_reviews", read)
     monkeypatch.setattr("eval.screening.evaluate_screening", evaluated)
     assert list(rows(run("screening", "--json"), "likeness")) == ["mean"]
+    told = json.loads(run("screening", "--json"))
+    assert (told["data"], told["embeddings"]) == (str(tmp_path / "data"), {"all": str(tmp_path / "v.jsonl")})
     run("screening", "--seeds", "2", "--draws", "3", "--random-seed", "4")
-    assert read == [((tmp_path / "data",), {})] * 2
-    assert [(given[0], named) for given, named in evaluated] == [
+    assert read == [((tmp_path / "data",), {})] * 3
+    assert [(given[0], named) for given, named in evaluated[1:]] == [
         ("reviews", {"seeds": 1, "draws": 10, "random_seed": 0}),
         ("reviews", {"seeds": 2, "draws": 3, "random_seed": 4}),
     ]
