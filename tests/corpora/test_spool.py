@@ -21,6 +21,10 @@ def test_a_spool_is_for_one_run_and_named_for_people(tmp_path):
             pass
     with spool(tmp_path) as again:
         assert again.place == one.place
+    # What a terminal passes on may not be Unicode, and names may be long or of no letters.
+    with spool(tmp_path, "caf\udce9") as odd, spooling("u", tmp_path, "é" + "x" * 99, "i", "xml") as long:
+        assert odd.place.name.startswith("example.org-oai-2020-")
+        assert long.place.name.rpartition("-")[0] == "x" * 59
 
 
 def test_something_else_in_the_place_of_the_lock_is_reported(tmp_path):
