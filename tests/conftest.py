@@ -134,10 +134,12 @@ LANES = {
         lambda: bool(os.environ.get("SES_TEST_NPM")) and shutil.which("node") is not None,
         "install node, run npm install in a folder with tests/front_ends/package.json, and set SES_TEST_NPM to it",
     ),
-    "php": Lane(lambda: shutil.which("php") is not None, "install PHP (apt-get install php-cli php-curl)"),
+    "php": Lane(
+        lambda: shutil.which("php") is not None, "install PHP (apt-get install php-cli php-curl php-intl php-mbstring)"
+    ),
     "guzzle": Lane(
         lambda: shutil.which("php") is not None and GUZZLE.exists(),
-        "install PHP and Guzzle (apt-get install php-cli php-guzzlehttp-guzzle)",
+        "install PHP and Guzzle (apt-get install php-cli php-intl php-mbstring php-guzzlehttp-guzzle)",
     ),
     "ruby": Lane(lambda: shutil.which("ruby") is not None, "install Ruby (apt-get install ruby)"),
     "node": Lane(lambda: shutil.which("node") is not None, "install node"),
