@@ -134,3 +134,23 @@ def test_the_request_of_a_page_joins_as_many_hits_as_ses_would():
     assert body["query"]["hybrid"]["pagination_depth"] == PLAN.window == 7
     assert len(body["query"]["hybrid"]["queries"]) == 2
     assert (body["size"], body["from"]) == (3, 2)
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("plan", "kind_of_search"),
+    [
+        (replace(PLAN, vectors=()), "&search_type=dfs_query_then_fetch"),
+        (PLAN, ""),
+        (replace(PLAN, words=""), ""),
+    ],
+)
+def test_a_search_by_words_alone_in_one_request_scores_alike_on_all_shards(kind, version, plan, kind_of_search):
+    asked = page_request(index_in(kind, version), plan, SearchRequest("virus lung", size=3, offset=4))
+    assert (asked.method, asked.path.partition("?")[2]) == (
+        "POST",
+        f"allow_partial_search_results=false{kind_of_search}",
+    )
+    assert ("highlight" in asked.body) == bool(plan.words)
+    assert (asked.body["from"], asked.body["size"]) == (4, 3)
+    assert asked.body["track_total_hits"] == (not plan.vectors)
