@@ -7,15 +7,17 @@ from types import SimpleNamespace
 
 import pytest
 
+from corpora.errors import InputError
 from corpora.paper import Accepted, Deleted, Paper, Rejected
 from encoders.registry import find_model
 from eval.retrieval import beir
-from eval.retrieval.beir import BeirFolder
+from eval.retrieval.beir import BeirFolder, JudgedQueries
 from eval.retrieval.protocol import make_protocol
+from eval.trec.judgments import Qrels
 from search_plugin.contract.engine import EVALUATION
 from ses import papers as paper_module
 from ses.evaluation.collection import beir_collection, in_memory, index_collection, topics_collection
-from ses.evaluation.retrieval import evaluate_collection
+from ses.evaluation.retrieval import evaluate_collection, make_runs_folder
 from ses.models import loaded_model
 from ses.settings import Settings
 from tests.tiny import make_model, write_jsonl
@@ -64,6 +66,20 @@ def write_beir(folder):
     (folder / "queries.jsonl").write_text('{"_id": "q", "text": "x"}\n{"_id": "r", "text": "lung"}\n')
     (folder / "qrels/test.tsv").write_text("query-id\tcorpus-id\tscore\nq\ta\t1\nr\ta\t1\n")
     return str(folder)
+
+
+def test_the_folder_of_runs_is_made_with_those_above_it_if_its_files_can_hold_all_ids(tmp_path):
+    judged = beir_collection(write_beir(tmp_path / "beir"), "test", Settings(data_dir=tmp_path)).judged
+    for _ in range(2):
+        make_runs_folder(tmp_path / "one" / "two", judged)
+    assert (tmp_path / "one" / "two").is_dir()
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match=r"can't be made \(.*\); give another as run"):
+        make_runs_folder(tmp_path / "file" / "runs", judged)
+    for texts, gains in (({"q 1": "x"}, {"q": {"a": 1}}), ({"q": "x"}, {"q": {"a b": 1}})):
+        with pytest.raises(InputError, match="holds a blank"):
+            make_runs_folder(tmp_path / "three", JudgedQueries(texts, Qrels(gains), ()))
+    assert not (tmp_path / "three").exists()
 
 
 def test_the_model_is_loaded_once_for_indexing_queries_and_exact_search(tmp_path, monkeypatch):
