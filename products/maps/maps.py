@@ -5,16 +5,14 @@ It is for a few hundred papers while a reader waits, so it needs numpy alone; `p
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
 from corpora.paper import Paper
-from products.topics.topics import WORD, LabelledTopic, Projection, best_terms, label_of
+from products.topics.phrases import label_of, phrases_of
+from products.topics.topics import LabelledTopic, Projection
 
 MOST_TOPICS = 8
 """Topics of a map where the reader asks for no other number: as many as there are colours that all readers can tell
@@ -74,7 +72,7 @@ def topics_of_papers(
     stop_words: Collection[str] = (),
     count: int | None = None,
 ) -> tuple[tuple[LabelledTopic, ...], np.ndarray]:
-    """Cluster a few hundred papers by k-means over their vectors, and label each cluster with terms of the titles.
+    """Cluster a few hundred papers by k-means over their vectors, and label each cluster with phrases of the titles.
 
     Args:
         ids: Ids of the papers.
@@ -99,7 +97,7 @@ def topics_of_papers(
     topic_of = number[cluster]
     closeness = (units * centres[cluster]).sum(axis=1)
     topics, used = [], set[str]()
-    for place, best in enumerate(_terms(titles, topic_of, len(order), stop_words)):
+    for place, best in enumerate(phrases_of(titles, topic_of, len(order), stop_words)):
         rows = np.flatnonzero(topic_of == place)
         nearest = rows[np.argsort(-closeness[rows], kind="stable")[:_NEAREST]]
         topics.append(LabelledTopic(label_of(best, used), best, len(rows), tuple(ids[row] for row in nearest)))
@@ -164,24 +162,6 @@ def _seeds(units: np.ndarray, count: int, draw: np.random.Generator) -> list[int
 def _squared(rows: np.ndarray, others: np.ndarray) -> np.ndarray:
     """Return the squared distances of all rows to all others, (rows, others)."""
     return np.asarray((rows**2).sum(axis=1)[:, None] + (others**2).sum(axis=1)[None, :] - 2 * rows @ others.T)
-
-
-def _terms(
-    titles: Sequence[str], topic_of: np.ndarray, count: int, stop_words: Collection[str]
-) -> list[tuple[str, ...]]:
-    """Return the best terms of each topic as `terms_of` of topics does; a title has each of its terms once."""
-    pattern, counts = re.compile(WORD), [Counter[str]() for _ in range(count)]
-    for title, topic in zip(titles, topic_of.tolist(), strict=True):
-        words = [word for word in pattern.findall(title.lower()) if word not in stop_words]
-        counts[topic].update({*words, *map(" ".join, pairwise(words))})
-    total = Counter[str]()
-    for one in counts:
-        total.update(one)
-    # A term of one paper says little of a topic.
-    names = sorted(name for name, papers in total.items() if papers > 1) or sorted(total)
-    if not names:
-        return [()] * count
-    return best_terms(np.array([[one[name] for name in names] for one in counts], np.float64), np.array(names, object))
 
 
 def _components(units: np.ndarray) -> np.ndarray:

@@ -48,7 +48,7 @@ def map_of(
     import numpy as np
 
     from products.maps.maps import MapPoint, PaperMap, places_of, topics_of_papers
-    from products.topics.topics import WORD
+    from products.topics.phrases import WORD
     from search_plugin.words.languages import get_language
 
     asked = {**options, "size": settings.size}

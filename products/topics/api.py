@@ -23,6 +23,7 @@ def topics_of(
 
     from products.indexed import read_vectors
     from products.topics.topics import find_topics
+    from search_plugin.words.languages import get_language
 
     index.schema.vector(task_format)
     ids = sorted(index.ids())
@@ -35,7 +36,15 @@ def topics_of(
         rows.append(vectors)
         progress.advance(len(found))
     progress.stage("clustering", len(held))
-    return find_topics(held, np.concatenate(rows), _texts(index, held), count=count, projection=projection, seed=seed)
+    return find_topics(
+        held,
+        np.concatenate(rows),
+        list(_titles(index, held)),
+        stop_words=get_language(index.schema.language).stop_words,
+        count=count,
+        projection=projection,
+        seed=seed,
+    )
 
 
 def write_topics(index: Index, topics: Topics, field: str, progress: Progress) -> None:
@@ -64,8 +73,8 @@ def write_topics(index: Index, topics: Topics, field: str, progress: Progress) -
     index.finish()
 
 
-def _texts(index: Index, ids: list[str]) -> Iterator[str]:
+def _titles(index: Index, ids: list[str]) -> Iterator[str]:
     from products.indexed import read_documents
 
     for documents in read_documents(index, ids, []):
-        yield from (f"{one.paper.title}\n{one.paper.abstract}" for one in documents)
+        yield from (one.paper.title for one in documents)

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 @click.option("--seed", default=0, show_default=True, metavar="N", help="Of k-means and t-SNE.")
 @engine_options
 def topics(*, name: str | None, out: Path | None, as_json: bool, **options: Any) -> None:
-    """Cluster the papers of an index into topics, and label them by their terms.
+    """Cluster the papers of an index into topics, and label them by phrases of their titles.
 
     The labels and coordinates are written into the index, so that searches can filter, count and show them, as in
     --facet topic. Nothing is encoded again.

@@ -1,29 +1,22 @@
-"""Topics of an index: clusters of its papers by their vectors, labels from their terms, and coordinates for a map."""
+"""Topics of an index: clusters of its papers by their vectors, labels from their titles, and coordinates for a map."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from corpora.errors import InputError
 from products.optional import optional
+from products.topics.phrases import label_of, phrases_of
 
 Projection = Literal["pca", "tsne"]
 
-SEPARATOR = " / "
-"""Between the terms of a label; lists of labels have commas."""
-
 _NEED = "Topics need scikit-learn"
-_TERMS = 30_000
-"""Most words and pairs of words, the most frequent ones."""
-_SHOWN = 8
-_IN_LABEL = 3
-WORD = r"(?u)\b[^\W\d_][\w-]+\b"
-"""A word of a label."""
+_NEAREST = 3
 _LARGEST_MAP = 20_000
 """Most papers for t-SNE, which takes minutes for so many."""
 
@@ -33,7 +26,7 @@ class LabelledTopic:
     """A cluster of papers.
 
     Attributes:
-        label: Its best terms; no two topics have the same.
+        label: Its best phrases; no two topics have the same.
         terms: More of them, the best first.
         size: Number of papers.
         nearest: Ids of the papers nearest to its centre.
@@ -65,13 +58,14 @@ class Topics:
 def find_topics(
     ids: Sequence[str],
     vectors: np.ndarray,
-    texts: Iterable[str],
+    titles: Sequence[str],
     *,
+    stop_words: Collection[str] = (),
     count: int | None = None,
     projection: Projection = "pca",
     seed: int = 0,
 ) -> Topics:
-    """Cluster papers by k-means, and label each cluster with terms of the papers' texts.
+    """Cluster papers by k-means, and label each cluster with phrases of the papers' titles (`phrases_of`).
 
     The vectors are float32 (papers, dimension), compared by cosine. The number of topics is the root of half the number
     of papers if None, but 100 at most. Coordinates are the two principal components, or t-SNE, which separates topics
@@ -96,68 +90,15 @@ def find_topics(
     number = np.full(wanted, -1)
     number[order] = np.arange(len(order))
     topic_of = number[fitted.labels_]
-    terms = terms_of(texts, topic_of, len(order))
+    terms = phrases_of(titles, topic_of, len(order), stop_words)
     closeness = (units * fitted.cluster_centers_[fitted.labels_]).sum(axis=1)
     topics = []
     used: set[str] = set()
     for place, best in enumerate(terms):
         rows = np.flatnonzero(topic_of == place)
-        nearest = rows[np.argsort(-closeness[rows], kind="stable")[:_IN_LABEL]]
+        nearest = rows[np.argsort(-closeness[rows], kind="stable")[:_NEAREST]]
         topics.append(LabelledTopic(label_of(best, used), best, len(rows), tuple(ids[row] for row in nearest)))
     return Topics(tuple(topics), tuple(ids), topic_of, _project(units, projection, seed))
-
-
-def terms_of(texts: Iterable[str], topic_of: np.ndarray, count: int) -> list[tuple[str, ...]]:
-    """Return the best terms of each topic by class-based TF-IDF (Grootendorst 2022, "BERTopic", section 3.3).
-
-    A term's weight is its share of the topic's terms, times ln(1 + A / f): f is how often all topics have it, and A is
-    the mean number of terms of a topic. Terms are words and pairs of words; one that is part of a better one, or has it
-    as a part, is left out, singular and plural being one. `topic_of` is the topic of each text, int64 (papers,). Raises
-    `UnavailableError` if scikit-learn is missing.
-    """
-    text = optional("sklearn.feature_extraction.text", _NEED)
-    sparse = optional("scipy.sparse", _NEED)
-    counter = text.CountVectorizer(
-        stop_words="english", ngram_range=(1, 2), max_features=_TERMS, token_pattern=WORD, dtype=np.float32
-    )
-    try:
-        counts = counter.fit_transform(texts)
-    except ValueError:  # no text has a word
-        return [()] * count
-    papers = np.arange(len(topic_of))
-    members = sparse.csr_matrix((np.ones(len(papers), np.float32), (topic_of, papers)), shape=(count, len(papers)))
-    of_topic = np.asarray((members @ counts).todense(), dtype=np.float64)
-    return best_terms(of_topic, counter.get_feature_names_out())
-
-
-def best_terms(of_topic: np.ndarray, names: Any) -> list[tuple[str, ...]]:
-    """Return the best terms of each topic (`terms_of`) from their counts, float64 (topics, terms), and their names."""
-    totals = of_topic.sum(axis=1, keepdims=True)
-    weights = of_topic / np.maximum(totals, 1) * np.log(1 + totals.mean() / np.maximum(of_topic.sum(axis=0), 1))
-    return [_best(row, names) for row in weights]
-
-
-def _best(weights: np.ndarray, names: Any) -> tuple[str, ...]:
-    from Stemmer import Stemmer
-
-    stem, chosen = Stemmer("english").stemWords, dict[str, set[str]]()
-    for column in np.argsort(-weights, kind="stable")[: 10 * _SHOWN].tolist():
-        words = set(stem(names[column].split()))
-        if weights[column] > 0 and not any(words <= held or words >= held for held in chosen.values()):
-            chosen[str(names[column])] = words
-        if len(chosen) == _SHOWN:
-            break
-    return tuple(chosen)
-
-
-def label_of(terms: Sequence[str], used: set[str]) -> str:
-    """Return the first terms; more of them, and last a number, where another topic has the same label, and note it."""
-    labels = [SEPARATOR.join(terms[:size]) for size in range(_IN_LABEL, len(terms) + 1)] or [SEPARATOR.join(terms)]
-    base = labels[0] or "no terms"
-    numbered = (f"{base} ({number})" for number in range(2, len(used) + 3))
-    label = next(one for one in (*filter(None, labels), base, *numbered) if one not in used)
-    used.add(label)
-    return label
 
 
 def _project(units: np.ndarray, projection: Projection, seed: int) -> np.ndarray:

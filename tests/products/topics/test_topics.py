@@ -1,10 +1,9 @@
-"""Topics: clusters, labels by class-based TF-IDF against its formula, coordinates, and the command."""
+"""Topics: clusters, coordinates, and the command."""
 
 from __future__ import annotations
 
 import csv
 import json
-import math
 from typing import get_args
 
 import numpy as np
@@ -13,7 +12,7 @@ import pytest
 import ses as api
 from corpora.errors import InputError
 from products.topics import topics
-from products.topics.topics import Projection, clean_field, find_topics, terms_of
+from products.topics.topics import Projection, clean_field, find_topics
 from tests.commands import fails, ses
 from tests.tiny import make_model, papers, write_jsonl
 
@@ -44,26 +43,6 @@ def test_papers_that_are_alike_share_a_topic_with_their_terms():
     assert found.places.shape == (34, 2)
     again = find_topics(ids[:-2], vectors[:-2], texts[:-2], count=3)
     assert again.topic_of.tolist() == found.topic_of.tolist()
-
-
-def test_terms_are_weighted_by_the_formula():
-    texts = ["virus virus lung", "star lung", "star galaxy lung lung"]
-    topic_of = np.array([0, 1, 1])
-    (first, second) = terms_of(texts, topic_of, 2)
-    # Terms of topic 0: virus 2, lung 1, virus virus 1, virus lung 1. Those of topic 1: star 2, lung 3, galaxy 1,
-    # star lung 1, star galaxy 1, galaxy lung 1, lung lung 1.
-    mean = (5 + 10) / 2
-
-    def weight(share, everywhere):
-        return share * math.log(1 + mean / everywhere)
-
-    assert weight(2 / 5, 2) > weight(1 / 5, 1) > weight(1 / 5, 4)
-    assert first == ("virus", "lung")
-    assert weight(3 / 10, 4) > weight(2 / 10, 2) > weight(1 / 10, 1)
-    assert second == ("lung", "star", "galaxy")
-    # A word of all topics is less than a rarer one of this topic.
-    (best, *_), _ = terms_of(["common star common virus common virus", "common galaxy " * 6], np.array([0, 1]), 2)
-    assert best in ("virus", "common virus")
 
 
 def test_labels_differ_even_where_terms_do_not():
@@ -152,18 +131,3 @@ def test_t_sne_has_a_limit(monkeypatch):
     with pytest.raises(InputError, match="t-SNE is too slow for 36 papers: up to 35 is possible; use map=pca"):
         find_topics(*three_groups(), projection="tsne")
     assert find_topics(*three_groups(4), count=2, projection="tsne").places.shape == (12, 2)
-
-
-def test_a_label_has_three_terms_and_more_or_a_number_if_it_is_taken():
-    used = set()
-    given = [tuple("abcde"), tuple("abcde"), tuple("abcde"), tuple("abcde"), tuple("abcde"), ("a",), ("a",), (), (), ()]
-    assert [topics.label_of(terms, used) for terms in given] == [
-        "a / b / c", "a / b / c / d", "a / b / c / d / e", "a / b / c (2)", "a / b / c (3)", "a", "a (2)",
-        "no terms", "no terms (2)", "no terms (3)",
-    ]  # fmt: skip
-
-
-def test_a_topic_has_at_most_eight_terms():
-    words = "virus lung cell gene star ocean soil plant galaxy water"
-    ((terms),) = terms_of([words], np.array([0]), 1)
-    assert len(terms) == 8

@@ -1,0 +1,132 @@
+"""Names of groups of papers: phrases of their titles that stand alone there, and that no other group has so often."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+import numpy as np
+
+SEPARATOR = " / "
+"""Between the phrases of a label; lists of labels have commas."""
+
+WORD = r"(?u)\b[^\W\d_][\w-]+\b"
+"""A word of a phrase."""
+
+MOST_TITLES = 50_000
+"""Titles that are read, evenly drawn; more would name groups no better."""
+
+_LENGTH = {1: 0.5, 2: 1.5, 3: 2.0}
+"""Weight of a phrase of so many words: two say far more than one."""
+
+_EMPTY = (
+    "about after against among analysis approach based before between both case comparison different during effect "
+    "effects evaluation evidence following from her his how its method methods new novel our out over review role "
+    "should some studies study than their through toward towards under use used using versus via vs we what when which "
+    "within without"
+)
+"""Words of English titles that say nothing of what a paper is about, beside the stop words of a search."""
+
+_SHOWN = 8
+_IN_LABEL, _WORDS_IN_LABEL = 3, 4
+_RARE = 2
+"""Titles of a group that a phrase needs, where some phrase has so many."""
+
+_PRIOR = 2
+"""Titles without the phrase that each group has in addition, for in small groups every word is frequent."""
+
+
+def phrases_of(
+    titles: Sequence[str], group_of: np.ndarray, count: int, stop_words: Collection[str] = ()
+) -> list[tuple[str, ...]]:
+    """Return the best phrases of each group, the best first.
+
+    A phrase is up to three words between punctuation marks, numbers and stop words, and a title has it once. Its weight
+    in a group is the number of titles in which it is no part of the most frequent longer phrase (after the C-value:
+    Frantzi et al., "Automatic recognition of multi-word terms", 2000), times .5, 1.5 or 2 for one, two or three words,
+    times 1 - b / a, where a is its share of the group's titles and b its largest share in another group. So a phrase
+    names one group only, and where nothing tells a group from others, its phrase is one that most of its titles have.
+    One that has more than half of its words in common with a better one is left out, singular and plural being one.
+
+    Args:
+        titles: Titles of the papers.
+        group_of: The group of each, int64 (papers,).
+        count: Number of groups.
+        stop_words: Words that no phrase has.
+
+    Returns:
+        At most eight phrases of each group; none of a group whose titles have no words.
+    """
+    step = -(-len(titles) // MOST_TITLES) or 1
+    sizes = np.bincount(group_of[::step], minlength=count) + _PRIOR
+    empty = {*_EMPTY.split(), *stop_words}
+    found = [Counter[str]() for _ in range(count)]
+    for title, group in zip(titles[::step], group_of[::step].tolist(), strict=True):
+        found[group].update(set(_phrases(title, empty)))
+    shares = [
+        {phrase: held / float(size) for phrase, held in own.items()} for own, size in zip(found, sizes, strict=True)
+    ]
+    return [_best(counts, own) for counts, own in zip(found, _distinct(shares), strict=True)]
+
+
+def _distinct(shares: Sequence[Mapping[str, float]]) -> list[dict[str, float]]:
+    """Return for each group and phrase 1 - b / a, where b is the largest share in another group; 0 where b is more."""
+    largest = dict[str, tuple[float, float]]()
+    for own in shares:
+        for phrase, share in own.items():
+            most, next_most = largest.get(phrase, (0.0, 0.0))
+            largest[phrase] = (max(share, most), max(next_most, min(share, most)))
+    return [
+        {phrase: 1 - largest[phrase][share == largest[phrase][0]] / share for phrase, share in own.items()}
+        for own in shares
+    ]
+
+
+def label_of(phrases: Sequence[str], used: set[str]) -> str:
+    """Return the first phrases; more of them, and last a number, where another group has the same label, and note it.
+
+    There are three phrases, or as many as have four words.
+    """
+    words = [len(" ".join(phrases[:size]).split()) for size in range(1, len(phrases) + 1)]
+    fewest = next((size for size, held in enumerate(words, 1) if size == _IN_LABEL or held >= _WORDS_IN_LABEL), None)
+    labels = [SEPARATOR.join(phrases[:size]) for size in range(fewest or len(phrases), len(phrases) + 1)]
+    base = labels[0] or "no terms"
+    numbered = (f"{base} ({number})" for number in range(2, len(used) + 3))
+    label = next(one for one in (*filter(None, labels), base, *numbered) if one not in used)
+    used.add(label)
+    return label
+
+
+def _phrases(title: str, empty: Collection[str]) -> Iterator[str]:
+    """Return the phrases of a title, some twice."""
+    run: list[str] = []
+    for word in re.findall(r"[\w-]+|[^\w\s-]", re.sub(r"['\u2019]s\b", "", title.lower())):
+        run = [*run, word] if word not in empty and re.fullmatch(WORD, word) else []
+        yield from (" ".join(run[-size:]) for size in range(1, min(len(_LENGTH), len(run)) + 1))
+
+
+def _best(counts: Mapping[str, int], own: Mapping[str, float]) -> tuple[str, ...]:
+    """Return the best phrases of a group: `counts` says how many titles have each, `own` how far it is the group's."""
+    from Stemmer import Stemmer
+
+    stem, chosen = Stemmer("english").stemWords, dict[str, set[str]]()
+    within = Counter[str]()
+    for phrase, titles in counts.items():
+        for part in (phrase.partition(" ")[2], phrase.rpartition(" ")[0]):
+            within[part] = max(within[part], titles)
+    fewest = min(_RARE, max(counts.values(), default=0))
+    kept = [phrase for phrase, titles in counts.items() if titles >= fewest]
+
+    def worth(phrase: str) -> float:
+        return _LENGTH[len(phrase.split())] * (counts[phrase] - within[phrase])
+
+    weights = {phrase: (worth(phrase) * own[phrase], worth(phrase)) for phrase in kept}
+    for phrase in sorted(kept, key=lambda one: (-weights[one][0], -weights[one][1], -counts[one], one)):
+        words = set(stem(phrase.split()))
+        told = weights[phrase][0] > 0 or not chosen
+        if told and not any(2 * len(words & held) > min(len(words), len(held)) for held in chosen.values()):
+            chosen[phrase] = words
+        if len(chosen) == _SHOWN:
+            break
+    return tuple(chosen)
