@@ -39,7 +39,7 @@ class Coverage:
     unknown_documents: int | None = None
 
 
-def coverage_of(run: Run, qrels: Qrels, *, same_id_dropped: int = 0, unknown: Set[str] | None = None) -> Coverage:
+def coverage_of(run: Run, qrels: Qrels, *, same_id_dropped: int, unknown: Set[str] | None) -> Coverage:
     """Count what a run and the judgments lack of each other; `unknown` are ids of documents that the corpus lacks."""
     documents = unjudged = relevant = missed = 0
     strange: set[str] = set()

@@ -148,6 +148,8 @@ def test_many_papers_are_encoded_block_by_block_and_drawn_with_the_same_chance(j
     monkeypatch.setattr(projecting, "BLOCK", 16)
     assert projection_of(replace(job, settings={"dimension": 5}), None, Work(Silent())) == (fitted(),)
     assert [count for count, _ in job.encoder().asked] == [16, 16, 16, 12]
+    many = [Accepted(n, paper) for n, paper in enumerate(WRITTEN * 334)]
+    assert len(projecting._drawn(replace(job, records=lambda: iter(many)))) == 20_000
     monkeypatch.setattr(projecting, "SAMPLE", 20)
     drawn = [projecting._drawn(job) for _ in range(2)]
     assert drawn[0] == drawn[1]
