@@ -42,6 +42,11 @@ def test_the_weight_follows_the_formula():
     assert named(group, ["Star"] * 4)[0] == ("blood test", "heart")
 
 
+def test_a_word_counts_where_it_stands_alone():
+    # "heart" is in 7 titles and alone in 5: .5 * 5 < 1.5 * 2 < .5 * 7.
+    assert named(["Heart"] * 5 + ["Heart valve"] * 2) == [("heart valve",)]
+
+
 def test_punctuation_numbers_and_stop_words_end_a_phrase_and_a_possessive_does_not():
     (found,) = named(["Alzheimer\u2019s disease: new drugs", "Alzheimer's disease in 2019 drugs"], stop_words={"in"})
     assert found == ("alzheimer disease", "drugs")

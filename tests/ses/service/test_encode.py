@@ -74,6 +74,14 @@ def test_the_vectors_of_an_index_are_those_that_it_stores(stored, task_format, d
     np.testing.assert_allclose(one["embedding"], held, atol=1e-5)
 
 
+def test_words_are_found_in_title_and_abstract_without_what_the_model_reads_between():
+    words = SimpleNamespace(beside=lambda _, said: {"clf": said})
+    encoder = SimpleNamespace(encode=lambda texts, _: texts)
+    chosen = encoding.Chosen(encoder, encoding.Format.CLF, words)
+    assert chosen.encode(["virus [SEP] lung"], ["virus lung"]) == ["virus lung"]
+    assert chosen.encode(["virus lung"]) == ["virus lung"]
+
+
 def test_a_model_that_is_named_makes_its_own_vectors_alone(stored):
     _, client, folder = stored
     found = client.post("/v1/encode", json={"texts": TEXTS, "format": "clf", "model": "model"}).json()
