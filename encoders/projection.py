@@ -93,9 +93,14 @@ class VectorProjection:
         """Return vectors, float32 (..., numbers), as shorter ones of length 1, float32 (..., dimension)."""
         import numpy as np
 
-        turned = vectors @ self._map.T
+        turned = self.turned(vectors)
         unit: np.ndarray = turned / np.maximum(np.linalg.norm(turned, axis=-1, keepdims=True), 1e-12)
         return unit
+
+    def turned(self, vectors: np.ndarray) -> np.ndarray:
+        """Return vectors rotated and cut, not scaled: a linear map, so sums stay sums."""
+        turned: np.ndarray = vectors @ self._map.T
+        return turned
 
     def fingerprint_after(self, fingerprint: str) -> str:
         """Return the fingerprint of shortened vectors, given that of a model: no other vectors compare with them."""

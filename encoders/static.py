@@ -97,17 +97,17 @@ class StaticEncoder:
 
         self.card.head(task_format)
         ids = self._ids(texts, task_format)
-        known, places = np.unique(np.concatenate([np.empty(0, np.int64), *ids]), return_inverse=True)
-        rows, vectors, start = self.table.of(known), np.empty((len(ids), self.card.dimension), np.float32), 0
-        for number, own in enumerate(ids):
-            vectors[number] = rows[places[start : start + len(own)]].sum(axis=0) / max(1, len(own))
-            start += len(own)
+        vectors = self._sums(ids) / np.array([[max(1, len(own))] for own in ids], np.float32).reshape(-1, 1)
         empty = ~vectors.any(axis=1)
         if empty.any():
             vectors[empty] = self.table.mean()
         if self.card.network.normalize:
             vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
         return vectors
+
+    def sums(self, texts: Sequence[str], task_format: Format = Format.QRY) -> np.ndarray:
+        """Return the sums of the rows of texts, float32 (texts, dimension); zeros for a text without any token."""
+        return self._sums(self._ids(texts, task_format))
 
     def count_tokens(self, texts: Sequence[str], task_format: Format = Format.PRX) -> int:
         """Return how many tokens the table is looked up for, in texts of a task format."""
@@ -120,6 +120,16 @@ class StaticEncoder:
         made = {task_format: self.encode(texts, task_format) for task_format in formats}
         done(len(texts), block=len(texts))
         return made
+
+    def _sums(self, ids: Sequence[np.ndarray]) -> np.ndarray:
+        import numpy as np
+
+        known, places = np.unique(np.concatenate([np.empty(0, np.int64), *ids]), return_inverse=True)
+        rows, sums, start = self.table.of(known), np.empty((len(ids), self.card.dimension), np.float32), 0
+        for number, own in enumerate(ids):
+            sums[number] = rows[places[start : start + len(own)]].sum(axis=0)
+            start += len(own)
+        return sums
 
     def _ids(self, texts: Sequence[str], task_format: Format) -> list[np.ndarray]:
         """Return the tokens of each text that count, int64 (tokens,)."""

@@ -14,6 +14,7 @@ from corpora.errors import InputError, NotFoundError, StoppedError, UnavailableE
 from indexer.options import AttachedOptions, EncodingOptions, IndexOptions, RebuildOptions, VersionOptions
 from search_plugin.contract.engine import EVALUATION
 from ses.argument_validation import checked_methods
+from ses.indexes.query_words import update_words
 from ses.indexes.searchable import SearchableLibrary
 from ses.library_parts import LibraryParts
 from ses.models.extra_vectors import own_jobs, sparse_job
@@ -402,6 +403,7 @@ class Library(Products, SearchableLibrary):
             report = index_corpus(job, self._engine, progress)
         if source.obtained:
             report = replace(report, harvest=source.obtained.to_dict())
+        update_words(self._engine, name, self._models.word_vectors)
         if tags:
             self.tags.apply(tags, name, progress=progress)
         return report
@@ -450,7 +452,9 @@ class Library(Products, SearchableLibrary):
             **self._encoding(model),
         )
         with remotely_encoded(self._settings, job, options) as job:
-            return index_corpus(job, self._engine, progress)
+            report = index_corpus(job, self._engine, progress)
+        update_words(self._engine, name, self._models.word_vectors)
+        return report
 
     def attach(
         self,
@@ -537,7 +541,9 @@ class Library(Products, SearchableLibrary):
         job = replace(job, formats=formats_to_store(job.card, _asked_formats(formats), held, new=held is None))
         with remotely_encoded(self._settings, job, options) as job:
             engine.attach(wanted, schema_for(job, quantization or (held.quantization if held else "none")))
-            return replace(follow(job, engine, progress), vectors=compared)
+            report = replace(follow(job, engine, progress), vectors=compared)
+        update_words(self._engine, wanted.name, self._models.word_vectors)
+        return report
 
     def follow(self, name: str, *, progress: Progress | None = None, **options: Unpack[EncodingOptions]) -> IndexReport:
         """Bring the vectors of an attached index up to date with its documents.
@@ -561,13 +567,16 @@ class Library(Products, SearchableLibrary):
         check_own_papers(options)
         engine = self._attaching()
         attachment = engine.attached(name)
-        if not attachment.schema.vectors:
+        if attachment.schema.vectors:
+            formats = tuple(Format(field.format) for field in attachment.schema.vectors)
+            job = self._vectors_job(name, formats=formats)
+            with remotely_encoded(self._settings, job, options) as job:
+                report = follow(job, engine, progress, changes_only=True)
+        else:
             engine.renew(attachment)
-            return only_searched(engine, attachment, self._settings.data_dir)
-        formats = tuple(Format(field.format) for field in attachment.schema.vectors)
-        job = self._vectors_job(name, formats=formats)
-        with remotely_encoded(self._settings, job, options) as job:
-            return follow(job, engine, progress, changes_only=True)
+            report = only_searched(engine, attachment, self._settings.data_dir)
+        update_words(self._engine, name, self._models.word_vectors)
+        return report
 
     def detach(self, name: str, *, progress: Progress | None = None) -> Detached:
         """Remove all that ses has written into an attached index or beside it.
@@ -601,7 +610,7 @@ class Library(Products, SearchableLibrary):
         """What other people's front ends need of the indexes in a cluster."""
         from ses.indexes.cluster_tools import ClusterTools
 
-        return ClusterTools(self._opened, lambda: self._engine, self._settings.connector_key)
+        return ClusterTools(self._opened, lambda: self._engine, self._models.word_vectors, self._settings.connector_key)
 
     @property
     def formats(self) -> Formats:

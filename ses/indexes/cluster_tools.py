@@ -11,7 +11,8 @@ from search_plugin.request import PageOptions
 from ses.argument_validation import checked_methods
 
 if TYPE_CHECKING:
-    from search_plugin.contract.engine import Engine
+    from encoders.word_vectors import WordVectors
+    from search_plugin.contract.engine import Engine, Index
     from search_plugin.engines.cluster.frontends.installation import Installation, Installed
     from ses.indexes.cluster_requests import Requests
     from ses.indexes.open_index import OpenIndex
@@ -25,11 +26,14 @@ class ClusterTools:
     Attributes:
         opened: Function that opens an index by its name, or the default index.
         engine: Function that connects to the engine.
+        word_vectors: Function that returns what makes the vectors of words for queries of an index, by the table of a
+            name, if one is given.
         connector_key: Key of the service that a cluster asks for vectors; empty if it has none.
     """
 
     opened: Callable[[str], OpenIndex]
     engine: Callable[[], Engine]
+    word_vectors: Callable[[Index, str], WordVectors]
     connector_key: str = field(default="", repr=False)
 
     def request(
@@ -70,7 +74,13 @@ class ClusterTools:
         return cluster_requests(self.opened(index), query, similar, parameters, options, vector)
 
     def install(
-        self, index: str = "", *, fusion: str = "minmax", patterns: str | Sequence[str] = (), connector: str = ""
+        self,
+        index: str = "",
+        *,
+        fusion: str = "minmax",
+        patterns: str | Sequence[str] = (),
+        connector: str = "",
+        query_words: bool = False,
     ) -> list[Installed]:
         """Keep search templates, a search pipeline and a component template for an index in its cluster.
 
@@ -84,23 +94,32 @@ class ClusterTools:
                 any, there is no index template.
             connector: URL at which the cluster reaches the service (`ses serve`), such as
                 `http://library.example:8765`; if empty, the cluster asks for no vectors.
+            query_words: Keep the vectors of words too, which front ends add up to the vector of a query. Once kept,
+                they are brought up to date here, and after each run that indexes papers.
 
         Returns:
             What was done with each artifact.
 
         Raises:
-            InputError: If the index is not in a cluster, the cluster has no such fusion, a pattern reaches too far, or
-                somebody else has something of the same name; then nothing is written.
+            InputError: If the index is not in a cluster, the cluster has no such fusion, a pattern reaches too far,
+                there is no table of queries for the model of the index, or somebody else has something of the same
+                name; then nothing is written.
             UnavailableError: If the cluster does not answer, or the user may not do this, or the service does not
                 answer the cluster.
         """
-        return self._installation(index, fusion, patterns, connector).install()
+        return self._installation(index, fusion, patterns, connector, query_words=query_words).install()
 
     def diff(
-        self, index: str = "", *, fusion: str = "minmax", patterns: str | Sequence[str] = (), connector: str = ""
+        self,
+        index: str = "",
+        *,
+        fusion: str = "minmax",
+        patterns: str | Sequence[str] = (),
+        connector: str = "",
+        query_words: bool = False,
     ) -> list[Installed]:
         """Return what `install` would do, without doing it; arguments and errors are the same."""
-        return self._installation(index, fusion, patterns, connector).difference()
+        return self._installation(index, fusion, patterns, connector, query_words=query_words).difference()
 
     def installed(self, index: str = "") -> list[str]:
         """Return the names of what is kept for an index in its cluster; the index may be deleted already."""
@@ -121,11 +140,14 @@ class ClusterTools:
         """
         return self._kept(index).remove()
 
-    def _installation(self, name: str, fusion: str, patterns: str | Sequence[str], connector: str) -> Installation:
+    def _installation(
+        self, name: str, fusion: str, patterns: str | Sequence[str], connector: str, *, query_words: bool
+    ) -> Installation:
         from search_plugin.engines.cluster.frontends.asking import asking_artifacts
         from search_plugin.engines.cluster.frontends.http import SearchedByOthers
         from search_plugin.engines.cluster.frontends.vector_service import vector_service
         from search_plugin.engines.cluster.frontends.wanted import installation_of
+        from ses.indexes.query_words import words_to_keep
 
         index = self.opened(name).index
         if not isinstance(index, SearchedByOthers):
@@ -133,6 +155,8 @@ class ClusterTools:
         given = (patterns,) if isinstance(patterns, str) else tuple(patterns)
         service = vector_service(connector, self.connector_key) if connector else None
         more = asking_artifacts(index, service, fusion=fusion) if service else ()
+        if words := words_to_keep(index, self.word_vectors, asked=query_words):
+            more = (*more, words)
         return installation_of(index, fusion=fusion, patterns=given, more=more)
 
     def _kept(self, name: str) -> Installation:

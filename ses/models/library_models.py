@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from encoders.rerankers.scorer import PairScorer
     from encoders.sparse import SparseEncoder
     from encoders.text_encoder import TextEncoder
+    from encoders.word_vectors import WordVectors
     from search_plugin.contract.engine import Index
     from search_plugin.contract.schema import IndexSchema
     from ses.settings import Settings
@@ -121,6 +122,47 @@ class LibraryModels:
             return self.encoder(model)
 
         return self._once(("papers", made_by.model, wanted), load)
+
+    def word_vectors(self, index: Index, name: str = "") -> WordVectors:
+        """Return what makes the vectors of words for queries of the first leg of an index.
+
+        Args:
+            index: The index.
+            name: Name of a table; without one, and without one in the settings, it is the one that ses ships.
+
+        Returns:
+            The vectors.
+
+        Raises:
+            InputError: If no table stands in for the model, or its words have no vectors of their own.
+        """
+        from encoders.architectures.registry import STATIC
+        from encoders.query_tables import table_for
+        from encoders.registry import find_model
+        from encoders.static import load_static
+        from encoders.word_vectors import WordVectors
+
+        made_by = index.schema.beside(index.schema.legs[0]) or index.schema
+        projection = index.schema.projection if made_by is index.schema else ()
+        imitated = projection[0].fingerprint if projection else made_by.fingerprint
+        # The settings may name the model of the index itself, too, and the other name is of words that may be old.
+        given = [(one, find_model(one)) for one in (self._settings.model, name) if one]
+        tables = [(one, model) for one, model in given if model.card.architecture == STATIC]
+        fitting = [one for one in tables if one[1].card.papers_by == imitated or one[0] == self._settings.model]
+        own, table = fitting[0] if fitting else ("", table_for(imitated))
+        require(
+            table is None or table.card.papers_by == imitated,
+            f"The table {own} stands in for another model than {made_by.model}, of the index {index.name}",
+            "name the table that was made for that model as <model>",
+        )
+        require(
+            table,
+            f"There is no table of queries for the model {made_by.model} of the index {index.name}, so its words have "
+            "no vectors",
+            "make one with `ses train --query-table`, and name its folder as <model>",
+        )
+        assert table is not None  # noqa: S101
+        return WordVectors(load_static(table, self._settings.cache_dir), own, projection)
 
     def encoder(self, model: Model) -> TextEncoder:
         """Return the encoder of a model."""

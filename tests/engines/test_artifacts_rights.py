@@ -29,7 +29,7 @@ def roles():
     for part in parts:
         role = json.loads(part.split("```")[0])
         for granted in role["indices"]:
-            granted["names"] = ["papers" if name == "cord19" else name for name in granted["names"]]
+            granted["names"] = [name.replace("cord19", "papers") for name in granted["names"]]
         yield role
 
 

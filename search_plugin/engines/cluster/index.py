@@ -41,6 +41,7 @@ from search_plugin.engines.cluster.errors import ClusterError, check_whole
 from search_plugin.engines.cluster.mapping import LOADING, SERVING, TITLE_ORDER, added_mapping, similarity_of
 from search_plugin.engines.cluster.passages import has_vector, path_of
 from search_plugin.engines.cluster.physical import physical_name
+from search_plugin.engines.cluster.scan import scan_hits
 from search_plugin.engines.cluster.transport import READING
 from search_plugin.filters.matching import joined
 
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
     from search_plugin.contract.legs import Ranking, Scored, Sort
     from search_plugin.contract.plan import Counting, Plan
     from search_plugin.contract.tree import Filter
-    from search_plugin.engines.cluster.dialect import Dialect
+    from search_plugin.engines.cluster.dialect import Dialect, QueryBody
     from search_plugin.engines.cluster.lease import Lease
     from search_plugin.engines.cluster.transport import Cluster, RetryPolicy
 
@@ -176,6 +177,12 @@ class ClusterIndex(Index):
                 return
             yield from map(id_of, hits)
             after = hits[-1]["sort"]
+
+    def texts(self, where: QueryBody) -> Iterator[tuple[str, ...]]:
+        """Yield title and abstract of the papers that a query of the cluster's own fields finds, in any order."""
+        body = {"query": where, "_source": ["title", "abstract"], "size": PAGE}
+        for hit in scan_hits(self.cluster, self.physical, body):
+            yield tuple(str(hit["_source"].get(name) or "") for name in ("title", "abstract"))
 
     def search(self, plan: Plan) -> Mapping[str, Sequence[Scored]]:
         """Return the papers of each leg, best first; equal scores are ordered by id; all legs in one request."""

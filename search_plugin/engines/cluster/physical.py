@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.errors import UnavailableError
 from search_plugin.engines.cluster.errors import SEEING, ClusterError, unseen
+from search_plugin.engines.cluster.word_indexes import switching
 
 if TYPE_CHECKING:
     from search_plugin.engines.cluster.transport import Cluster
@@ -123,7 +124,10 @@ def delete_index(cluster: Cluster, physical: str) -> None:
 
 
 def publish_generation(cluster: Cluster, name: str, to: Generation, before: Generation | None) -> None:
-    """Put the alias of a name on a generation, and mark the one before for a rollback, in one request."""
+    """Put the alias of a name on a generation, and mark the one before for a rollback, in one request.
+
+    The words of front ends move in the same request.
+    """
     # The source stays, so that a run that is killed between the two requests resumes.
     facts = {"ses": {**to.facts, "published": time.time()}}
     physical = physical_name(name, to.number)
@@ -134,4 +138,5 @@ def publish_generation(cluster: Cluster, name: str, to: Generation, before: Gene
         replaced = physical_name(name, before.number)
         actions.append({"remove": {"index": replaced, "alias": name}})
         actions.append({"add": {"index": replaced, "alias": previous_alias(name)}})
+    actions += switching(cluster, name, str(to.facts.get("schema", {}).get("fingerprint", "")))
     cluster.call("POST", "/_aliases", {"actions": actions}, retry=cluster.writing)

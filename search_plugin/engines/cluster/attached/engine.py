@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from corpora.errors import InputError, NotFoundError, UnavailableError
@@ -34,6 +34,7 @@ from search_plugin.engines.cluster.attached.index import (
 from search_plugin.engines.cluster.attached.places import check_places, fields_of, find_places
 from search_plugin.engines.cluster.attached.vectors import NamedVectors, check_vectors, find_vectors
 from search_plugin.engines.cluster.attached.writing import pin, pinned, unpin
+from search_plugin.engines.cluster.changes import Reached, changed_since, reached
 from search_plugin.engines.cluster.engine import ClusterEngine
 from search_plugin.engines.cluster.errors import ClusterError
 from search_plugin.engines.cluster.mapping import body_of, properties_of
@@ -84,20 +85,6 @@ class Detached:
     restored: int
     left: tuple[str, ...]
     shared: tuple[str, ...] = ()
-
-
-class Reached(NamedTuple):
-    """How far the changes of an index have come.
-
-    Attributes:
-        uuid: The unique id of the index.
-        last: The number of the last change of the shard that has the fewest.
-        changes: The sum of these numbers over its shards.
-    """
-
-    uuid: str
-    last: int
-    changes: int
 
 
 class AttachingEngine(ClusterEngine):
@@ -197,23 +184,19 @@ class AttachingEngine(ClusterEngine):
         if not attachment.inside:
             return {}
         target = quote(attachment.target, safe="")
+        found = reached(self.cluster, target)
         try:
-            reply = self.cluster.call("GET", f"/{target}/_stats/docs", params={"level": "shards"})
             self.cluster.call("POST", f"/{target}/_refresh")
-            return {name: _reached(facts) for name, facts in reply["indices"].items()}
-        except (ClusterError, KeyError, ValueError):
+        except ClusterError:
             return {}
+        return found
 
-    def changed(self, attachment: Attachment, reached: Mapping[str, Reached]) -> QueryBody | None:
+    def changed(self, attachment: Attachment, now: Mapping[str, Reached]) -> QueryBody | None:
         """Return the query for documents that may have changed since the last update; None if it was not noted."""
-        if not any(one.uuid in attachment.seen for one in reached.values()):
+        if not any(one.uuid in attachment.seen for one in now.values()):
             return None
         index = AttachedIndex(self.cluster, self.dialect, attachment, None)
-        parts: list[QueryBody] = [index.unmarked]
-        for name, one in reached.items():
-            here: QueryBody = {"term": {"_index": name}}
-            since = {"range": {"_seq_no": {"gt": attachment.seen.get(one.uuid, -1)}}}
-            parts.append({"bool": {"filter": [here, since]}})
+        parts = [index.unmarked, *changed_since(attachment.seen, now)]
         return {"bool": {"should": parts, "minimum_should_match": 1}}
 
     def note_read(self, name: str, before: Mapping[str, Reached], written: int, rejected: int) -> None:
@@ -338,13 +321,6 @@ class AttachingEngine(ClusterEngine):
                 raise NotFoundError(f"{self.url} has no index {target}", "check its name") from error
             raise
         return found
-
-
-def _reached(facts: Mapping[str, Any]) -> Reached:
-    """Return how far an index has come, from its statistics; `KeyError` or `ValueError` if they do not say it."""
-    copies = [one for shard in facts["shards"].values() for one in shard if one["routing"]["primary"]]
-    numbers = [int(one["seq_no"]["max_seq_no"]) for one in copies]
-    return Reached(str(facts["uuid"]), min(numbers), sum(numbers))
 
 
 def _holding(attachment: Attachment, described: Mapping[str, Any]) -> Attachment:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from corpora.errors import UnavailableError
+from corpora.paper import Accepted
 from search_plugin.contract.engine import Refused
 from search_plugin.engines.cluster import bulk
 from search_plugin.engines.cluster.attached import writing
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from corpora.custom import FieldValue
-    from corpora.paper import Accepted, Rejected
+    from corpora.paper import Rejected
     from search_plugin.contract.engine import Document
     from search_plugin.contract.legs import Ranking, Scored
     from search_plugin.contract.plan import Plan
@@ -177,6 +178,15 @@ class AttachedIndex(ClusterIndex):
             while page := list(islice(read, PAGE)):
                 there = self.companion.hashes([str(hit["_id"]) for hit in page]) if self.companion else {}
                 yield from (record_of(0, hit, self.attachment.places) for hit in page if hit["_id"] not in there)
+
+    def texts(self, where: QueryBody) -> Iterator[tuple[str, ...]]:
+        """Yield title and abstract of the documents with a title that a query of the index's own fields finds."""
+        places = tuple(place for place in self.attachment.places if place.name in ("title", "abstract"))
+        body = {"query": {"bool": {"filter": [where, self._translation.has_title]}}, **read_from(places)}
+        for hit in scan_hits(self.cluster, self.target, body):
+            record = record_of(0, hit, places)
+            if isinstance(record, Accepted):
+                yield record.paper.title, record.paper.abstract
 
     def revision(self) -> str:
         """Return a text that changes with the documents, and with the vectors beside them."""

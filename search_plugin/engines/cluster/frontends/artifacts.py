@@ -95,5 +95,9 @@ class Artifact(ABC):
         """Return why this cluster can't hold it, as a clause about the cluster; empty if it can."""
         return ""
 
+    def told(self, cluster: Cluster) -> str:  # noqa: ARG002 - for subclasses
+        """Return what people should know of it once it is there, in a few words; empty for nothing."""
+        return ""
+
     def check(self, cluster: Cluster) -> None:  # noqa: B027 - for subclasses
         """Raise `InputError` if writing it would touch what others have; asked before anything is written."""

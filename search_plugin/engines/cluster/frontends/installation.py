@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import orjson
@@ -17,6 +17,7 @@ from corpora.errors import InputError
 from search_plugin.engines.cluster.frontends.artifacts import Artifact, marked_index
 from search_plugin.engines.cluster.frontends.connectors import ModelGroup, RemoteModel, TrustedAddress
 from search_plugin.engines.cluster.frontends.inference import InferenceEndpoint
+from search_plugin.engines.cluster.frontends.query_words import QueryWords
 from search_plugin.engines.cluster.frontends.stored import (
     ComponentTemplate,
     IndexTemplate,
@@ -38,6 +39,7 @@ KINDS: tuple[type[Artifact], ...] = (
     ComponentTemplate,
     IndexTemplate,
     StoredTemplate,
+    QueryWords,
 )
 """All kinds, each after those that it names: they are removed from the last to the first."""
 
@@ -52,6 +54,7 @@ class Installed:
         change: What is done with it.
         why: Why it was left out, as a sentence; empty otherwise.
         lines: What changes in its content, as lines of a unified diff.
+        note: What people should know of it, such as its size; empty for nothing.
     """
 
     kind: str
@@ -59,6 +62,7 @@ class Installed:
     change: Literal["new", "changed", "unchanged", "left out", "removed"]
     why: str = ""
     lines: tuple[str, ...] = ()
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -85,11 +89,12 @@ class Installation:
             InputError: If an artifact would replace or catch something of others; then nothing is written.
             UnavailableError: If the cluster does not answer, or the user may not do this.
         """
-        planned = list(self._planned())
-        for artifact, outcome in planned:
+        done = []
+        for artifact, outcome in list(self._planned()):
             if outcome.change in ("new", "changed"):
                 artifact.write(self.cluster)
-        return [outcome for _, outcome in planned]
+            done.append(outcome if outcome.why else replace(outcome, note=artifact.told(self.cluster)))
+        return done
 
     def difference(self) -> list[Installed]:
         """Return what `install` would do, without doing it; raises the same errors."""

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from ses.terminal.options import engine_options, open_library, together
+from ses.settings import Settings
+from ses.terminal.options import described_options, engine_options, open_library, together
 from ses.terminal.results import say
 
 if TYPE_CHECKING:
@@ -38,6 +39,13 @@ _wanted = together(
         help="Let the cluster ask `ses serve` at this URL for vectors, so that front ends send words only; its key is "
         "in SES_CONNECTOR_KEY [default: clients send vectors].",
     ),
+    click.option(
+        "--query-words",
+        is_flag=True,
+        help="Keep the vectors of words too, which front ends add up to the vector of a query, without a model or a "
+        "service [default: only where they are kept already].",
+    ),
+    described_options(Settings, "model"),
     engine_options,
 )
 
@@ -45,17 +53,29 @@ _wanted = together(
 @click.command()
 @_wanted
 def install(
-    *, name: str, fusion: str, patterns: tuple[str, ...], connector: str, as_json: bool, **options: Any
+    *,
+    name: str,
+    fusion: str,
+    patterns: tuple[str, ...],
+    connector: str,
+    query_words: bool,
+    as_json: bool,
+    **options: Any,
 ) -> None:
     """Keep search templates, a search pipeline and a component template for an index in its cluster.
 
     Their names begin with ses- and the name of the index [default: the default index]. What exists already is not
     written again, and nothing of others is touched. `ses cluster remove` deletes all of them.
 
+    With --query-words, it also keeps the vector of each word of the papers and of the model's vocabulary, as far as
+    there is a table of queries for the model: the one of ses, or a folder that is given as --model.
+
     With --connector, the cluster asks for vectors itself. Elasticsearch needs an Enterprise licence for that, from 8.18
     and 9.0 on, and OpenSearch its plugin ml-commons.
     """
-    done = open_library(options).cluster.install(name, fusion=fusion, patterns=patterns, connector=connector)
+    done = open_library(options).cluster.install(
+        name, fusion=fusion, patterns=patterns, connector=connector, query_words=query_words
+    )
     say({"artifacts": _documents(done)}, _summary(done), as_json=as_json)
 
 
@@ -70,6 +90,7 @@ def diff(
     fusion: str,
     patterns: tuple[str, ...],
     connector: str,
+    query_words: bool,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -80,7 +101,9 @@ def diff(
     """
     from ses.terminal.results import tell
 
-    found = open_library(options).cluster.diff(name, fusion=fusion, patterns=patterns, connector=connector)
+    found = open_library(options).cluster.diff(
+        name, fusion=fusion, patterns=patterns, connector=connector, query_words=query_words
+    )
     shown = [one for one in found if one.lines and (connector or not one.why)]
     if as_json:
         say({"artifacts": _documents(found)}, "", as_json=True)
@@ -107,7 +130,9 @@ def _documents(outcomes: Sequence[Installed]) -> list[dict[str, Any]]:
 
 
 def _summary(outcomes: Sequence[Installed]) -> list[str]:
-    shown = [f"{one.kind} {one.name}: {one.change}" for one in outcomes if not one.why]
+    shown = [
+        f"{one.kind} {one.name}: {one.change}{f' ({one.note})' if one.note else ''}" for one in outcomes if not one.why
+    ]
     return [*shown, *_left_out(outcomes)]
 
 

@@ -1,0 +1,76 @@
+"""The words that an index in a cluster has for front ends, kept up to date with its papers."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from corpora.errors import SesError, UnavailableError
+
+if TYPE_CHECKING:
+    from encoders.word_vectors import WordVectors
+    from search_plugin.contract.engine import Engine, Index
+    from search_plugin.engines.cluster.frontends.query_words import QueryWords
+
+    VectorsOf = Callable[[Index, str], WordVectors]
+
+
+def words_to_keep(index: Index, vectors: VectorsOf, *, asked: bool = False) -> QueryWords | None:
+    """Return the words that an index should have: if they are asked for, or there are some; None otherwise.
+
+    Args:
+        index: The index.
+        vectors: Function that returns what makes the vectors, by a table of a name, if one is given.
+        asked: Whether they are asked for. If so, words that can't be made are an error; otherwise that is only said.
+
+    Returns:
+        The words, which `Installation` writes.
+
+    Raises:
+        InputError: If no table stands in for the model of the index.
+    """
+    from search_plugin.engines.cluster.frontends.query_words import query_words
+    from search_plugin.engines.cluster.index import ClusterIndex
+    from search_plugin.engines.cluster.word_indexes import find_word_indexes
+
+    if not isinstance(index, ClusterIndex):
+        return None
+    held = find_word_indexes(index.cluster, index.name)
+    if not held and not asked:
+        return None
+    # The table by which they were made need not be the one that ses ships.
+    held = sorted(held, key=lambda one: not one.searched)
+    name = next((str(one.facts["name"]) for one in held if one.facts.get("name")), "")
+    try:
+        return query_words(index, vectors(index, name))
+    except SesError as error:
+        if asked:
+            raise
+        _say(index.name, error)
+        return None
+
+
+def update_words(engine: Engine, name: str, vectors: VectorsOf) -> None:
+    """Add the words of new papers to those that front ends know, if they know some; a failure is only said."""
+    from search_plugin.engines.cluster.frontends.http import InCluster
+    from search_plugin.engines.cluster.frontends.installation import Installation
+    from search_plugin.engines.cluster.word_indexes import find_word_indexes
+
+    if not isinstance(engine, InCluster):
+        return
+    # Who may write papers may not see the words of front ends; then there are usually none.
+    with suppress(UnavailableError):
+        if not find_word_indexes(engine.cluster, name):
+            return
+        try:
+            index = engine.open(name)
+            if words := words_to_keep(index, vectors):
+                Installation(engine.cluster, index.name, (words,)).install()
+        except SesError as error:
+            _say(name, error)
+
+
+def _say(name: str, error: SesError) -> None:
+    logging.getLogger("ses").warning("The words that front ends of %s know are not up to date: %s", name, error)
