@@ -9,15 +9,10 @@ import sys
 
 import pytest
 
-import ses
 from search_plugin.engines.registry import connect
 from tests.conftest import server_url
 from tests.engines.conftest import NEWEST_CLUSTERS, empty
 from tests.guide import ENVIRONMENT, PAGES, SERVER
-from tests.serving import served
-
-SERVICE = "http://127.0.0.1:8765"
-"""How the page writes the URL of `ses serve`."""
 
 BLOCK = re.compile(r'^```(?P<kind>sh|text)(?: title="(?P<product>\w+)")?\n(?P<text>.*?)^```$', re.DOTALL | re.MULTILINE)
 PRODUCT = re.compile(r"# (OpenSearch|Elasticsearch)\b")
@@ -55,7 +50,6 @@ def cluster(request):
 
 
 @pytest.mark.slow
-@pytest.mark.serve
 def test_the_ten_minutes_give_what_the_page_shows(cluster, tmp_path, shared_cache, monkeypatch):
     played = blocks({"opensearch": "OpenSearch", "elasticsearch": "Elasticsearch"}[cluster.cluster.product.kind])
     assert sum(bool(shown) for _, shown in played) >= 4
@@ -65,20 +59,15 @@ def test_the_ten_minutes_give_what_the_page_shows(cluster, tmp_path, shared_cach
     command = tmp_path / "ses"
     command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m ses "$@"\n')
     command.chmod(0o755)
-    with served(ses.open(cluster.url)) as service:
-        script = "set -e\n" + "".join(
-            f"{text}\nprintf '\\n{SHOWN.format(n)}\\n'\n" for n, (text, _) in enumerate(played)
-        )
-        script = script.replace(SERVER, cluster.url).replace(SERVICE, service)
-        path = os.pathsep.join([str(tmp_path), os.environ["PATH"]])
-        done = subprocess.run(
-            ["/bin/sh", "-c", script],
-            cwd=tmp_path,
-            env={**os.environ, "PATH": path},
-            capture_output=True,
-            text=True,
-            timeout=300,
-        )
+    script = "set -e\n" + "".join(f"{text}\nprintf '\\n{SHOWN.format(n)}\\n'\n" for n, (text, _) in enumerate(played))
+    done = subprocess.run(
+        ["/bin/sh", "-c", script.replace(SERVER, cluster.url)],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": os.pathsep.join([str(tmp_path), os.environ["PATH"]])},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     parts = re.split(SHOWN.format(r"\d+"), done.stdout)
     printed = [part.strip() if shown else "" for (_, shown), part in zip(played, parts, strict=False)]
