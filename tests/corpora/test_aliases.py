@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from corpora.aliases import COLLECTED, SINGLE
+from corpora.aliases import COLLECTED, IDENTIFIERS, SINGLE, WORLDWIDE
 from corpora.assembling import assemble
 from corpora.paper import Accepted
 from corpora.publication import Publication
@@ -98,3 +98,7 @@ def test_no_name_is_without_its_column():
     assert {attribute: len(columns_of(attribute)) for attribute in COLUMNS} == {
         attribute: len(names) for attribute, names in held.items()
     }
+
+
+def test_kinds_that_name_one_paper_everywhere_are_kinds_of_identifiers():
+    assert set(WORLDWIDE) <= set(IDENTIFIERS)
