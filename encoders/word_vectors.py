@@ -67,7 +67,7 @@ class WordVectors:
             raise InputError(
                 f"The table {self.table.card.name} does not add up the words of a text, in small letters without "
                 "accents, so a word has no vector of its own",
-                "make a table for a model with an uncased vocabulary of wordpieces, or let `ses serve` encode queries",
+                "make a table for a model with an uncased vocabulary of wordpieces, or let the service encode queries",
             )
 
     @property
