@@ -31,11 +31,10 @@ def words_to_keep(index: Index, vectors: VectorsOf, *, asked: bool = False) -> Q
     Raises:
         InputError: If no table stands in for the model of the index.
     """
-    from search_plugin.engines.cluster.frontends.query_words import query_words
-    from search_plugin.engines.cluster.index import ClusterIndex
+    from search_plugin.engines.cluster.frontends.query_words import HasTexts, query_words
     from search_plugin.engines.cluster.word_indexes import find_word_indexes
 
-    if not isinstance(index, ClusterIndex):
+    if not isinstance(index, HasTexts):
         return None
     held = find_word_indexes(index.cluster, index.name)
     if not held and not asked:

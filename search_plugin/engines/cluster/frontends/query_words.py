@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 import orjson
 
@@ -20,6 +20,7 @@ from search_plugin.engines.cluster.changes import Reached, changed_since, reache
 from search_plugin.engines.cluster.documents import BulkRequest
 from search_plugin.engines.cluster.errors import ClusterError
 from search_plugin.engines.cluster.frontends.artifacts import Artifact, mark_of, marked_index
+from search_plugin.engines.cluster.frontends.http import SearchedByOthers
 from search_plugin.engines.cluster.physical import create_index, delete_index, find_indexes, read_generations
 from search_plugin.engines.cluster.word_indexes import (
     WordIndex,
@@ -33,7 +34,6 @@ from search_plugin.engines.cluster.word_indexes import (
 if TYPE_CHECKING:
     from encoders.word_vectors import WordVectors
     from search_plugin.engines.cluster.dialect import QueryBody
-    from search_plugin.engines.cluster.index import ClusterIndex
     from search_plugin.engines.cluster.transport import Cluster
 
 COMMON = 50_000
@@ -58,7 +58,15 @@ _SETTINGS = {
 }
 
 
-def query_words(index: ClusterIndex, vectors: WordVectors) -> QueryWords:
+@runtime_checkable
+class HasTexts(SearchedByOthers, Protocol):
+    """An index in a cluster whose texts can be read."""
+
+    def texts(self, where: QueryBody) -> Iterator[tuple[str, ...]]:
+        """Yield the title and the abstract of the papers that a query finds."""
+
+
+def query_words(index: HasTexts, vectors: WordVectors) -> QueryWords:
     """Return the words of an index, with vectors for its first leg, which front ends search."""
     made_by = index.schema.beside(index.schema.legs[0]) or index.schema
     return QueryWords(words_alias(index.name), index, vectors, made_by.fingerprint)
@@ -75,7 +83,7 @@ class QueryWords(Artifact):
         kind: What it is.
     """
 
-    index: ClusterIndex | None = None
+    index: HasTexts | None = None
     vectors: WordVectors | None = None
     searched: str = ""
     kind: ClassVar[str] = "index of query words"
@@ -172,7 +180,7 @@ class QueryWords(Artifact):
         """Name of the index of papers."""
         return self.name.removeprefix("ses-").removesuffix("-words")
 
-    def _given(self) -> tuple[ClusterIndex, WordVectors]:
+    def _given(self) -> tuple[HasTexts, WordVectors]:
         assert self.index is not None  # noqa: S101 - words that are only listed are not written
         assert self.vectors is not None  # noqa: S101
         return self.index, self.vectors
@@ -214,7 +222,7 @@ class QueryWords(Artifact):
                 page = lines[part : part + _WRITTEN]
                 yield BulkRequest(tuple(word for word, _ in page), tuple(line for _, two in page for line in two))
 
-    def _tidy(self, cluster: Cluster, index: ClusterIndex, physical: str, found: Sequence[WordIndex]) -> None:
+    def _tidy(self, cluster: Cluster, index: HasTexts, physical: str, found: Sequence[WordIndex]) -> None:
         """Delete words of other models and tables, except those of the version of the papers before."""
         generations = read_generations(find_indexes(cluster, index.name))
         before = {one.facts.get("schema", {}).get("fingerprint") for one in generations if one.previous}

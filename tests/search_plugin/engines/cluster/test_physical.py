@@ -70,9 +70,10 @@ def writable(*replies):
 @pytest.mark.parametrize("before", [None, Generation("papers", 1, {}, {}, frozenset({"papers"}))])
 def test_a_generation_is_published_in_one_request_and_the_one_before_is_kept(before):
     to = Generation("papers", 2, {"_meta": {"ses": {"source": "s"}}}, {}, frozenset())
-    cluster = writable((200, {}), (200, {}))
+    cluster = writable((200, {}), (200, {}), (200, {}))
     publish_generation(cluster, "papers", to, before)
-    marked, switched = cluster.asked
+    marked, words, switched = cluster.asked
+    assert words[:2] == ("GET", "/ses.words.papers.v*")
     assert marked[:2] == ("PUT", "/ses.papers.v2/_mapping")
     facts = marked[3]["_meta"]["ses"]
     assert (facts["source"], abs(facts["published"] - time.time()) < 60) == ("s", True)
