@@ -33,6 +33,10 @@ nesses ments ational ational ability abilities ances ences ancies encies ancy en
 ations ious ously ful less ally ways like ship hoods ated ates ating ies ied ier iest ying ments ants ents ions ors
 icational ications ality ibles ables ives alisms aliti logy logies ogist ogists ication ation ement ance ence ant
 ent ic ics able ible ate ator ive ism ist
+ization isation alization alisation alizations alisations alized alised alizes alises alizing alising alize alise ize
+ivity ivities ativity alities ality ical itis alitis icity icities ials als ings erative atives entatives ently antly
+ered ering ably ibly ionally ately ioned ioning icated icate icating ogis ogi eral erally atively ively icals izers
+ionality ationally icitis ivitis fully entative enting ented nessing
 """
 
 _FILLERS = ("", "a", "ba", "bana", "banab", "banaban")

@@ -15,7 +15,8 @@ vaccination vaccinated vaccines hospitalization hospitalized hospitalised random
 happiness mortality studies studied therapies therapeutic immunity immunotherapies anxiety anaemia anemia
 organizations nationality effectiveness sensitivity adherence compliance classification diagnoses diagnosis
 neighbourhoods functional usefulness behaviour behavioral communities childhood cardiologists activities
-previously clinically disabilities dependency
+previously clinically disabilities dependency oncological arteritis specificity representatives conditionally
+interfering favourably discovered ratings
 """
 ENGLISH = _ENGLISH.split()
 _OTHERS = """
@@ -48,6 +49,20 @@ def test_engines_find_every_word_with_other_letters_in_the_place_of_a_sign(word,
     for pattern in filter(is_pattern, patterns):
         assert is_like(pattern, word)
         assert misses(pattern, word) == set() or patterned_terms(pattern, "english").partial
+
+
+@pytest.mark.parametrize(
+    ("pattern", "word"),
+    [
+        ("ho*lization", "hospitalization"),
+        ("se*vity", "sensitivity"),
+        ("on*cal", "oncological"),
+        ("ar*tis", "arteritis"),
+    ],
+)
+def test_an_end_of_which_the_stemmer_cuts_off_more_is_found(pattern, word):
+    assert is_like(pattern, word)
+    assert misses(pattern, word) == set()
 
 
 def test_a_pattern_that_may_leave_out_words_says_so():

@@ -127,6 +127,7 @@ def test_published_sets_give_the_examples_of_their_records(tmp_path, form, besid
         assert len(list(read_examples(task, task.validation, "[SEP]", LABELS))) == len(lines) // 3
 
 
+@pytest.mark.torch
 def test_a_model_is_trained_on_published_sets(tmp_path):
     publish(task_files(tmp_path), "{split}/000{number}.parquet")
     make_model(tmp_path / "base")
