@@ -154,7 +154,7 @@ def _low_rank_weights(
 def _adapted_linears(path: Path, config: Mapping[str, Any]) -> list[str]:
     """Return the linear layers of a layer that are adapted."""
     matrices = config.get("attn_matrices", ["q", "v"])
-    if not isinstance(matrices, list) or not all(one in ATTENTION for one in matrices):
+    if not isinstance(matrices, list) or not all(isinstance(one, str) and one in ATTENTION for one in matrices):
         raise cant_run(path, "attn_matrices", matrices, f"lists of {', '.join(ATTENTION)}")
     attention = [ATTENTION[one] for one in matrices if config.get("selfattn_lora", True)]
     return attention + [linear for key, linear in ELSEWHERE.items() if config.get(key)]
@@ -362,6 +362,6 @@ def read_adapter(folder: Path, base: ModelCard) -> Adapter:
         return read_peft(path, content, base)
     content = read_made_for(path, base)
     kind = content["config"].get("architecture")
-    if kind is not None and kind not in _KINDS:
+    if kind is not None and (not isinstance(kind, str) or kind not in _KINDS):
         raise cant_run(path, "architecture", kind, "bottleneck adapters (seq_bn), lora, ia3 and prefix_tuning")
     return _KINDS[kind](path, content, base)

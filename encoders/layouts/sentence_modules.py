@@ -102,10 +102,10 @@ def _pooling(folder: Path, settings: Mapping[str, Any]) -> Pooling:
 def _dense(folder: Path, place: Path) -> Dense:
     settings = read_json(place / "config.json", dict)
     kind, outputs = str(settings.get("activation_function", "Tanh")).rsplit(".", 1)[-1], settings.get("out_features")
-    names = {settings.get(f"module_{side}_name") or _ON_VECTORS for side in ("input", "output")}
+    names = [settings.get(f"module_{side}_name") or _ON_VECTORS for side in ("input", "output")]
     if type(outputs) is not int or outputs < 1:
         raise InputError(f"out_features in {place / 'config.json'} is not a whole number above 0; fetch it again.")
-    if kind not in _ACTIVATIONS or settings.get("use_residual") or names != {_ON_VECTORS}:
+    if kind not in _ACTIVATIONS or settings.get("use_residual") or names != [_ON_VECTORS, _ON_VECTORS]:
         raise InputError(
             f"{folder} has a linear layer that ses can't run ({place.name}): it knows those of vectors, without a "
             f"residual, with one of the activations {', '.join(_ACTIVATIONS)}."

@@ -157,9 +157,13 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("key", REFUSED)
-def test_what_can_not_run_is_refused_by_the_name_of_its_option(key, base, tmp_path):
-    kind, value = REFUSED[key]
+ODD = {"attn_matrices": ("lora", ["q", [1]]), "architecture": ("lora", ["lora"]), "r": ("lora", [8])}
+"""Values of another kind than any that the library writes."""
+
+
+@pytest.mark.parametrize(("key", "given"), [*REFUSED.items(), *ODD.items()])
+def test_what_can_not_run_is_refused_by_the_name_of_its_option(key, given, base, tmp_path):
+    kind, value = given
     make = {"lora": checkpoints.make_lora, "prefix": checkpoints.make_prefix}
     if kind == "peft":
         folder = checkpoints.make_peft(tmp_path / "a", config_of(base), seed=1)

@@ -127,6 +127,7 @@ def test_the_fingerprint_covers_the_layer(tmp_path):
         {"use_residual": True},
         {"module_input_name": "token_embeddings"},
         {"module_output_name": "token_embeddings"},
+        {"module_output_name": ["sentence_embedding"]},
     ],
 )
 def test_other_layers_are_refused(values, tmp_path):
