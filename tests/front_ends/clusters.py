@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import socket
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from random import SystemRandom
 from typing import TYPE_CHECKING
 
 import pytest
@@ -48,10 +49,11 @@ def on_cluster(lane: str, folder: Path, *more: Paper, has_table: bool = False) -
 
 
 def free_port() -> int:
-    """A port that nothing listens on."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
+    """A port that nothing listens on, below those that the system gives to others before it is taken."""
+    for port in SystemRandom().sample(range(20_000, 32_000), 100):
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+    raise AssertionError("no port is free")
 
 
 def wait_for(port: int) -> None:
