@@ -122,9 +122,10 @@ def write_alias(root: Path, name: str, current: int, previous: int) -> None:
     """Name the published generation of an index; raises `OSError` as the file system does."""
     alias = Alias(current, previous, read_alias(root, name).turn + 1)
     pointer = pointer_of(root, name)
-    if pointer.exists() and not pointer.is_file():  # a device or a pipe would be written to
-        pointer.unlink()
     for place in (generations_of(root, name)[current] / PUBLISHED, pointer):
+        # A device or a pipe would be written to, and a pipe without a reader waits for ever.
+        if place.exists() and not place.is_file() and (place == pointer or not place.is_dir()):
+            place.unlink()
         with replacing(place, locked=True) as part:
             part.write_bytes(sealed({**asdict(alias), "name": name}))
 

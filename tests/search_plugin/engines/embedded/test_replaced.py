@@ -18,7 +18,7 @@ from search_plugin.contract.schema import Field
 from search_plugin.engines.embedded import files as index_files
 from search_plugin.engines.embedded import records, words
 from search_plugin.engines.embedded.engine import EmbeddedEngine
-from search_plugin.engines.embedded.generations import read_facts
+from search_plugin.engines.embedded.generations import PUBLISHED, read_facts
 from tests.chance import drawn, effort
 from tests.damage import FILE_DAMAGES
 from tests.search_plugin.engines.embedded.asking import COUNT, answers, reads
@@ -339,3 +339,13 @@ def test_a_file_in_place_of_a_folder_is_damage(states, tmp_path):
 def test_a_path_that_is_too_long_is_reported(tmp_path):
     with pytest.raises(UnavailableError, match="is too long; give a shorter one with engine=embedded:DIR"):
         EmbeddedEngine(f"embedded:{tmp_path / ('x' * 300)}")
+
+
+def test_a_pipe_in_the_place_of_what_a_generation_says_is_replaced(states, right, tmp_path, monkeypatch):
+    lower(monkeypatch)
+    folder = shutil.copytree(states[-1], tmp_path / "index")
+    said = folder / "papers.v2" / PUBLISHED
+    said.unlink()
+    os.mkfifo(said)
+    assert answers(folder, diagnosed=True) == right
+    assert said.is_file()
