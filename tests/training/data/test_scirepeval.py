@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from corpora.errors import InputError
 from tests.tiny import make_model
-from tests.training.recipes import LABELS, read_recipe, task_files, toml
+from tests.training.recipes import FILES, LABELS, PUBLISHED, publish, read_recipe, task_files, toml
 from training.data.examples import read_examples
 from training.data.records import read_records
 from training.data.scirepeval import read_config
@@ -78,39 +76,6 @@ def test_all_that_a_task_may_say(tmp_path):
             "objective": "supervised-contrastive",
         }
     ]
-
-
-PUBLISHED = [
-    {
-        "name": name,
-        "type": kind,
-        "dataset": {"path": "allenai/scirepeval", "name": config},
-        "ctrl_token": code,
-        "sample_size": {"train": 600_000, "dev": 40_000},
-    }
-    | more
-    for name, kind, config, code, more in (
-        ("year_pred", "regression", "pub_year", "[RGN]", {"labels_field": "value"}),
-        ("mesh", "classification", "mesh_descriptors", "[CLF]", {}),
-        ("fos", "classification", "fos", "[CLF]", {"multi_label": True}),
-        ("search", "ir", "search", {"query": "[QRY]", "candidates": "[PRX]"}, {"input_fields": ["title", "year"]}),
-        ("specter", "triplet", "cite_prediction", "[PRX]", {}),
-    )
-]
-"""Tasks in the words of SciRepEval's training/sample_data/tasks_config.json."""
-
-FILES = ("papers", "papers", "several", "judged", "triplets")
-
-
-def publish(folder, form):
-    """Write the records of each task as Parquet, in the places that a published data set has."""
-    for task, name in zip(PUBLISHED, FILES, strict=True):
-        rows = [json.loads(line) for line in (folder / f"{name}.jsonl").read_text().splitlines()]
-        for split, part in (("train", rows[:16]), ("validation", rows[16:])):
-            for number in range(2):
-                path = folder / "scirepeval" / task["dataset"]["name"] / form.format(split=split, number=number)
-                path.parent.mkdir(parents=True, exist_ok=True)
-                pq.write_table(pa.Table.from_pylist(part[number * 8 : number * 8 + 8]), path)
 
 
 @pytest.mark.parametrize("form", ["{split}/000{number}.parquet", "{split}-0000{number}-of-00002.parquet"])
