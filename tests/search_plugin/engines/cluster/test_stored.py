@@ -80,7 +80,7 @@ class Keeping:
         return [(one, body) for one, body in self.held.items() if fnmatchcase(one, f"{kind}/{pattern}")]
 
 
-SETTINGS = {"index": {"knn": True, "number_of_shards": 2, "list": [1, False]}}
+SETTINGS = {"index": {"knn": True, "number_of_shards": 2, "list": ["A", False]}}
 ARTIFACTS = (
     IngestPipeline("ses-papers-vectors", {"description": MARK, "processors": []}),
     SearchPipeline("ses-papers-minmax", {"description": MARK, "phase_results_processors": []}),
@@ -93,7 +93,7 @@ WRITTEN = {
     "/_search/pipeline/ses-papers-minmax": {"version": 2, "description": MARK, "phase_results_processors": []},
     "/_component_template/ses-papers-mappings": {
         "template": {
-            "settings": {"index": {"knn": "true", "number_of_shards": "2", "list": ["1", "false"]}},
+            "settings": {"index": {"knn": "true", "number_of_shards": "2", "list": ["A", "false"]}},
             "mappings": {"dynamic": "strict"},
         },
         "version": 2,
