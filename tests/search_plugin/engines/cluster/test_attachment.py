@@ -13,7 +13,7 @@ from search_plugin.engines.cluster.attached.places import Place, as_stored, chec
 from search_plugin.engines.cluster.attached.vectors import NamedVectors, check_vectors, find_vectors
 from search_plugin.engines.cluster.dialects import dialect_of
 from search_plugin.engines.cluster.product import Product
-from tests.search_plugin.engines.cluster.attached_indexes import INSIDE, PLACES, attachment
+from tests.search_plugin.engines.cluster.conversations import INSIDE, PLACES, attachment
 
 VECTOR = {"type": "dense_vector", "dims": 3, "similarity": "cosine", "index_options": {"type": "int8_hnsw"}}
 PROPERTIES = {

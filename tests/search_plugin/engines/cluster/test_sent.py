@@ -14,7 +14,7 @@ from search_plugin.engines.cluster.frontends.http import HttpRequest, Parameter
 from search_plugin.engines.cluster.frontends.page_request import page_request
 from search_plugin.engines.cluster.frontends.sent import leg_requests, opened_for, papers_request
 from search_plugin.request import SearchRequest
-from tests.search_plugin.engines.cluster.attached_indexes import attached_in
+from tests.search_plugin.engines.cluster.conversations import attached_with, found, several
 from tests.search_plugin.engines.cluster.test_joining import FILTER, LEGS, PLAN, VECTOR, hits, index_in
 from tests.search_plugin.engines.cluster.test_pages import BOTH, counted, read, replies
 
@@ -102,7 +102,7 @@ def test_the_papers_and_counts_are_sent_again_with_the_ids_left_open(kind, versi
 
 
 def test_papers_of_somebody_else_have_their_ids_as_those_of_the_hits():
-    index = attached_in("opensearch", (3, 6), replies(read("c", "a"), counted(2)))
+    index = attached_with(several(read("c", "a"), counted(2)))
     counting = Counting(PLAN, ["c", "a"], [], 5)
     with recorded() as sent:
         index.fetch(["c", "a"], counting)
@@ -125,16 +125,14 @@ def test_legs_are_told_in_the_order_of_the_replies():
 
 
 def test_legs_in_two_indexes_are_two_requests():
-    one_leg = (200, {"responses": [{**hits(a=0.9, c=0.8), "status": 200}]})
-    located = (200, {"timed_out": False, "_shards": {"failed": 0}, "hits": {"hits": [{"_id": "a"}]}})
-    words = (200, {"responses": [{"hits": {"hits": [{"_id": "a", "_score": 2.0}]}}]})
-    index = attached_in("opensearch", (3, 6), one_leg, located, words, beside="you asked for it")
+    one_leg, words = several(hits(a=0.9, c=0.8)), several(found({"_id": "a", "_score": 2.0}))
+    index = attached_with(one_leg, found({"_id": "a"}), words, beside="you asked for it")
     with recorded() as sent:
-        found = index.search(PLAN)
+        searched = index.search(PLAN)
     requests, legs = leg_requests(sent, index, PLAN)
     assert [one.path for one in requests] == ["/ses.attached.catalogue.v1/_msearch", "/shelves/_msearch"]
     assert legs == ["prx", "lexical"]
-    assert [hit.id for hit in found["prx"]] == ["a"]
+    assert [hit.id for hit in searched["prx"]] == ["a"]
 
 
 @pytest.mark.parametrize(

@@ -237,6 +237,7 @@ def test_two_templates_of_a_priority_match_no_name_together(pattern, others, ref
     cluster = Keeping()
     cluster.held["/_index_template/other"] = others or {"index_patterns": ["x"]}
     template = replace(ARTIFACTS[3], patterns=(pattern,))
+    template.check(Keeping())
     if not refused:
         template.check(cluster)
         return

@@ -9,7 +9,7 @@ from search_plugin.contract.schema import ForeignField
 from search_plugin.engines.cluster.attached.places import Place
 from search_plugin.engines.cluster.attached.translation import Translation
 from search_plugin.engines.cluster.dialect import enclosed
-from tests.search_plugin.engines.cluster.attached_indexes import PLACES
+from tests.search_plugin.engines.cluster.conversations import PLACES
 
 OWN = ForeignField("emb", "emb", 3, "cosine", "paper", "none", "tiny", "f", True, "")
 PASSAGES = ForeignField("parts.emb", "parts.emb", 3, "cosine", "passage", "none", "tiny", "f", True, "parts")
