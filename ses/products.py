@@ -67,6 +67,7 @@ class FunctionProducts:
     """Products that are functions of `ses`, of a library or of an index, by name."""
 
     authors = LibraryProduct[None]("Group papers under one name by author.")
+    maps = LibraryProduct[None]("Place the papers of a search by meaning, with topics.")
     support = LibraryProduct[None]("Find papers with sentences near in meaning to a sentence.")
     topics = LibraryProduct[None]("Cluster the papers of an index into topics.")
 

@@ -6,10 +6,12 @@ It is for a few hundred papers while a reader waits, so it needs numpy alone; `p
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
+from corpora.identifiers import link_of
 from corpora.paper import Paper
 from products.topics.phrases import label_of, phrases_of
 from products.topics.topics import LabelledTopic, Projection
@@ -43,6 +45,12 @@ class MapPoint:
     y: float
     topic: int
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the paper as JSON values, with its topic numbered from 1."""
+        paper = self.paper
+        facts = {"id": paper.id, "title": paper.title, "year": paper.year, "venue": paper.venue, "link": link_of(paper)}
+        return {"rank": self.rank, **facts, "x": self.x, "y": self.y, "topic": self.topic + 1}
+
 
 @dataclass(frozen=True, slots=True)
 class PaperMap:
@@ -63,6 +71,17 @@ class PaperMap:
     topics: tuple[LabelledTopic, ...]
     candidates: int
     notes: tuple[str, ...] = ()
+
+    def to_dict(self, shown: Collection[int] = ()) -> dict[str, Any]:
+        """Return the map as JSON values, with topics numbered from 1.
+
+        Args:
+            shown: Numbers of the topics whose papers are wanted; all if empty.
+        """
+        content = {"index": self.index, "query": self.query, "candidates": self.candidates, "notes": list(self.notes)}
+        topics = [{"number": number, **asdict(topic)} for number, topic in enumerate(self.topics, start=1)]
+        points = [point.to_dict() for point in self.points if not shown or point.topic + 1 in shown]
+        return {**content, "topics": topics, "points": points}
 
 
 def topics_of_papers(

@@ -71,6 +71,6 @@ def topics(*, name: str | None, out: Path | None, as_json: bool, **options: Any)
     say({"topics": rows, "papers": len(found.ids)}, lines, as_json=as_json)
 
 
-def _rows(found: Topics) -> Iterator[tuple[str, ...]]:
+def _rows(found: Topics) -> Iterator[tuple[str | float, ...]]:
     for row, name in enumerate(found.ids):
-        yield name, found.topics[found.topic_of[row]].label, *(f"{value:.6f}" for value in found.places[row])
+        yield name, found.topics[found.topic_of[row]].label, *(round(float(value), 6) for value in found.places[row])

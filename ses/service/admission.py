@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _OPERATION = ("/healthz", "/readyz", "/metrics")
 """What a machine asks to learn how the service is: also when it is busy."""
 
-HEAVY = re.compile(r"/map(\.json)?$|(/v1)?/feeds/")
+HEAVY = re.compile(r"/(map(\.json)?|v1/maps)$|(/v1)?/feeds/")
 """The paths of requests that take many times the work of a search."""
 
 _HEAVY_BODY = 100_000

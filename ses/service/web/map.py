@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import Field
 
-from corpora.identifiers import link_of
 from products.maps.search import MapSettings
 from ses.service.access import needs
 from ses.service.answers import json_response
@@ -138,25 +137,7 @@ def show_map(request: Request, service: ServiceOf, asked: Annotated[MapParameter
 @router.get("/map.json")
 def map_values(service: ServiceOf, asked: Annotated[MapParameters, Query()]) -> Response:
     """Return the same map as values."""
-    made = _map(service, asked)
-    points = [
-        {
-            "rank": point.rank,
-            "id": point.paper.id,
-            "title": point.paper.title,
-            "year": point.paper.year,
-            "venue": point.paper.venue,
-            "link": link_of(point.paper),
-            "x": point.x,
-            "y": point.y,
-            "topic": point.topic + 1,
-        }
-        for point in made.points
-        if not asked.topic or point.topic + 1 in asked.topic
-    ]
-    topics = [{"number": number, **asdict(topic)} for number, topic in enumerate(made.topics, start=1)]
-    content = {"index": made.index, "query": made.query, "candidates": made.candidates, "notes": made.notes}
-    return json_response({**content, "topics": topics, "points": points})
+    return json_response(_map(service, asked).to_dict(asked.topic))
 
 
 def address(given: dict[str, Any]) -> str:

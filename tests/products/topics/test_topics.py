@@ -90,6 +90,8 @@ def test_the_command_writes_topics_that_searches_can_count(tmp_path):
     assert page.facets.counts["topic"]
     held = library["mine"].show("p00003").extra
     assert held["topic"] == rows["p00003"]["topic"]
+    # A spreadsheet takes them for numbers: no mark of a text is before those below 0.
+    assert min(float(row["x"]) for row in rows.values()) < 0
     assert held["topic_x"] == pytest.approx(float(rows["p00003"]["x"]), abs=1e-6)
     assert held["topic_y"] == pytest.approx(float(rows["p00003"]["y"]), abs=1e-6)
 

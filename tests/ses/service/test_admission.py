@@ -163,6 +163,7 @@ def test_a_client_that_leaves_while_it_sends_is_not_answered():
     [
         ("/map", b""),
         ("/map.json", b""),
+        ("/v1/maps", b""),
         ("/feeds/like.atom", b""),
         ("/v1/feeds/a.atom", b""),
         ("/v1/encode", b"a" * 100_001),

@@ -66,6 +66,7 @@ ASKED = {
     "/v1/suggest": {},
     "/v1/facets/{field}": {"mode": "lexical"},
     "/v1/similar/{paper_id}": WIDE,
+    "/v1/maps": {"mode": "lexical", "window": 10_000, "size": 1},
     "/v1/support": {"sentence": "A virus", "mode": "lexical"},
     "/v1/papers/{paper_id}": {},
     "/v1/tags": {},

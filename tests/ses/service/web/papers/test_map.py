@@ -24,6 +24,7 @@ def test_the_map_is_that_of_python(client, library):
         (point.x, point.y, point.topic) for point in made.points
     ]
     assert [topic["label"] for topic in values["topics"]] == [topic.label for topic in made.topics]
+    assert client.get("/v1/maps", params=asked).json() == values
     found = library["papers"].search(**asked)
     assert [point["rank"] for point in values["points"]] == [hit.rank for hit in found]
     assert values["candidates"] == found.candidates
@@ -115,9 +116,10 @@ def test_what_papers_hold_is_escaped(client):
     ],
 )
 def test_a_wrong_request_is_refused(client, asked, detail):
-    reply = client.get("/map.json", params=asked)
-    assert reply.status_code == 400
-    assert detail in reply.json()["detail"]
+    for path in ("/map.json", "/v1/maps"):
+        reply = client.get(path, params=asked)
+        assert reply.status_code == 400
+        assert detail in reply.json()["detail"]
 
 
 def test_nothing_found_is_said(client):
