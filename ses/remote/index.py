@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from corpora.errors import NotFoundError, require
 from corpora.paper import Paper
+from corpora.typed import typed
 from corpora.url_names import escaped_name
 from search_plugin.contract.schema import (
     PAPER_FIELDS,
@@ -29,7 +30,6 @@ from ses.argument_validation import checked_methods
 from ses.indexes.index_facts import IndexFacts
 from ses.indexes.open_index import OpenIndex, title_and_abstract
 from ses.indexes.searchable import SearchableIndex
-from ses.remote.parsing import read_as
 from ses.remote.refusal import OverHttp
 
 if TYPE_CHECKING:
@@ -247,8 +247,8 @@ class RemoteIndex(SearchableIndex, OverHttp, local=OpenIndex):
         """Return the papers that an identifier names; arguments and errors as of `OpenIndex.find`."""
         content = self._client.get(f"/v1/papers/{escaped_name(name)}", {"index": self.name})
         try:
-            first = read_as(Paper, content["paper"])
-            return [first, *(read_as(Paper, other) for other in content["others"])]
+            first = typed(Paper, content["paper"], may_be_newer=True)
+            return [first, *(typed(Paper, other, may_be_newer=True) for other in content["others"])]
         except (ValueError, TypeError, KeyError) as error:
             raise self._client.odd(str(error)) from error
 
@@ -263,7 +263,7 @@ class RemoteIndex(SearchableIndex, OverHttp, local=OpenIndex):
 
     def _as(self, kind: type[T], content: Any) -> T:
         try:
-            return read_as(kind, content)
+            return typed(kind, content, may_be_newer=True)
         except (ValueError, TypeError, RecursionError) as error:
             raise self._client.odd(str(error)) from error
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, require
+from corpora.typed import typed
 from ses.argument_validation import checked_methods
 from ses.indexes.searchable import SearchableLibrary
 from ses.library import Library
 from ses.remote.client import ServiceClient
 from ses.remote.index import RemoteEntry, RemoteIndex
-from ses.remote.parsing import read_as
 from ses.remote.refusal import OverHttp
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class RemoteLibrary(SearchableLibrary, OverHttp, local=Library):
     def _entries(self) -> tuple[RemoteEntry, ...]:
         content = self.client.get("/v1/indexes")
         try:
-            return read_as(_Entries, content).indexes
+            return typed(_Entries, content, may_be_newer=True).indexes
         except (ValueError, TypeError) as error:
             raise self.client.odd(str(error)) from error
 

@@ -118,8 +118,8 @@ def test_no_server_at_all(waits):
     [
         ((200, {}, b"<html>"), "since it is no JSON"),
         ((200, {}, b"null"), "can't be read, since"),
-        ((200, {}, {"indexes": [{"name": 3}]}), "3' stands for str"),
-        ((200, {}, {"indexes": {}}), "stands for a list"),
+        ((200, {}, {"indexes": [{"name": 3}]}), "RemoteEntry lacks or does not know default, model, papers"),
+        ((200, {}, {"indexes": {}}), "is not tuple"),
         ((403, {}, b"<html>"), "answers with the status 403"),
         ((400, {}, {"detail": 3}), "answers with the status 400"),
         ((302, {"Location": "https://elsewhere.example/"}, b""), "has moved to 'https://elsewhere.example/'; give its"),
