@@ -107,7 +107,6 @@ def read_work(line: int, work: Mapping[str, object], custom: Sequence[CustomFiel
     beside = {
         **work,
         "license": list(dict.fromkeys(text_of(one.get("URL")) for one in _objects(work, "license"))),
-        "issn": work.get("ISSN"),
         "isbn": work.get("ISBN"),
         "funders": [text_of(one.get("name")) for one in _objects(work, "funder")],
         "container": work.get("container-title"),

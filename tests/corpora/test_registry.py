@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from corpora.errors import InputError
+from corpora.obtaining import Order
 from corpora.registry import CORPORA, get_corpus
 
 
@@ -28,8 +29,26 @@ def test_knows_the_corpora():
         *("marc", "crossref", "oai", "index"),
     ]
     assert {name for name, corpus in CORPORA.items() if corpus.takes_columns} == {"jsonl", "csv", "xlsx", "index"}
-    assert {name for name, corpus in CORPORA.items() if corpus.locate} == {"cord19", "pubmed-sample"}
+    # Those of one layout need no file to say what they are.
+    assert [name for name, corpus in CORPORA.items() if not corpus.is_form] == [
+        *("cord19", "pubmed", "pubmed-sample", "arxiv"),
+    ]
+    assert [name for name, corpus in CORPORA.items() if corpus.is_index] == ["index"]
+    assert {name: corpus.choices for name, corpus in CORPORA.items() if corpus.choices} == {
+        **dict.fromkeys(("zotero", "crossref"), ("again",)),
+        "oai": ("set", "from_date", "until", "metadata_prefix", "again"),
+    }
     assert get_corpus(" CORD19 ") is CORPORA["cord19"]
+
+
+def test_what_is_here_is_found_and_not_asked_for(tmp_path):
+    path = tmp_path / "cord19" / "metadata.csv"
+    path.parent.mkdir()
+    path.write_text("[]")
+    located = {name: corpus.locate(tmp_path).name for name, corpus in CORPORA.items() if corpus.locate}
+    assert located == {"cord19": "metadata.csv", "pubmed-sample": "pubmed21n1298.xml.gz"}
+    obtained = {name: corpus.obtain(Order(str(path), tmp_path)) for name, corpus in CORPORA.items() if corpus.obtain}
+    assert obtained == dict.fromkeys(("zotero", "crossref", "oai"))
 
 
 def test_an_unknown_name_lists_those_there_are():

@@ -12,23 +12,43 @@ from corpora.custom import CustomField
 from corpora.errors import UnavailableError
 from corpora.fetching import Visitor
 from corpora.obtaining import Harvest, Order
-from corpora.paper import Accepted, Rejected
+from corpora.paper import Accepted, Paper, Rejected
+from corpora.publication import Publication
 from corpora.readers import crossref
 
 WORK = {
     "DOI": "10.5555/AbC",
-    "title": ["The <i>song</i>"],
+    "title": ["The <i>song</i>", "Another title"],
+    "original-title": ["Le chant"],
     "subtitle": ["of birds"],
     "abstract": "<jats:p>They <jats:italic>sing</jats:italic>.</jats:p>",
-    "author": [{"given": "Ana", "family": "Sample"}, {"name": "A Group"}],
+    "author": [
+        {"given": "Ana", "family": "Sample"},
+        {"given": "Eric", "family": "Toth", "suffix": "Jr."},
+        {"name": "A Group"},
+        {"literal": "B Group"},
+        {"sequence": "additional"},
+    ],
+    "editor": [{"given": "Ed", "family": "Itor"}],
+    "created": {"date-parts": [[2023, 1, 2]]},
     "issued": {"date-parts": [[2020, 3]]},
-    "container-title": ["Letters"],
+    "container-title": ["Letters <b>A</b>"],
+    "event": {"name": "A Conference"},
     "type": "journal-article",
     "language": "en",
-    "reference": [{"DOI": "10.5555/CITED"}, {"unstructured": "A book"}],
-    "license": [{"URL": "https://creativecommons.org/licenses/by/4.0/"}],
-    "updated-by": [{"type": "retraction"}],
+    "subject": ["Zoology", "Acoustics"],
+    "reference": [{"DOI": "10.5555/CITED"}, {"unstructured": "A book"}, {"DOI": "10.5555/cited"}, {"DOI": "10.5555/b"}],
+    "license": [{"URL": "https://creativecommons.org/licenses/by/4.0/"}] * 2,
+    "updated-by": [{"type": "erratum"}, {"type": "Retraction"}],
     "is-referenced-by-count": 3,
+    "volume": "12",
+    "issue": "4",
+    "page": "45-51",
+    "article-number": "e7",
+    "publisher": "A Press",
+    "ISSN": ["1234-5679", "2345-678X"],
+    "ISBN": ["9783540123453"],
+    "funder": [{"name": "A Fund"}, {"name": "B Fund"}],
 }
 
 
@@ -41,19 +61,84 @@ def read(path, custom=()):
     [
         lambda work: json.dumps(work),
         lambda work: json.dumps({"status": "ok", "message-type": "work", "message": work}),
-        lambda work: json.dumps({"items": [work]}, indent=1),
+        lambda work: "\ufeff" + json.dumps({"items": [work]}, indent=1),
         lambda work: json.dumps({"status": "ok", "message": {"facets": {"a": [1]}, "items": [work], "total": 1}}),
     ],
 )
 def test_a_work_with_everything(tmp_path, shape):
-    (tmp_path / "w.json").write_text(shape(WORK))
-    custom = [CustomField("license", "keywords"), CustomField("cited", "number", "is-referenced-by-count")]
+    (tmp_path / "w.json").write_text(shape(WORK), encoding="utf-8")
+    kinds = {
+        **dict.fromkeys(("license", "issn", "isbn", "funders"), "keywords"),
+        **dict.fromkeys(("container", "publisher"), "keyword"),
+        "published": "date",
+    }
+    custom = [CustomField(name, kind) for name, kind in kinds.items()]
+    custom.append(CustomField("cited", "number", "is-referenced-by-count"))
     (record,) = read(tmp_path, custom)
-    paper = record.paper
-    assert (paper.id, paper.title, paper.abstract) == ("10.5555/abc", "The song: of birds", "They sing.")
-    assert (paper.authors, paper.year, paper.venue) == (("Ana Sample", "A Group"), 2020, "Letters")
-    assert (paper.references, paper.identifiers, paper.retracted) == (("10.5555/cited",), ("doi:10.5555/abc",), True)
-    assert paper.extra == {"license": ("https://creativecommons.org/licenses/by/4.0/",), "cited": 3}
+    assert record.paper == Paper(
+        "10.5555/abc",
+        "The song: of birds",
+        abstract="They sing.",
+        authors=("Ana Sample", "Eric Toth Jr.", "A Group", "B Group"),
+        year=2020,
+        venue="Letters A",
+        types=("journal-article",),
+        language="en",
+        fields=("Zoology", "Acoustics"),
+        identifiers=("doi:10.5555/abc",),
+        references=("10.5555/cited", "10.5555/b"),
+        url="https://doi.org/10.5555/abc",
+        retracted=True,
+        extra={
+            "license": ("https://creativecommons.org/licenses/by/4.0/",),
+            "issn": ("1234-5679", "2345-678X"),
+            "isbn": ("9783540123453",),
+            "funders": ("A Fund", "B Fund"),
+            "container": "Letters <b>A</b>",
+            "publisher": "A Press",
+            "published": "2020-03",
+            "cited": 3,
+        },
+        publication=Publication("12", "4", "45-51", "A Press", ("1234-5679", "2345-678X")),
+    )
+
+
+DAYS = {"date-parts": [[2019, 4, 5]]}
+SERVER = {"container-title": [], "event": None, "institution": [{"name": "bioRxiv"}], "type": "posted-content"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"title": [], "subtitle": []}, {"title": "Le chant"}),
+        ({"title": [], "original-title": [], "subtitle": ["of birds"]}, {"title": ""}),
+        ({"title": "The song of birds"}, {"title": "The song of birds"}),
+        ({"author": []}, {"authors": ("Ed Itor",)}),
+        ({"author": [{"given": "Plato"}]}, {"authors": ("Plato",)}),
+        ({"container-title": []}, {"venue": "A Conference"}),
+        (SERVER, {"venue": "bioRxiv"}),
+        (SERVER | {"event": {"name": "A Conference"}}, {"venue": "A Conference"}),
+        (SERVER | {"group-title": "Neuroscience"}, {"venue": "Neuroscience"}),
+        (SERVER | {"type": "dataset"}, {"venue": ""}),
+        (SERVER | {"institution": None}, {"venue": ""}),
+        ({"page": None}, {"publication": Publication("12", "4", "e7", "A Press", ("1234-5679", "2345-678X"))}),
+        *(({"updated-by": [{"type": kind}]}, {"retracted": True}) for kind in ("withdrawal", "removal")),
+        ({"updated-by": [{"type": "correction"}], "update-to": [{"type": "retraction"}]}, {"retracted": False}),
+        *(
+            ({"issued": {"date-parts": [[None]]}, name: DAYS}, {"year": 2019, "extra": {"published": "2019-04-05"}})
+            for name in ("published", "published-print", "published-online", "posted")
+        ),
+        ({"issued": None}, {"year": 2023, "extra": {"published": "2023-01-02"}}),
+        ({"issued": None, "posted": DAYS, "published": {"date-parts": [[2018]]}}, {"extra": {"published": "2018"}}),
+        *(
+            ({"issued": odd, "created": None}, {"year": None})
+            for odd in ({}, [], {"date-parts": []}, {"date-parts": 3})
+        ),
+    ],
+)
+def test_what_stands_in_for_what_a_work_lacks(changes, expected):
+    record = crossref.read_work(1, WORK | changes, [CustomField("published", "date")])
+    assert {name: getattr(record.paper, name) for name in expected} == expected
 
 
 def test_damage_is_rejected(tmp_path):

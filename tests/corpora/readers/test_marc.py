@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from corpora.custom import CustomField
 from corpora.errors import InputError
 from corpora.paper import Accepted, Deleted, Rejected
+from corpora.publication import Publication
 from corpora.readers import marc
 
 F, S = pymarc.Field, pymarc.Subfield
@@ -68,6 +69,135 @@ def test_a_book_with_everything(tmp_path, form):
     assert set(paper.identifiers) == {"doi:10.1000/ab", "isbn:354012345X", "issn:1234-567X"}
     assert paper.url == "https://example.org/1"
     assert paper.extra == {"shelf": "R 12", "publisher": "A Press,"}
+
+
+def made(*fields, fixed="990101s1998    xx            000 0 ger  ", kind="am"):
+    """The paper of a record with a control number, a title and some fields."""
+    record = pymarc.Record(force_utf8=True)
+    record.leader = pymarc.Leader(f"00000n{kind} a2200000 a 4500")
+    record.add_field(F("001", data=" x1 "), F("008", data=fixed), field("245", "aBees"), *fields)
+    return marc.record_of(1, record, ()).paper
+
+
+HOST = field("773", "tBee news /", "dBonn : A Press,", "gVol. 12, no. 3 (2020), p. 45-51", "x2345-678X")
+RIGHTS = field("264", "c\u00a92001", indicators=" 4")
+SUBJECTS = ("600", "610", "611", "630", "648", "650", "651", "653", "655")
+AUTHORS = ("John Paul II", "B Society", "B Congress", "Example, Bo, (Boris)", "A Society. A Branch", "A Congress")
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (
+            {"fields": [HOST], "kind": "ab"},
+            {
+                "id": "x1",
+                "types": ("article",),
+                "venue": "Bee news",
+                "publication": Publication("12", "3", "45-51", "Bonn: A Press", ("2345-678X",)),
+            },
+        ),
+        (
+            {"fields": [HOST, field("260", "bB Press,"), field("264", "bC Press :"), field("022", "a1234-567x")]},
+            {"publication": Publication("12", "3", "45-51", "C Press", ("2345-678X", "1234-567X"))},
+        ),
+        ({"fields": [HOST, field("260", "bB Press,")]}, {"venue": "Bee news"}),
+        # The date of the publication goes before that of a copyright, and both before that of the fixed field.
+        ({"fields": [RIGHTS, field("264", "c[1999?]", indicators=" 1")]}, {"year": 1999}),
+        ({"fields": [RIGHTS, field("260", "cc1999.")]}, {"year": 1999}),
+        ({"fields": [RIGHTS]}, {"year": 2001}),
+        ({"fields": [field("264", "c12345", "c1399"), field("260", "c[n.d.]")]}, {"year": 1998}),
+        ({"fixed": "990101nuuuuuuuu"}, {"year": None, "language": ""}),
+        ({"fields": [field("041", "afreeng", "hger")]}, {"language": "fre"}),
+        *(
+            ({"fixed": f"990101s1998    xx            000 0 {code}  "}, {"language": ""})
+            for code in ("und", "zxx", "mul", "|||", "   ")
+        ),
+        (
+            {
+                "fields": [
+                    field("711", "aA Congress"),
+                    field("710", "aA Society.", "bA Branch,"),
+                    field("700", "aExample, Bo,", "q(Boris),", "d1950-"),
+                    field("700", "aExample, Bo,", "q(Boris),", "eeditor"),
+                    field("111", "aB Congress"),
+                    field("110", "aB Society"),
+                    field("100", "aJohn Paul", "bII,", "cPope"),
+                ]
+            },
+            {"authors": AUTHORS},
+        ),
+        (
+            {"fields": [field(tag, f"aS{tag}.") for tag in ("656", *reversed(SUBJECTS))]},
+            {"fields": tuple(f"S{tag}" for tag in SUBJECTS)},
+        ),
+        (
+            {"fields": [field("650", "aA", "bB", "vV", "xX", "yY.", "zZ", "2fast", " ")]},
+            {"fields": ("A -- B -- V -- X -- Y -- Z",)},
+        ),
+        (
+            {"fields": [field("520", "aOne.", "bTwo.", "uno"), field("520", "aThree :")]},
+            {"abstract": "One. Two. Three"},
+        ),
+        (
+            {
+                "fields": [
+                    field("856", "uftp://example.org/1", "zno"),
+                    field("856", "uhttp://example.org/2"),
+                    field("856", "uhttps://doi.org/10.5555/B"),
+                    field("856", "uhttps://openalex.org/W5"),
+                    field("024", "a10.5555/A", "2DOI", indicators="7 "),
+                    field("024", "a20.1000/1", "2hdl", indicators="7 "),
+                    field("020", "apbk.", "z9783540123453"),
+                    field("020", "a978-3-540-12345-3 pbk."),
+                ]
+            },
+            {
+                "url": "http://example.org/2",
+                "identifiers": ("doi:10.5555/a", "doi:10.5555/b", "isbn:9783540123453"),
+            },
+        ),
+    ],
+)
+def test_where_a_record_keeps_what(given, expected):
+    given = dict(given)
+    paper = made(*given.pop("fields", ()), **given)
+    assert {name: getattr(paper, name) for name in expected} == expected
+
+
+def test_a_title_has_its_parts_without_the_marks_between_them():
+    record = pymarc.Record()
+    titles = field("245", "aBees :", "ba history ;", "nPart 2 :", "pHives = Ruches /", "cby A.", "h[map]")
+    record.add_field(F("001", data="1"), titles, field("245", "aAnother"))
+    assert marc.record_of(1, record, ()).paper.title == "Bees: a history; Part 2: Hives = Ruches"
+
+
+def test_types_are_those_of_the_leader():
+    kinds = "aa ab ac ai am as tm cm dm em fm gm im jm km mm om pm rm"
+    assert [" ".join(made(kind=kind).types) for kind in kinds.split()] == [
+        *("article", "article", "", "integrating resource", "book", "journal", "manuscript"),
+        *("notated music", "notated music", "map", "map", "video", "audio", "audio", "picture"),
+        *("computer file", "kit", "mixed materials", "object"),
+    ]
+
+
+def test_custom_fields_by_name_and_by_place():
+    named = """publisher 264b 260b; place 264a 260a; edition 250a; extent 300a; series 490a 830a; isbn 020a; issn 022a;
+        note 500a; shelf 852h 050a; classification 082a 084a; whole 590$a 590b; control 003"""
+    places = {name: " ".join(rest) for name, *rest in map(str.split, named.split(";"))}
+    record = pymarc.Record()
+    record.add_field(
+        F("003", data="DE-1"), F("001", data="1"), field("245", "aT"), field("590", "a590$a", "b590b", " ")
+    )
+    every = {place for name in places if name not in ("whole", "control") for place in places[name].split()}
+    record.add_field(*(field(place[:3], f"{place[3]}{place}") for place in every))
+    sources = {"whole": "590", "control": "003"}
+    custom = [CustomField(name, "keywords", sources.get(name, "")) for name in places]
+    found = marc.record_of(1, record, custom).paper.extra
+    joined = {"whole": ("590$a 590b",), "control": ("DE-1",)}
+    assert found == {name: tuple(text.split()) for name, text in places.items()} | joined
+    subfield = [CustomField("one", "keyword", "590$b")]
+    assert marc.record_of(1, record, subfield).paper.extra == {"one": "590b"}
 
 
 def test_broken_records_are_rejected_and_the_next_is_read(tmp_path):

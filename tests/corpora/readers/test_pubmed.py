@@ -3,28 +3,34 @@ import sys
 
 import pytest
 
+from corpora.custom import CustomField
 from corpora.errors import InputError, UnavailableError
 from corpora.opening import Opening
 from corpora.paper import Accepted, Deleted, Paper, Rejected
+from corpora.publication import Publication
 from corpora.readers import pubmed
 
 FULL = """
 <PubmedArticle><MedlineCitation Status="MEDLINE"><PMID Version="1">33829574</PMID>
-<Article PubModel="Print"><Journal><JournalIssue><PubDate><MedlineDate>2020 Dec-2021 Jan</MedlineDate></PubDate>
+<Article PubModel="Print"><Journal><ISSN IssnType="Electronic">1879-0445</ISSN><JournalIssue CitedMedium="Internet">
+<Volume>30</Volume><Issue>23</Issue><PubDate><MedlineDate>2020 Dec-2021 Jan</MedlineDate></PubDate>
 </JournalIssue><Title>Current biology : CB</Title></Journal>
 <ArticleTitle>Uptake of <i>H<sub>2</sub>O</i> at &lt;5 &#181;M</ArticleTitle>
+<Pagination><MedlinePgn>4567-71</MedlinePgn></Pagination>
 <ELocationID EIdType="doi">10.1000/ABC</ELocationID><ELocationID EIdType="pii">S0960</ELocationID>
 <Abstract><AbstractText Label="BACKGROUND" NlmCategory="BACKGROUND">We <b>know</b> <mml:math
  xmlns:mml="http://www.w3.org/1998/Math/MathML"><mml:mi>x</mml:mi><mml:mn>2</mml:mn></mml:math>.</AbstractText>
 <AbstractText Label="RESULTS">Ran <i>in <sup>vivo</sup></i>.</AbstractText>
-<AbstractText Label="UNASSIGNED">End.</AbstractText></Abstract>
+<AbstractText Label="UNASSIGNED">End.</AbstractText><CopyrightInformation>Copyright 2020</CopyrightInformation>
+</Abstract>
 <AuthorList><Author><LastName>Bainton</LastName><ForeName>R J</ForeName></Author>
 <Author><LastName>Li</LastName><Initials>X</Initials></Author>
 <Author><CollectiveName>The <i>RECOVERY</i> Group</CollectiveName></Author></AuthorList>
 <Language>eng</Language><Language>fre</Language><PublicationTypeList>
 <PublicationType UI="D016428">Journal Article</PublicationType><PublicationType UI="D016454">Review</PublicationType>
 </PublicationTypeList></Article>
-<MedlineJournalInfo><MedlineTA>Curr Biol</MedlineTA></MedlineJournalInfo>
+<MedlineJournalInfo><Country>England</Country><MedlineTA>Curr Biol</MedlineTA><ISSNLinking>0960-9822</ISSNLinking>
+</MedlineJournalInfo>
 <MeshHeadingList><MeshHeading><DescriptorName UI="D000086382">COVID-19</DescriptorName>
 <QualifierName UI="Q000628">therapy</QualifierName></MeshHeading>
 <MeshHeading><DescriptorName UI="D006801">Humans</DescriptorName></MeshHeading></MeshHeadingList>
@@ -49,10 +55,10 @@ def document(*parts, head='<?xml version="1.0" encoding="utf-8"?>\n'):
     return (head + "<PubmedArticleSet>\n" + "".join(parts) + "</PubmedArticleSet>\n").encode()
 
 
-def read(tmp_path, data, name="pubmed.xml"):
+def read(tmp_path, data, name="pubmed.xml", custom=()):
     path = tmp_path / name
     path.write_bytes(data)
-    return list(pubmed.read(path, {}))
+    return list(pubmed.read(path, {}, custom))
 
 
 def summary(records):
@@ -67,7 +73,16 @@ def summary(records):
 
 
 def test_an_article_with_everything(tmp_path):
-    assert read(tmp_path, document(FULL)) == [
+    custom = {
+        "country": "England",
+        "abbreviation": "Curr Biol",
+        "issn": "0960-9822",
+        "volume": "30",
+        "issue": "23",
+        "pages": "4567-71",
+        "copyright": "Copyright 2020",
+    }
+    assert read(tmp_path, document(FULL), custom=[CustomField(name, "keyword") for name in custom]) == [
         Accepted(
             3,
             Paper(
@@ -83,9 +98,44 @@ def test_an_article_with_everything(tmp_path):
                 identifiers=("doi:10.1000/abc", "pmid:33829574", "pmc:PMC777"),
                 references=("11", "12"),
                 url="https://pubmed.ncbi.nlm.nih.gov/33829574/",
+                extra=custom,
+                publication=Publication("30", "23", "4567-71", "", ("0960-9822", "1879-0445")),
             ),
         )
     ]
+
+
+@pytest.mark.parametrize(
+    ("written", "instead", "expected"),
+    [
+        ("<Title>Current biology : CB</Title>", "", {"venue": "Curr Biol"}),
+        (
+            "<ISSNLinking>0960-9822</ISSNLinking>",
+            "",
+            {"publication": Publication("30", "23", "4567-71", "", ("1879-0445",))},
+        ),
+        (
+            '<ArticleId IdType="doi">10.1000/abc</ArticleId>',
+            "",
+            {"identifiers": ("doi:10.1000/abc", "pmid:33829574", "pmc:PMC777")},
+        ),
+        ('EIdType="doi"', 'EIdType="pii"', {"identifiers": ("doi:10.1000/abc", "pmid:33829574", "pmc:PMC777")}),
+        ('IdType="pmc"', 'IdType="mid"', {"identifiers": ("doi:10.1000/abc", "pmid:33829574")}),
+        ("<Language>eng</Language><Language>fre</Language>", "<Language/>", {"language": ""}),
+        ("<MedlineDate>2020 Dec-2021 Jan</MedlineDate>", "<Year>2019</Year><Month>Mar</Month>", {"year": 2019}),
+        ('<PMID Version="1">33829574</PMID>', "<PMID> 33829574 </PMID>", {"id": "33829574"}),
+        *(
+            ('Label="RESULTS"', f'Label="{label}"', {"abstract": f"BACKGROUND: We know x2. {shown}Ran in vivo. End."})
+            for label, shown in {" Aim: ": "Aim: ", "unlabelled": "", "UNLABELED": "", " ": ""}.items()
+        ),
+        ("Ran <i>in <sup>vivo</sup></i>.", " ", {"abstract": "BACKGROUND: We know x2. End."}),
+        ("<KeywordList>", "<KeywordList><Keyword/>", {"fields": ("COVID-19", "Humans", "Drosophila wing")}),
+    ],
+)
+def test_what_stands_in_for_what_an_article_lacks(tmp_path, written, instead, expected):
+    assert written in FULL
+    (record,) = read(tmp_path, document(FULL.replace(written, instead)))
+    assert {name: getattr(record.paper, name) for name in expected} == expected
 
 
 def test_names_of_authors(tmp_path):

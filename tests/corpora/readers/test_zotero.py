@@ -43,6 +43,11 @@ ARTICLE = {
     "url": "https://example.org/1",
     "dateAdded": "2024-01-02T03:04:05Z",
     "extra": "Citation Key: sample\nPMID: 123\narXiv:2101.00001 [q-bio]\nPMCID: PMC99",
+    "volume": "12",
+    "issue": "3",
+    "pages": "45-51",
+    "publisher": "A Press",
+    "ISSN": "1234-5679",
     "tags": [{"tag": "Moss"}, {"tag": "Water", "type": 1}],
     "collections": ["CAVESAAA", "GONEAAAA"],
 }
@@ -57,7 +62,7 @@ class Zotero(ThreadingHTTPServer):
 
     def __init__(self, **changes):
         super().__init__(("127.0.0.1", 0), Answers)
-        self.local, self.version, self.asked = True, 300, []
+        self.local, self.version, self.asked, self.heard = True, 300, [], []
         self.items = [item(f"PAPER{n:03}", n + 1, itemType="book", title=f"Book {n}") for n in range(204)]
         self.items += [
             {**item("ARTICLE1", 250, **ARTICLE), "meta": {"parsedDate": "2021-05"}},
@@ -94,6 +99,7 @@ class Answers(BaseHTTPRequestHandler):
     def do_GET(self):
         server = self.server
         server.asked.append(self.path)
+        server.heard.append(self.headers)
         split = urlsplit(self.path)
         asked = {name: values[0] for name, values in parse_qs(split.query).items()}
         if server.failures:
@@ -185,6 +191,7 @@ def test_a_library_is_read_whole(library, following):
         identifiers=("doi:10.5555/abc", "pmid:123", "pmc:PMC99", "arxiv:2101.00001"),
         url="https://example.org/1",
         extra={"collections": ("Bats > Caves",), "tags": ("Moss", "Water"), "added": "2024-01-02"},
+        publication=Publication("12", "3", "45-51", "A Press", ("1234-5679",)),
     )
     # What is in the trash is deleted by the corpus, and is counted as such.
     assert [one for one in records if not isinstance(one, Accepted)] == [Deleted(206, "TRASHED1")]
@@ -274,11 +281,13 @@ def test_what_changed_is_not_taken_for_the_whole(library, tmp_path):
 
 def test_a_key_is_sent_and_needed(library, monkeypatch, tmp_path):
     server = library(key="secret")
-    order = Order(server.url, tmp_path)
+    order = Order(server.url, tmp_path, visitor=Visitor("", "ada", "password"))
     with pytest.raises(UnavailableError, match=r"403 Forbidden.*settings"):
         obtain(order)
     monkeypatch.setenv(KEY, "secret")
     assert len(read(obtain(order))) == 206
+    assert {one["Accept"] for one in server.heard} == {"application/json"}
+    assert not any("Authorization" in one for one in server.heard)
     assert not any("secret" in file.read_text(errors="replace") for file in tmp_path.rglob("*") if file.is_file())
 
 
@@ -345,6 +354,13 @@ CSL = [
         "note": "PMCID: PMC5",
         "keyword": "Bats; Night, Caves",
         "publisher": "A Press",
+        "language": "en-GB",
+        "URL": "https://example.org/b",
+        "volume": "12",
+        "issue": "3",
+        "page": "45-51",
+        "number": "e7",
+        "ISSN": "1234-5679",
     },
     {
         "id": "sample2019",
@@ -369,17 +385,80 @@ def test_exports_in_csl_json(tmp_path):
         year=2020,
         venue="Annals of Examples",
         types=("article-journal",),
+        language="en-GB",
         fields=("Bats", "Night", "Caves"),
         identifiers=("doi:10.5555/b", "pmid:77", "pmc:PMC5"),
+        url="https://example.org/b",
         extra={"publisher": "A Press"},
-        publication=Publication(publisher="A Press"),
+        publication=Publication("12", "3", "45-51", "A Press", ("1234-5679",)),
     )
     assert (second.paper.identifiers, second.paper.authors, second.paper.year) == (("key:sample2019",), ("Itor",), 1999)
     assert second.paper.id.startswith("hash-")
-    assert third == Rejected(third.line, "The record has no title.", "untitled") or third.id == "untitled"
+    assert third == Rejected(third.line, "The record has neither title nor abstract.", "untitled")
     path.write_text(json.dumps([item("ARTICLE1", 1, **ARTICLE)]))
     (saved,) = zotero.read(path, {})
     assert (saved.paper.id, saved.paper.year) == ("ARTICLE1", 2021)
+
+
+TITLES = ("title", "caseName", "nameOfAct", "subject")
+VENUES = (
+    *("publicationTitle", "bookTitle", "proceedingsTitle", "encyclopediaTitle", "dictionaryTitle", "websiteTitle"),
+    *("blogTitle", "forumTitle", "conferenceName", "repository", "university", "institution", "publisher"),
+)
+CONTAINERS = ("container-title", "collection-title", "event-title", "publisher")
+CREATORS = [{"creatorType": kind, "lastName": kind.title()} for kind in ("inventor", "attorneyAgent", "inventor")]
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        # What a kind of item calls its title, and what it is in, is in Zotero's schema.
+        *(
+            ({"caseName": "", **{name: name for name in TITLES[at:]}}, {"title": name})
+            for at, name in enumerate(TITLES)
+        ),
+        *(({name: name for name in VENUES[at:]}, {"venue": name}) for at, name in enumerate(VENUES)),
+        ({"creators": CREATORS}, {"authors": ("Inventor",)}),
+        ({"creators": [{"creatorType": "author", "name": "A Group"}]}, {"authors": ("A Group",)}),
+        ({"creators": [{"creatorType": "author", "lastName": "Plato", "firstName": ""}]}, {"authors": ("Plato",)}),
+        ({"date": "c. 1888"}, {"year": 1888}),
+        (
+            {"extra": "PMID: 5\n pmcid:PMC6\nPMID: 7\nnot DOI: 10.5555/no", "PMCID": "PMC8"},
+            {"identifiers": ("pmid:5", "pmc:PMC8")},
+        ),
+        ({"extra": "DOI: 10.5555/a", "DOI": "10.5555/b", "PMID": "9"}, {"identifiers": ("doi:10.5555/b", "pmid:9")}),
+        ({"archiveID": "arXiv:2101.00001", "extra": "arXiv: 2102.00002"}, {"identifiers": ("arxiv:2101.00001",)}),
+        ({"archiveID": "jstor:2101.00001"}, {"identifiers": ()}),
+        ({"collections": ["CAVESAAA"]}, {"extra": {}}),
+    ],
+)
+def test_what_kinds_of_items_have(tmp_path, data, expected):
+    path = tmp_path / "items.json"
+    path.write_text(json.dumps([{"key": "ARTICLE1", "data": {"itemType": "document", "caseName": "T"} | data}]))
+    (record,) = zotero.read(path, {}, FIELDS)
+    assert {name: getattr(record.paper, name) for name in expected} == expected
+
+
+@pytest.mark.parametrize(
+    ("cited", "expected"),
+    [
+        ({"id": "12/ABCD2345"}, {"id": "ABCD2345", "identifiers": ()}),
+        ({"id": "12/items/ABCD2345"}, {"id": "ABCD2345"}),
+        ({"id": "https://zotero.org/groups/12/items/ABCD2345"}, {"id": "ABCD2345"}),
+        ({"id": "ABCD2345", "DOI": "10.5555/B"}, {"id": "10.5555/b", "identifiers": ("doi:10.5555/b", "key:ABCD2345")}),
+        *(({name: name for name in CONTAINERS[at:]}, {"venue": name}) for at, name in enumerate(CONTAINERS)),
+        ({"issued": {"raw": "March 2019", "literal": "2018"}}, {"year": 2019}),
+        ({"issued": "2017-01-02"}, {"year": 2017}),
+        ({"issued": {"date-parts": [], "literal": "2016"}}, {"year": 2016}),
+        ({"number": "e7"}, {"publication": Publication(pages="e7")}),
+        ({"keyword": "Bats;; ,Night"}, {"fields": ("Bats", "Night")}),
+    ],
+)
+def test_what_citations_of_csl_have(tmp_path, cited, expected):
+    path = tmp_path / "library.json"
+    path.write_text("\ufeff \n" + json.dumps([{"id": "x", "title": "T", **cited}]), encoding="utf-8")
+    (record,) = zotero.read(path, {})
+    assert {name: getattr(record.paper, name) for name in expected} == expected
 
 
 @pytest.mark.parametrize("text", ['{"config": {}, "items": []}', "@book{a, title={x}}", "<rdf:RDF/>"])
