@@ -1,6 +1,6 @@
 """Semantic Scholar's datasets (api.semanticscholar.org/api-docs/datasets), or papers saved from its API (S2AG).
 
-The datasets keep titles (`papers`) and abstracts (`abstracts`) apart, in many files that share the `corpusid`. _Given a
+The datasets keep titles (`papers`) and abstracts (`abstracts`) apart, in many files that share the `corpusid`. Given a
 folder with both, abstracts are first copied into a temporary SQLite file, so that memory does not grow with them.
 """
 
@@ -85,8 +85,7 @@ def _paper(
         **paper,
         "id": id_,
         "abstract": text_of(paper.get("abstract")) or abstract_of(id_),
-        "corpusid": paper.get("corpusid") or ids.get("corpusid"),
-        "venue": text_of(paper.get("venue")) or journal.get("name"),
+        "venue": text_of(paper.get("venue")) or journal.get("name") or venue.get("name"),
         "publicationvenue": None,
         "volume": journal.get("volume"),
         "pages": journal.get("pages"),
@@ -131,12 +130,10 @@ class _Abstracts:
             if not id_:
                 yield Rejected(item.line, "The abstract has no corpusid.")
             elif abstract:
-                # Half a surrogate pair, as `"\\ud800"` in JSON, can't be stored.
-                clean = abstract.encode(errors="replace").decode()
-                self._store.execute("INSERT OR REPLACE INTO abstract VALUES (?, ?)", (id_, clean))
+                self._store.execute("INSERT OR REPLACE INTO abstract VALUES (?, ?)", (id_, abstract))
 
     def of(self, id_: str) -> str:
         """Return the abstract of a paper, empty where there is none."""
-        found = self._store.execute("SELECT text FROM abstract WHERE id = ?", (id_.encode(errors="replace").decode(),))
+        found = self._store.execute("SELECT text FROM abstract WHERE id = ?", (id_,))
         row = found.fetchone()
         return str(row[0]) if row else ""

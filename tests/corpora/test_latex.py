@@ -89,6 +89,43 @@ def test_what_latex_prints(latex, text):
 
 
 @pytest.mark.parametrize(
+    ("names", "latex", "text"),
+    [
+        (
+            "bf em it rm sc sf sl tt bfseries itshape mdseries rmfamily scshape sffamily slshape ttfamily upshape "
+            "normalfont tiny scriptsize footnotesize small normalsize large Large LARGE huge Huge centering noindent "
+            "protect relax unskip ignorespaces xspace displaystyle textstyle limits nolimits left right bgroup egroup "
+            "begingroup endgroup allowbreak nobreak null strut leavevmode maketitle upright boldmath today selectfont "
+            "raggedright sloppy hfill",
+            r"{a\%s b}",
+            "ab",
+        ),
+        ("space nobreakspace quad qquad thinspace enspace newline break par item newblock", r"a\%s b", "a  b"),
+        (
+            "href textcolor colorbox color pagecolor foreignlanguage bibinfo label ref autoref cref Cref eqref pageref "
+            "hspace vspace includegraphics selectlanguage begin end noopsort SortNoop fontsize documentclass "
+            "usepackage RequirePackage phantom hphantom vphantom texorpdfstring",
+            r"\%s{no}[no]{yes} \%s yes",
+            "yes yes",
+        ),
+        ("fcolorbox setlength addlength setcounter addcounter newcommand", r"\%s{no}[no]{no}{yes} \%s yes", "yes yes"),
+        ("url path nolinkurl doi", r"\%s{a_b%20{c}~} \%s", r"a_b%20{c}~ \%s"),
+        ("frac nicefrac textfrac sfrac tfrac dfrac", r"\%s{1}{2}\%s3\beta", "1/23/\u03b2"),
+        ("enquote mkbibquote", r"\%s{a}", "“a”"),
+        ("cite Cite citep", r"a\%s{b}", "a"),
+        ("' ` ^", r"\%s{} \%s", "%s %s"),
+        ("u v H c k r d b", r"\%s{}a", "a"),
+        (", ; : > \\", r"a\%sb", "a b"),
+        ("- / ! @ ) ]", r"a\%sb", "ab"),
+        ("_ & # $ % { }", r"a\%sb", "a%sb"),
+    ],
+)
+def test_what_macros_of_a_kind_print(names, latex, text):
+    for name in names.split():
+        assert latex_text(latex.replace("%s", name)) == text.replace("%s", name), name
+
+
+@pytest.mark.parametrize(
     ("latex", "name"),
     [
         (r"10.5555/x-6\_12", "10.5555/x-6_12"),

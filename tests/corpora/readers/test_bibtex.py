@@ -27,6 +27,7 @@ FULL = r"""% An export
                {\ss}},
   keywords  = {masks, schools; Kinder},
   publisher = {A Press},
+  volume = 12, number = {3}, pages = {45--51}, issn = {1234-5679}, eissn = {2345-678X},
   doi       = {10.1000/A_b},
   url       = {https://example.org/a_b},
   eprint    = {2004.07180}, archivePrefix = {arXiv},
@@ -66,7 +67,7 @@ def test_an_entry_with_everything(tmp_path):
                 identifiers=("doi:10.1000/a_b", "arxiv:2004.07180", "key:sample2014"),
                 url="https://example.org/a_b",
                 extra={"publisher": "A Press", "month": "may", "key": "sample2014"},
-                publication=Publication(publisher="A Press"),
+                publication=Publication("12", "3", "45-51", "A Press", ("1234-5679", "2345-678X")),
             ),
         )
     ]
@@ -78,6 +79,65 @@ def test_biblatex_and_books(tmp_path):
     )
     assert (record.paper.year, record.paper.venue, record.paper.authors) == (2019, "Proc. of X", ("A. Ed",))
     assert (record.paper.types, record.paper.identifiers) == (("inproceedings",), ("key:x",))
+
+
+VENUES = ("journal", "journaltitle", "booktitle", "maintitle", "school", "institution", "organization")
+ADDRESSES = ("url", "doi", "ee", "howpublished", "file", "eprint", "pmid", "pmcid", "crossref")
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        *(({name: name for name in VENUES[at:]}, {"venue": name}) for at, name in enumerate(VENUES)),
+        ({"langid": "german", "language": "en"}, {"language": "german"}),
+        ({"language": "en"}, {"language": "en"}),
+        ({"url": "https://x.example/u", "ee": "https://x.example/e"}, {"url": "https://x.example/u"}),
+        ({"ee": "https://x.example/e--f"}, {"url": "https://x.example/e--f"}),
+        ({"number": "1", "issue": "2"}, {"publication": Publication(issue="1")}),
+        ({"issue": "2"}, {"publication": Publication(issue="2")}),
+        ({"eid": "e1", "articleno": "e2", "article-number": "e3"}, {"publication": Publication(pages="e1")}),
+        ({"articleno": "e2", "article-number": "e3"}, {"publication": Publication(pages="e2")}),
+        ({"article-number": "e3"}, {"publication": Publication(pages="e3")}),
+        ({"pmcid": "PMC1", "pmc": "PMC2"}, {"identifiers": ("pmc:PMC1", "key:k")}),
+        ({"pmc": "PMC2"}, {"identifiers": ("pmc:PMC2", "key:k")}),
+        ({"ee": "https://doi.org/10.5555/ee"}, {"identifiers": ("doi:10.5555/ee", "key:k")}),
+        ({"eprint": "2004.07180", "eprinttype": "arXiv"}, {"identifiers": ("arxiv:2004.07180", "key:k")}),
+        ({"eprint": "2004.07180", "eprinttype": "jstor"}, {"identifiers": ("key:k",)}),
+        ({"note": "Retracted"}, {"retracted": True}),
+        ({"note": "Not retracted"}, {"retracted": False}),
+        ({"author": "A, B.", "editor": "C, D."}, {"authors": ("B. A",)}),
+        ({"abstract": "a <i>b</i>", "booktitle": "<b>P</b>"}, {"abstract": "a b", "venue": "P"}),
+        # Addresses and identifiers keep what LaTeX prints otherwise.
+        *(({name: r"a\_b--c~d"}, {"extra": {name: "a_b--c~d"}}) for name in ADDRESSES),
+        ({"annote": r"a\_b--c~d"}, {"extra": {"annote": "a_b\u2013c d"}}),
+    ],
+)
+def test_which_field_gives_what(tmp_path, fields, expected):
+    written = "".join(f", {name} = {{{value}}}" for name, value in fields.items())
+    custom = [CustomField(name, "keyword") for name in fields]
+    (record,) = read(tmp_path, f"@misc{{k, title = {{T}}{written}}}", custom if "extra" in expected else ())
+    assert {name: getattr(record.paper, name) for name in expected} == expected
+
+
+def test_what_is_no_paper_is_none(tmp_path):
+    kinds = ("xdata", "set", "bibnote", "Control", "misc", "comment", "preamble")
+    records = read(tmp_path, "".join(f"@{kind}{{{kind}, title = {{T}}}}\n" for kind in kinds))
+    assert [key_of(record.paper) for record in records] == ["misc"]
+
+
+def test_a_paper_has_no_text_name_or_number_of_its_proceedings(tmp_path):
+    own = (
+        *("title", "subtitle", "abstract", "keywords", "doi", "url", "ee", "eprint", "pmid", "pmcid", "note", "file"),
+        *("crossref", "xdata", "author", "shorttitle", "langid", "isbn", "ids", "type"),
+    )
+    given = (*own, "publisher", "series")
+    parent = "".join(f", {name} = {{P-{name}}}" for name in given)
+    text = f"@incollection{{c, title={{C}}, crossref={{p}}}}\n@article{{a, title={{A}}, crossref={{P}}}}\n@book{{p{parent}}}"
+    custom = [CustomField(name, "keyword") for name in (*given, "booktitle", "journaltitle")]
+    chapter, article, _ = (record.paper.extra for record in read(tmp_path, text, custom))
+    inherited = {"publisher": "P-publisher", "series": "P-series"}
+    assert chapter == {"title": "C", "crossref": "p", "booktitle": "P-title"} | inherited
+    assert article == {"title": "A", "crossref": "P", "journaltitle": "P-title"} | inherited
 
 
 def test_broken_entries_cost_themselves(tmp_path):
@@ -170,6 +230,7 @@ def test_what_is_missing_comes_from_the_parent_but_not_its_identity(tmp_path):
         ("van den Berg, Jr., Jan", ("Jan van den Berg Jr.",)),
         ("family=Berg, given=Jan, prefix=van den, useprefix=true", ("Jan van den Berg",)),
         ("family=Berg, suffix=III, given={J.}", ("J. Berg III",)),
+        ("Family=Berg, family-i=B, given=Jan, given-i=J, prefix=van, prefix-i=v, suffix-i=X", ("Jan van Berg",)),
         ("{Smith, Jones and Co}", ("Smith, Jones and Co",)),
         ("{Centers for X} and {\\'A}lvarez, Ana and others", ("Centers for X", "Ana Álvarez")),
         (r"Toth, E. AND \'Alvarez, Ana and {Sands and Anders}", ("E. Toth", "Ana Álvarez", "Sands and Anders")),

@@ -192,6 +192,7 @@ def test_a_list_of_dois_is_looked_up_once(tmp_path, api):
     # Two batches, and alone the one that is unknown and the one with a comma.
     assert (got.requests, got.records, got.refused, got.held, len(api.asked)) == (4, 26, 1, 27, 4)
     assert all("mailto=me%40example.org" in one for one in api.asked)
+    assert ["rows=20&" in one for one in api.asked] == [True, False, False, False]
     # They are for a server that is harvested.
     assert not any("Authorization" in one for one in api.headers)
     records = read(got.path)

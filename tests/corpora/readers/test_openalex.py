@@ -30,8 +30,14 @@ WORK = {
     "language": "en",
     "primary_location": {
         "landing_page_url": "https://doi.org/10.7717/peerj.4375",
-        "source": {"display_name": "PeerJ", "host_organization_name": "PeerJ, Inc."},
+        "source": {
+            "display_name": "Peer<i>J</i>",
+            "host_organization_name": "PeerJ, Inc.",
+            "issn_l": "2167-8359",
+            "issn": ["1234-5679", "2167-8359"],
+        },
     },
+    "biblio": {"volume": "6", "issue": "2", "first_page": "e1", "last_page": "e9"},
     "type": "article",
     "open_access": {"is_oa": True, "oa_status": "gold"},
     "authorships": [
@@ -79,7 +85,7 @@ def test_a_work_with_everything(tmp_path, name):
                 ),
                 references=("W1", "W2"),
                 url="https://doi.org/10.7717/peerj.4375",
-                publication=Publication(publisher="PeerJ, Inc."),
+                publication=Publication("6", "2", "e1-e9", "PeerJ, Inc.", ("2167-8359", "1234-5679")),
             ),
         )
     ]
@@ -117,6 +123,46 @@ def test_an_older_work_with_little(tmp_path):
     }
     expected = Paper("W5", "A title", venue="J", retracted=True, identifiers=("openalex:W5",), url=work["id"])
     assert read(tmp_path / "works", [work]) == [Accepted(1, expected)]
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"title": None}, {"title": "not used"}),
+        ({"abstract": "Given."}, {"abstract": "Given."}),
+        ({"publication_year": 2017}, {"year": 2017}),
+        ({"publication_year": None}, {"year": 2018}),
+        (
+            {"primary_location": {}, "host_venue": {"display_name": "J"}},
+            {"venue": "J", "url": "https://doi.org/10.7717/PEERJ.4375"},
+        ),
+        ({"primary_location": {}, "doi": None}, {"url": "https://openalex.org/W2741809807"}),
+        ({"primary_location": {"display_name": "K"}, "host_venue": {"display_name": "J"}}, {"venue": "K"}),
+        ({"ids": {}, "pmid": "7"}, {"identifiers": ("doi:10.7717/peerj.4375", "pmid:7", "openalex:W2741809807")}),
+        (
+            {"referenced_works": ["http://openalex.org/W1", "W2", "https://x.example/W3"]},
+            {"references": ("W1", "W2", "https://x.example/W3")},
+        ),
+        (
+            {
+                "authorships": [
+                    {"raw_author_name": "R"},
+                    "odd",
+                    {"author": {"display_name": "A"}, "raw_author_name": "B"},
+                ]
+            },
+            {"authors": ("R", "A")},
+        ),
+        ({"is_retracted": "yes"}, {"retracted": True}),
+        (
+            {"abstract_inverted_index": {"a": list(range(openalex.LONGEST_ABSTRACT))}},
+            {"abstract": " ".join("a" * openalex.LONGEST_ABSTRACT)},
+        ),
+    ],
+)
+def test_what_stands_in_for_what_a_work_lacks(tmp_path, changes, expected):
+    (record,) = read(tmp_path / "works", [WORK | changes])
+    assert {name: getattr(record.paper, name) for name in expected} == expected
 
 
 def test_the_parts_of_the_snapshot_are_read_by_date(tmp_path):

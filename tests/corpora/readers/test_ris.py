@@ -29,6 +29,10 @@ KW  - Schools
 JO  - J. Med
 T2  - Journal of Medicine
 VL  - 9
+IS  - 3
+SP  - 45
+EP  - 51
+SN  - 1234-5679
 PB  - A Press
 LA  - en
 DO  - https://doi.org/10.1000/ABC
@@ -61,7 +65,7 @@ def test_a_reference_with_everything(tmp_path, end):
             identifiers=("doi:10.1000/abc", "key:12345"),
             url="https://example.org/1",
             extra={"publisher": "A Press"},
-            publication=Publication(volume="9", publisher="A Press"),
+            publication=Publication("9", "3", "45-51", "A Press", ("1234-5679",)),
         ),
     )
 
@@ -95,7 +99,13 @@ RECORD = "TY  - JOUR\nTI  - T\nPY  - 2001\n%s\nER  - \n"
 @pytest.mark.parametrize(
     ("lines", "identifiers"),
     [
-        *((f"{tag}  - 10.5555/x.1", ("doi:10.5555/x.1",)) for tag in ("DO", "M3", "L3", "L1", "N1", "C7", "DI")),
+        *(
+            (f"{tag}  - 10.5555/x.1", ("doi:10.5555/x.1",))
+            for tag in (
+                *("DO", "M3", "L3", "L1", "N1", "DI", "LK", "ID", "RN", "M1", "AN"),
+                *(f"C{n}" for n in range(1, 9)),
+            )
+        ),
         *((f"{tag}  - https://dx.doi.org/10.5555/X.1", ("doi:10.5555/x.1",)) for tag in ("DO", "L1", "L2", "UR", "N1")),
         ("M3  - doi: 10.5555/x.1\nUR  - https://doi.org/10.5555/x.1", ("doi:10.5555/x.1",)),
         ("N1  - Cited by 3\ndoi: 10.5555/x.1\nPMID: 99000001", ("doi:10.5555/x.1", "pmid:99000001")),
@@ -113,7 +123,59 @@ RECORD = "TY  - JOUR\nTI  - T\nPY  - 2001\n%s\nER  - \n"
 )
 def test_identifiers_wherever_databases_put_them(tmp_path, lines, identifiers):
     (record,) = read(tmp_path, RECORD % lines)
-    assert set(record.paper.identifiers) == set(identifiers)
+    assert {name for name in record.paper.identifiers if not name.startswith("key:")} == set(identifiers)
+
+
+@pytest.mark.parametrize(
+    ("tags", "attribute"),
+    [
+        # In the order in which they are taken, of the tags of RIS and those that databases add.
+        ("T1 TI TT BT ST", "title"),
+        ("T2 JO JF JA J2 SO", "venue"),
+        ("A1 AU A2", "authors"),
+        ("LA", "language"),
+    ],
+)
+def test_the_first_of_some_tags_is_taken(tmp_path, tags, attribute):
+    lines = [f"{tag}  - {tag} is it" for tag in tags.split()]
+    for at, line in enumerate(lines):
+        (record,) = read(tmp_path, "\n".join(["TY  - JOUR", *lines[at:], "ST  - ST is it", "ER  - "]))
+        found = getattr(record.paper, attribute)
+        assert (found if isinstance(found, str) else found[0]) == line[6:]
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ("PY  - 2001\nY1  - 2002", {"year": 2001}),
+        ("PY  - in press\nY1  - 2002\nDA  - 2003", {"year": 2002}),
+        ("DA  - 2003/01\nYR  - 2004", {"year": 2003}),
+        ("YR  - 2004", {"year": 2004}),
+        ("A1  - A\nAU  - B\nA2  - C", {"authors": ("A", "B")}),
+        ("A2  - Boss, B.", {"authors": ("Boss, B.",)}),
+        ("IS  - 3\nCP  - 4", {"publication": Publication(issue="3")}),
+        ("CP  - 4\nC7  - e7", {"publication": Publication(issue="4", pages="e7")}),
+        ("SP  - 1\nC7  - e7", {"publication": Publication(pages="1")}),
+        (
+            "EP  - 9\nSN  - 1234-5679\nSN  - 2345-678X",
+            {"publication": Publication(pages="9", issn=("1234-5679", "2345-678X"))},
+        ),
+        ("N1  - Retracted", {"retracted": True}),
+        ("N1  - Not Retracted", {"retracted": False}),
+        ("UR  - ftp://x.example/1\nUR  - see;https://x.example/2", {"url": "https://x.example/2"}),
+    ],
+)
+def test_what_tags_give(tmp_path, lines, expected):
+    (record,) = read(tmp_path, f"TY  - JOUR\nTI  - T\n{lines}\nER  - \n")
+    assert {name: getattr(record.paper, name) for name in expected} == expected
+
+
+@pytest.mark.parametrize(
+    ("tag", "kind"), [("CONF", "Conference proceeding"), ("THES", "Thesis/Dissertation"), ("XX", "XX")]
+)
+def test_types_have_their_names(tmp_path, tag, kind):
+    (record,) = read(tmp_path, f"TY  - {tag}\nTI  - T\nER  - \n")
+    assert record.paper.types == (kind,)
 
 
 @pytest.mark.parametrize(
@@ -181,17 +243,27 @@ MH  - Models, Biological
 OT  - sleep
 PMC - PMC900
 VI  - 3
+IP  - 4
+PG  - 45-51
+IS  - 1234-5679 (Electronic)
+IS  - 2345-678X (Linking)
+PB  - A Press
+PL  - Bonn
+AD  - A University
+OAB - Short.
 
 PMID- 99000202
-DP  - 2014
-TI  - Second.
+DEP - 20140102
+BTI - Second.
 AU  - Sample A
 TA  - Lett Noth
+OAB - Other.
 """
 
 
 def test_pubmeds_own_text(tmp_path):
-    first, second = read(tmp_path, NBIB, [CustomField("volume", "keyword")])
+    names = ("volume", "place_published", "author_address")
+    first, second = read(tmp_path, NBIB, [CustomField(name, "keyword") for name in names])
     assert first == Accepted(
         2,
         Paper(
@@ -206,12 +278,12 @@ def test_pubmeds_own_text(tmp_path):
             fields=("Bees", "Models, Biological", "sleep"),
             identifiers=("doi:10.5555/nb1", "pmid:99000201", "pmc:PMC900"),
             retracted=True,
-            extra={"volume": "3"},
-            publication=Publication(volume="3"),
+            extra={"volume": "3", "place_published": "Bonn", "author_address": "A University"},
+            publication=Publication("3", "4", "45-51", "A Press", ("1234-5679", "2345-678X")),
         ),
     )
-    assert (second.line, second.paper.id, second.paper.authors) == (28, "99000202", ("Sample A",))
-    assert second.paper.venue == "Lett Noth"
+    paper = Paper("99000202", "Second.", "Other.", ("Sample A",), 2014, "Lett Noth", identifiers=("pmid:99000202",))
+    assert second == Accepted(36, paper)
 
 
 WOS = """FN Clarivate Analytics Web of Science
@@ -234,12 +306,24 @@ AB They fly
 PY 2019
 DI 10.5555/W1
 PM 99000001
+VL 3
+IS 4
+BP 45
+EP 51
+SN 1234-5679
+EI 2345-678X
+PU A Press
+C1 A University
 UT WOS:000001
 ER
 
 PT J
 AU Sample, A
+CA A Group
 TI No DOI
+JI Lett. Noth.
+EA MAR 2018
+AR e7
 UT WOS:000002
 ER
 
@@ -248,7 +332,7 @@ EF
 
 
 def test_web_of_sciences_plain_text(tmp_path):
-    first, second = read(tmp_path, WOS)
+    first, second = read(tmp_path, WOS, [CustomField("author_address", "keyword")])
     assert first == Accepted(
         3,
         Paper(
@@ -262,9 +346,13 @@ def test_web_of_sciences_plain_text(tmp_path):
             language="English",
             fields=("bees", "sleep, REM", "WINTER"),
             identifiers=("doi:10.5555/w1", "pmid:99000001", "wos:000001"),
+            extra={"author_address": "A University"},
+            publication=Publication("3", "4", "45-51", "A Press", ("1234-5679", "2345-678X")),
         ),
     )
-    assert (second.paper.id, second.paper.authors) == ("WOS:000002", ("Sample, A",))
+    assert (second.paper.id, second.paper.authors) == ("WOS:000002", ("Sample, A", "A Group"))
+    assert (second.paper.venue, second.paper.year) == ("Lett. Noth.", 2018)
+    assert second.paper.publication == Publication(pages="e7")
     (cut,) = read(tmp_path, WOS.partition("ER\n")[0])
     assert cut == Rejected(3, "The record is cut off where the file ends: it has no ER.")
 
@@ -282,15 +370,32 @@ sleep
 %U https://x.example/1
 %M WOS:000003
 %F 12
+%V 3
+%N 4
+%P 45-51
+%I A Press
+%@ 1234-5679
+%G eng
+%C Bonn
+%L QL 1
+%+ A University
+%S A series
 
 %0 Book
 %T A book
 %E Boss, B.
+%8 May 2018
+%B A shelf of books
+%2 PMC901
+%M 99000001
+%~ NLM
+%Z Retracted
 """
 
 
 def test_refer(tmp_path):
-    first, second = read(tmp_path, REFER)
+    names = ("place_published", "call_number", "author_address", "tertiary_title")
+    first, second = read(tmp_path, REFER, [CustomField(name, "keyword") for name in names])
     assert first == Accepted(
         1,
         Paper(
@@ -301,12 +406,17 @@ def test_refer(tmp_path):
             year=2019,
             venue="Letters on Nothing",
             types=("Journal Article",),
+            language="eng",
             fields=("bees", "sleep"),
             identifiers=("wos:000003", "doi:10.5555/r1", "key:12"),
             url="https://x.example/1",
+            extra=dict(zip(names, ("Bonn", "QL 1", "A University", "A series"), strict=True)),
+            publication=Publication("3", "4", "45-51", "A Press", ("1234-5679",)),
         ),
     )
-    assert (second.line, second.paper.authors, second.paper.types) == (15, ("Boss, B.",), ("Book",))
+    assert (second.line, second.paper.authors, second.paper.types) == (25, ("Boss, B.",), ("Book",))
+    assert (second.paper.year, second.paper.venue, second.paper.retracted) == (2018, "A shelf of books", True)
+    assert second.paper.identifiers == ("pmc:PMC901", "pmid:99000001")
 
 
 STYLED = '<style face="normal" font="default" size="100%%">%s</style>'
@@ -320,13 +430,16 @@ ENDNOTE = f"""<?xml version="1.0" encoding="UTF-8"?>
 <keywords><keyword>bees</keyword><keyword>sleep</keyword></keywords><dates><year>{STYLED % 2019}</year></dates>
 <urls><related-urls><url>https://x.example/1</url></related-urls></urls>
 <electronic-resource-num>10.5555/E1</electronic-resource-num><abstract>They fly.</abstract>
-<custom2>PMC901</custom2><language>eng</language></record>
+<custom2>PMC901</custom2><language>eng</language><volume>3</volume><number>4</number><pages>45-51</pages>
+<isbn>1234-5679</isbn><publisher>A Press</publisher><work-type>Article</work-type><notes>Retracted</notes>
+<accession-num>99000001</accession-num><remote-database-name>Medline</remote-database-name></record>
 <record><rec-number>8</rec-number><titles><title>Bad & worse</title></titles></record></records></xml>
 """
 
 
 def test_endnotes_xml(tmp_path):
-    first, second = read(tmp_path, ENDNOTE)
+    custom = [CustomField("type_of_work", "keyword"), CustomField("secondary_authors", "keywords")]
+    first, second = read(tmp_path, ENDNOTE, custom)
     assert first == Accepted(
         2,
         Paper(
@@ -339,8 +452,11 @@ def test_endnotes_xml(tmp_path):
             types=("Journal Article",),
             language="eng",
             fields=("bees", "sleep"),
-            identifiers=("pmc:PMC901", "doi:10.5555/e1", "key:7"),
+            identifiers=("pmc:PMC901", "doi:10.5555/e1", "pmid:99000001", "key:7"),
             url="https://x.example/1",
+            retracted=True,
+            extra={"type_of_work": "Article", "secondary_authors": ("Boss, B.",)},
+            publication=Publication("3", "4", "45-51", "A Press", ("1234-5679",)),
         ),
     )
     assert isinstance(second, Rejected)

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -79,7 +80,11 @@ def test_papers_are_joined_with_their_abstracts(tmp_path, papers, abstracts):
     write(tmp_path / papers, PAPER, PAPER | {"corpusid": 5, "externalids": None})
     write(tmp_path / abstracts, ABSTRACT, {"corpusid": 9, "abstract": "of no paper"})
     write(tmp_path / "tldrs" / "part-0.gz", {"corpusid": 5, "text": "not read"})
-    first, second = s2.read(tmp_path, {})
+    records = s2.read(tmp_path, {})
+    first = next(records)
+    # The service reads a file in several threads, one after the other.
+    with ThreadPoolExecutor(1) as pool:
+        (second,) = pool.submit(list, records).result()
     assert first == Accepted(1, EXPECTED)
     assert (second.paper.id, second.paper.abstract, second.paper.identifiers) == ("5", "", ("s2:5",))
 
@@ -100,13 +105,28 @@ def test_a_paper_of_the_api(tmp_path):
         "venue": "ACL",
         "publicationVenue": {"id": "1", "name": "Annual Meeting"},
         "fieldsOfStudy": ["Biology"],
-        "references": [{"paperId": "abc", "corpusId": 7}, {"paperId": "def"}, {"paperId": None}],
+        "references": [{"paperId": "abc", "corpusId": 7}, {"paperId": "def"}, {"paperId": None}, "ghi"],
     }
     write(tmp_path / "saved.json", json.dumps([paper, paper | {"externalIds": {}}]))
     first, second = (record.paper for record in s2.read(tmp_path / "saved.json", {}))
     assert (first.id, first.abstract, first.venue, first.fields) == ("2314124", "Its own.", "ACL", ("Biology",))
-    assert (first.references, first.identifiers) == (("7", "def"), ("doi:10.1/x", "s2:2314124"))
+    assert (first.references, first.identifiers) == (("7", "def", "ghi"), ("doi:10.1/x", "s2:2314124"))
     assert second.id == paper["paperId"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "venue"),
+    [
+        ({"venue": "The <b>ACL</b>"}, "The ACL"),
+        ({}, "ArXiv"),
+        ({"journal": None, "publicationVenue": {"id": "1e33", "name": "Annual Meeting"}}, "Annual Meeting"),
+        ({"journal": {"volume": "3"}, "publicationVenue": {"id": "1e33"}}, ""),
+    ],
+)
+def test_the_venue_is_what_a_paper_says_of_it(tmp_path, changes, venue):
+    write(tmp_path / "papers.jsonl", PAPER | changes)
+    (record,) = s2.read(tmp_path / "papers.jsonl", {})
+    assert record.paper.venue == venue
 
 
 @pytest.mark.parametrize(

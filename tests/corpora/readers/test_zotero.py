@@ -338,6 +338,9 @@ def test_a_damaged_spool_is_said(library, following):
     (got.path / "answer-00000001.json.gz").write_bytes(b"[1]")
     with pytest.raises(InputError, match="no items of Zotero"):
         read(got)
+    (got.path / "collections.json").unlink()
+    with pytest.raises(InputError, match="is a folder where an export of Zotero is wanted"):
+        read(got)
 
 
 CSL = [
