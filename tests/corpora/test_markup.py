@@ -26,6 +26,37 @@ def test_markup_becomes_text(written, plain):
 
 
 @pytest.mark.parametrize(
+    ("names", "plain"),
+    [
+        # Of HTML, of JATS, and of MathML.
+        ("a b i s u big code del em font ins kbd q small span strike strong sub sup tt var", "xyz"),
+        (
+            "italic bold sc scp monospace roman underline xref ext-link email named-content inline-formula "
+            "inline-graphic tex-math",
+            "xyz",
+        ),
+        (
+            "math mi mn mo mtext mrow msub msup msubsup mfrac msqrt mover munder munderover mfenced mstyle mspace "
+            "mmultiscripts mprescripts mpadded mphantom semantics annotation",
+            "xyz",
+        ),
+        (
+            "p br hr div h1 h2 h3 h4 h5 h6 ul ol li dl dt dd table tbody thead tr td th blockquote pre center abstract "
+            "sec title label list list-item disp-formula break alternatives",
+            "x y z",
+        ),
+    ],
+)
+def test_tags_within_a_line_go_and_those_of_blocks_are_blanks(names, plain):
+    for name in names.split():
+        for opened in (name, name.upper(), f"jats:{name}", f"mml:{name} id=\"1\" x:y='2' z=3"):
+            closed = opened.partition(" ")[0]
+            assert plain_text(f"x<{opened}>y</{closed}>z") == plain, opened
+            empty = plain_text(f"x<{opened}/>y")
+            assert empty == (f"x<{opened}/>y" if len(name) == 1 else plain.removesuffix("z").rstrip()), opened
+
+
+@pytest.mark.parametrize(
     "text",
     [
         *(
@@ -94,6 +125,16 @@ def test_only_texts_of_the_named_members_change():
 )
 def test_accents(written, text):
     assert with_accents(written) == text
+
+
+def test_each_letter_and_accent_of_tex():
+    listed = (
+        "ss ß o ø O Ø l ł L Ł ae æ AE Æ oe œ OE Œ aa å AA Å i \u0131 j \u0237 'e é `e è ^e ê \"e ë ~n ñ =e ē .z ż "
+        r"u{g} ğ v{c} č H{o} ő c{s} ş k{e} ę r{u} ů d{a} ạ '\i í v{\j} ǰ"
+    )
+    pairs = listed.split()
+    for written, letter in zip(pairs[::2], pairs[1::2], strict=True):
+        assert with_accents(f"a{{\\{written}}}b") == f"a{letter}b"
 
 
 @pytest.mark.parametrize(

@@ -132,9 +132,9 @@ def test_a_paper_has_no_text_name_or_number_of_its_proceedings(tmp_path):
     )
     given = (*own, "publisher", "series")
     parent = "".join(f", {name} = {{P-{name}}}" for name in given)
-    text = f"@incollection{{c, title={{C}}, crossref={{p}}}}\n@article{{a, title={{A}}, crossref={{P}}}}\n@book{{p{parent}}}"
+    children = "@incollection{c, title={C}, crossref={p}}\n@article{a, title={A}, crossref={P}}\n"
     custom = [CustomField(name, "keyword") for name in (*given, "booktitle", "journaltitle")]
-    chapter, article, _ = (record.paper.extra for record in read(tmp_path, text, custom))
+    chapter, article, _ = (record.paper.extra for record in read(tmp_path, f"{children}@book{{p{parent}}}", custom))
     inherited = {"publisher": "P-publisher", "series": "P-series"}
     assert chapter == {"title": "C", "crossref": "p", "booktitle": "P-title"} | inherited
     assert article == {"title": "A", "crossref": "P", "journaltitle": "P-title"} | inherited

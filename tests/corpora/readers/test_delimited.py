@@ -36,12 +36,22 @@ def test_columns_map_and_are_checked(tmp_path):
     columns = {"id": "KEY", "fields": "label"}
     assert read(tmp_path, text, columns) == [Accepted(2, Paper(id="7", title="A", fields=("X",)))]
     for wrong, says in [
-        ({"id": "nr"}, "has no column nr; it has: label, key, title"),
+        ({"year": "when", "id": "nr"}, "has no column nr, when; it has: label, key, title"),
         ({"colour": "key"}, "no attribute colour"),
         ({"id": "key", "title": "label", "year": "when"}, "has no column when"),
     ]:
         with pytest.raises(InputError, match=says):
             read(tmp_path, text, wrong)
+
+
+def test_an_apostrophe_before_a_formula_goes_where_ses_has_written_it(tmp_path):
+    rows = "%s,id,title,abstract,key\n1,2,3,a,'=1+1,'t is,'-k\n"
+    own, other = (read(tmp_path, rows % names) for names in ("rank,score,weak", "rank,score,other"))
+    assert [(record.paper.title, record.paper.abstract) for record in (*own, *other)] == [
+        ("=1+1", "'t is"),
+        ("'=1+1", "'t is"),
+    ]
+    assert own[0].paper.identifiers == ("key:-k",)
 
 
 def test_lines_and_ragged_rows(tmp_path):

@@ -10,7 +10,8 @@ import pytest
 
 from corpora.custom import CustomField
 from corpora.errors import InputError
-from corpora.paper import Accepted, Rejected
+from corpora.paper import Accepted, Paper, Rejected
+from corpora.publication import Publication
 from corpora.readers import delimited
 
 
@@ -134,10 +135,41 @@ def test_exports_lose_nothing(tmp_path, program):
     assert without.paper.id.startswith(own)
 
 
+def test_web_of_sciences_tags_have_all_of_a_paper(tmp_path):
+    given = {"PY": "2021", "DI": "10.5555/a", "PM": "12", "UT": "WOS:1", "SN": "1234-5679"}
+    tags = ("TI", "AB", "AF", "SO", "DT", "LA", "DE", "VL", "IS", "BP", "EP", "AR", "PU")
+    row = {tag: f"{tag} it" for tag in tags} | given
+    first, second = read(tmp_path, table([*row, "ID"], row | {"ID": "MORE"}, row | {"BP": "", "EP": ""}))
+    assert first.paper == Paper(
+        "10.5555/a",
+        "TI it",
+        "AB it",
+        ("AF it",),
+        2021,
+        "SO it",
+        ("DT it",),
+        "LA it",
+        ("DE it",),
+        ("doi:10.5555/a", "pmid:12", "wos:1"),
+        publication=Publication("VL it", "IS it", "BP it-EP it", "PU it", ("1234-5679",)),
+    )
+    assert second.paper.publication.pages == "AR it"
+    (bare,) = read(tmp_path, table(["TI", "SO", "UT"], {"TI": "T", "SO": "S", "UT": "WOS:1"}))
+    assert (bare.paper.id, bare.paper.title, bare.paper.venue) == ("WOS:1", "T", "S")
+
+
 def test_pubmeds_names_in_one_text(tmp_path):
-    row = {"PMID": "12", "Title": "T", "Authors": "Sample A, Toth EA, de Vries K Jr.", "Journal/Book": "J", "DOI": ""}
+    row = {
+        "PMID": "12",
+        "Title": "T",
+        "Authors": "Sample A, Toth EA, de Vries K Jr.",
+        "Journal/Book": "J",
+        "DOI": "",
+        "Citation": "J. 2020 May 1;4(2):5-9. doi: x.",
+    }
     (record,) = read(tmp_path, table(PUBMED.split(","), row))
     assert (record.paper.id, record.paper.venue) == ("12", "J")
+    assert record.paper.publication == Publication("4", "2", "5-9")
     assert record.paper.authors == ("Sample A", "Toth EA", "de Vries K Jr")
 
 
