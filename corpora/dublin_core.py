@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from xml.etree.ElementTree import Element
 
 from corpora.identifiers import read_identifier
-from corpora.markup import plain_members
+from corpora.markup import plain_members, plain_text
 from corpora.oai import name_of
 from corpora.publication import parts_of_citation
 
@@ -54,7 +54,7 @@ def members_of(found: Mapping[str, Sequence[str]]) -> dict[str, object]:
         "abstract": max(get("description"), key=len, default=""),
         "authors": list(get("creator")),
         "year": min(years, default=None),
-        "venue": next((text.partition(";")[0] for text in get("source") if _is_venue(text)), ""),
+        "venue": next((plain_text(text).partition(";")[0] for text in get("source") if _is_venue(text)), ""),
         "types": [_EU_REPO.sub("", text) for text in get("type")],
         "language": next(iter(get("language")), ""),
         "fields": [_EU_REPO.sub("", text) for text in get("subject")],
@@ -64,7 +64,7 @@ def members_of(found: Mapping[str, Sequence[str]]) -> dict[str, object]:
         "publisher": next(iter(get("publisher")), ""),
         "issn": [text for name in ("source", "identifier", "relation") for text in get(name) if _is_number(text)],
     }
-    return plain_members(members, ("title", "abstract", "venue"))
+    return plain_members(members, ("title", "abstract"))
 
 
 def _is_venue(source: str) -> bool:
