@@ -3,6 +3,7 @@
 import gzip
 import re
 from dataclasses import replace
+from datetime import timedelta
 from email.utils import formatdate
 from time import time
 
@@ -15,7 +16,7 @@ from corpora.obtaining import Harvest, Order
 from corpora.paper import Accepted, Deleted
 from corpora.progress import Silent
 from corpora.readers import oai
-from tests.corpora.repository import MARC, Data, Item, Repository
+from tests.corpora.repository import MARC, START, Data, Item, Repository
 from tests.faults import FaultProxy
 
 EVERYTHING = Harvest()
@@ -262,3 +263,72 @@ def test_marcxml(server, client):
     server.data.items = {"oai:x:m": Item(next(iter(server.data.items.values())).stamp, {"marc21": marc})}
     got = client.harvest(server.url, Harvest(metadata_prefix="marc21"))
     assert client.papers(got) == {"oai:x:m": "Bees"}
+
+
+def test_what_a_harvest_is_called_and_says(server, client, caplog):
+    server.data.deleted_record = "transient"
+    server.change = lambda body: body.replace(b"Title 1<", b"Title\x0c1<").replace(b'Size="17"', b'Size="1700"')
+    got = client.harvest(server.url, Harvest(set="odd"))
+    place = server.url.partition("//")[2]
+    assert (got.name, got.path.name.startswith("127.0.0.1-odd-")) == (f"oai:{place} odd", True)
+    mended, deleted = got.notes
+    assert mended.endswith("mended in 1 answers")
+    assert "tells only for some time what it deleted (deletedRecord: transient)" in deleted
+    assert [one.message for one in caplog.records] == [f"{server.url} announced 1,700 records and sent 17."]
+    caplog.clear()
+    server.change = lambda body: body
+    whole = client.harvest(server.url)
+    assert (whole.name, whole.path.name.startswith("127.0.0.1-all-"), caplog.records) == (f"oai:{place}", True, [])
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        (
+            b"<error code='noSetHierarchy'>None here</error>",
+            r"has no sets \(noSetHierarchy: None here\); leave set out",
+        ),
+        (b"<error code='badArgument'/>", r"refuses the request \(badArgument\); check set, from_date, until"),
+        (b"<error code='badResumptionToken'/>", r"refuses the request \(badResumptionToken\)"),
+    ],
+)
+def test_a_refusal_is_said_with_what_to_do(server, client, body, says):
+    with FaultProxy(server.base) as proxy:
+        proxy.fail(status=200, match="ListRecords", body=b"<OAI-PMH>%s</OAI-PMH>" % body)
+        with pytest.raises(InputError, match=says):
+            client.harvest(f"{proxy.url}/oai")
+        proxy.clear()
+        proxy.fail(status=200, match="Identify", body=b"<OAI-PMH/>")
+        with pytest.raises(InputError, match="does not say what it is"):
+            client.harvest(f"{proxy.url}/oai", Harvest(set="odd"))
+
+
+def test_a_server_that_forgets_every_token_is_given_up(server, client):
+    server.data.items = dict(reversed(server.data.items.items()))
+    expired = b"<OAI-PMH><error code='badResumptionToken'>gone</error></OAI-PMH>"
+    with FaultProxy(server.base) as proxy:
+        proxy.fail(status=200, match="resumptionToken", body=expired, times=40)
+        with pytest.raises(UnavailableError, match="forgets its resumption tokens"):
+            client.harvest(f"{proxy.url}/oai")
+    # The first time, and twenty more.
+    assert sum("resumptionToken" not in one for one in asked(server)) == 21
+
+
+def test_a_later_harvest_begins_a_day_before_or_at_the_beginning_or_not_at_all(server, client):
+    server.data.granularity = "YYYY-MM-DD"
+    client.harvest(server.url)
+    client.harvest(server.url)
+    assert [one["from"] for one in asked(server) if "from" in one] == ["2024-01-01"]
+    # A server without a readable clock is asked for all that was wanted at first.
+    server.change = lambda body: re.sub(rb"<responseDate>[^<]*", b"<responseDate>today", body)
+    dated = Harvest(from_date="2023-12-31")
+    for _ in range(2):
+        server.asked.clear()
+        client.harvest(server.url, dated)
+        assert asked(server)[0]["from"] == "2023-12-31"
+    server.change = lambda body: body
+    past = Harvest(until="2023-12-31")
+    server.data.items["oai:x:0"] = replace(server.data.items["oai:x:0"], stamp=START - timedelta(days=3))
+    assert client.harvest(server.url, past).held == 1
+    server.asked.clear()
+    assert (client.harvest(server.url, past).held, server.asked) == (1, [])

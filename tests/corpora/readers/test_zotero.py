@@ -2,6 +2,7 @@
 
 import json
 import threading
+from collections import Counter
 from contextlib import closing, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
@@ -75,7 +76,7 @@ class Zotero(ThreadingHTTPServer):
             item("CAVESAAA", 1, name="Caves", parentCollection="BATSAAAA"),
         ]
         self.failures, self.headers, self.key = [], {}, ""
-        self.changing = False
+        self.changing = 0
         for name, value in changes.items():
             setattr(self, name, value)
 
@@ -128,7 +129,7 @@ class Answers(BaseHTTPRequestHandler):
             return self.say(404, "Not found")
         start, limit = int(asked.get("start", 0)), min(int(asked.get("limit", 25)), 100)
         if server.changing:
-            server.version += 1
+            server.version, server.changing = server.version + 1, server.changing - 1
         return self.say(
             200, found[start : start + limit], Total_Results=len(found), Last_Modified_Version=server.version
         )
@@ -255,6 +256,23 @@ def test_a_list_that_stopped_resumes_unless_the_library_has_changed(library, fol
     assert len(list(got.path.glob("answer-*"))) == 3
 
 
+def test_a_list_that_begins_again_counts_and_keeps_nothing_twice(library, following):
+    server = library(local=False, changing=3)
+    server.items.reverse()
+    server.items.insert(0, item("MARKMARK", 253, itemType="annotation"))
+    got = following(server.url)
+    counts = ": 1 annotations, 1 attachments, 1 notes, 1 papers in the trash."
+    assert counts in got.notes[0]
+    assert (got.held, len(ids(got))) == (209, 206)
+    server.items = [item(one["key"], 400, itemType="book", title="New") for one in server.items]
+    server.version = 400
+    assert "a run without a limit resumes here" in following(server.url, limit=got.held + 1).notes[1]
+    server.version = 401
+    got = following(server.url)
+    # The first list, that which was stopped and began again, and the list of what was deleted.
+    assert (got.held, Counter(key for _, key in ids(got))["PAPER007"]) == (209 + 1 + 209, 2)
+
+
 def test_a_collection_is_read_by_itself(library, following):
     got = following(f"{library().url}/collections/BATSAAAA")
     assert ids(got) == [("Accepted", "ARTICLE1")]
@@ -299,7 +317,7 @@ def test_a_busy_server_is_asked_again_and_a_broken_one_is_not_believed(library, 
             ({"failures": [(503, {})] * 6}, "503"),
             ({"failures": [(404, {})]}, "404"),
             ({"failures": [(302, {"Location": "ftp://127.0.0.1:1/"})]}, "not safe"),
-            ({"changing": True}, "changed while it was read"),
+            ({"changing": 99}, "changed while it was read"),
             ({"items": [{"key": "A"}]}, "like Zotero's API"),
             ({"headers": {"Total_Results": "x"}}, "like Zotero's API"),
             ({"headers": {"Total_Results": "999"}}, "2 of 999"),
