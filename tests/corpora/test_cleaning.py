@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpora.cleaning import clean_text, text_of, texts_of, url_of, year_of
+from corpora.cleaning import clean_text, first_day, flag_of, last_day, normal_date, text_of, texts_of, url_of, year_of
 
 
 @given(st.text(alphabet=st.characters(codec=None)))
@@ -71,3 +71,53 @@ def test_url_of_takes_the_first_web_address():
 def test_text_of_joins_paragraphs_and_drops_nan():
     assert text_of([{"text": "One."}, "Two.\n"]) == "One. Two."
     assert text_of(float("nan")) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "date", "first", "last"),
+    [
+        ("2020", "2020", "2020-01-01", "2020-12-31"),
+        ("2020-2", "2020-02", "2020-02-01", "2020-02-29"),
+        ("2021-02-28T10:00:00Z", "2021-02-28", "2021-02-28", "2021-02-28"),
+        ("2021-2-8 noon", "2021-02-08", "2021-02-08", "2021-02-08"),
+        ("20210431", None, "", ""),
+        ("20210430", "2021-04-30", "2021-04-30", "2021-04-30"),
+        *((text, None, "", "") for text in ("", "0000", "2020-00", "2020-13", "2020-1-0", "2021-02-29", "2020/01/01")),
+        ("0001-12-31", "0001-12-31", "0001-12-31", "0001-12-31"),
+    ],
+)
+def test_dates_are_days_months_or_years(text, date, first, last):
+    assert normal_date(text) == date
+    if date:
+        assert (first_day(date), last_day(date)) == (first, last)
+
+
+def test_a_flag_says_yes_or_no_or_nothing():
+    yes = (True, 1, 1.0, "TRUE", "t", "Yes", "y", "1", "Retracted")
+    no = (
+        False,
+        None,
+        0,
+        0.0,
+        "",
+        " ",
+        "False",
+        "f",
+        "NO",
+        "n",
+        "0",
+        "None",
+        "null",
+        "NaN",
+        "Not Retracted",
+        float("nan"),
+    )
+    assert [flag_of(value) for value in (*yes, *no, 2, "maybe")] == [True] * len(yes) + [False] * len(no) + [None] * 2
+
+
+@pytest.mark.parametrize(
+    "key", ["name", "display_name", "category", "paperId", "corpusId", "corpusid", "id", "text", "term", "label"]
+)
+def test_an_object_has_its_name_under_one_of_some_keys(key):
+    assert text_of({"colour": "red", key: " a  b "}) == "a b"
+    assert text_of({"first": "A", "middle": ["B", "C"], "last": "D", "suffix": "Jr", "name": "no"}) == "A B C D Jr"

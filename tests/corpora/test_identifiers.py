@@ -6,7 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpora.identifiers import find_identifiers, identifiers_of, normal, other_names, read_identifier
+from corpora.assembling import assemble
+from corpora.identifiers import (
+    find_identifiers,
+    identifiers_in,
+    identifiers_of,
+    link_of,
+    normal,
+    one_each,
+    other_names,
+    read_identifier,
+)
+from corpora.paper import Paper
 
 
 @pytest.mark.parametrize(
@@ -96,6 +107,89 @@ def test_a_paper_of_arxiv_has_a_doi():
 @pytest.mark.parametrize("end", [")" * 9, ").", "].)", ">,", "'\";"])
 def test_a_doi_ends_before_what_is_not_its_own(end):
     assert normal("doi", f"10.1000/A(b){end}") == "10.1000/a(b)"
+
+
+@pytest.mark.parametrize(
+    ("identifiers", "url", "link"),
+    [
+        (["pmid:7", "doi:10.1000/a b<c>#?"], "https://a.org", "https://doi.org/10.1000/a%20b%3Cc%3E%23%3F"),
+        (["pmid:7"], "https://a.org/ü?q=1#x", "https://a.org/%C3%BC?q=1#x"),
+        (["pmid:7"], "http://a.org", "http://a.org"),
+        (["pmc:PMC9", "pmid:7", "arxiv:2101.00001"], "javascript:alert(1)", "https://arxiv.org/abs/2101.00001"),
+        (["pmc:PMC9", "pmid:7"], "", "https://pubmed.ncbi.nlm.nih.gov/7/"),
+        (["pmc:PMC9"], "", "https://pmc.ncbi.nlm.nih.gov/articles/PMC9/"),
+        (["mag:9"], "", ""),
+    ],
+)
+def test_a_paper_has_a_link(identifiers, url, link):
+    assert link_of(Paper("a", "T", identifiers=tuple(identifiers), url=url)) == link
+
+
+@pytest.mark.parametrize(
+    ("texts", "known", "found"),
+    [
+        (["https://doi.org/10.1000/A", "PMID: 7; doi:10.1000/a"], {}, ["doi:10.1000/a", "pmid:7"]),
+        (
+            ["https://x.example/doi/abs/10.1000/p?x=1", "https://x.example/a/b/c/doi/d/e/f/10.1000/p"],
+            {},
+            ["doi:10.1000/p"],
+        ),
+        (
+            ["doi:10.1000/a\r\n PMC900 ; WOS:0001", "2-s2.0-9", "arXiv:2101.00001"],
+            {"doi": "x"},
+            ["pmc:PMC900", "wos:0001", "scopus:2-s2.0-9", "arxiv:2101.00001"],
+        ),
+        (["doi:10.1000/a; doi:10.1000/b", "https://openalex.org/W1"], {}, []),
+        (["see doi:10.1000/a", "7"], {"pmid": ""}, []),
+    ],
+)
+def test_remarks_that_are_identifiers(texts, known, found):
+    assert list(identifiers_in(texts, known)) == found
+
+
+@pytest.mark.parametrize("none", ["", "-", "n/a", "NA", "None", "null", "nan", "0", "00"])
+def test_what_stands_for_none_is_no_identifier(none):
+    assert [name for kind in ("pmid", "doi", "mag", "s2") for name in identifiers_of(kind, none)] == []
+    assert list(identifiers_of("key", "0")) == ["key:0"]
+
+
+def test_several_identifiers_are_set_apart():
+    assert (
+        one_each("10.1000/a;10.1000/b,doi:10.1000/c|https://d, e") == "10.1000/a 10.1000/b doi:10.1000/c https://d, e"
+    )
+
+
+IDS = {
+    "doi": "DOI|ids.doi",
+    "pmid": "PMID|PubMed ID|PubMed|Medline PMID|ids.pmid",
+    "pmc": "PMCID|PMC|PubMedCentral",
+    "arxiv": "ArXiv ID|arXiv",
+    "s2": "corpusId|s2_id",
+    "mag": "mag_id|MAG|Microsoft Academic ID",
+    "acl": "ACL ID|ACL",
+    "dblp": "DBLP ID|DBLP",
+    "openalex": "openalex_id|OpenAlex",
+    "who": "who_covidence_id",
+    "cord_uid": "cord_uid",
+    "wos": "WOS|UT (Unique WOS ID)|Unique WOS ID|UT",
+    "scopus": "EID|Scopus EID",
+    "lens": "Lens ID",
+    "dimensions": "Dimensions ID|Publication ID",
+    "embase": "PUI|Embase Accession ID",
+    "cochrane": "Cochrane Review ID|Cochrane ID",
+    "key": "Key",
+}
+"""By kind, columns of databases and programs."""
+
+
+@pytest.mark.parametrize("kind", IDS)
+def test_each_column_of_an_identifier_is_its_kind(kind):
+    for column in IDS[kind].split("|"):
+        named = {"id": "a", "title": "T", column: "12"}
+        assert assemble(1, named, {}, named_by=("none",)).paper.identifiers[0].startswith(f"{kind}:"), column
+        for outer in ("externalIds", "ids"):
+            record = {"id": "a", "title": "T", outer: {column: "12"}}
+            assert assemble(1, record, {}, named_by=("none",)).paper.identifiers[0].startswith(f"{kind}:"), column
 
 
 @given(st.text(max_size=60))
