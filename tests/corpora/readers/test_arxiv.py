@@ -21,7 +21,7 @@ ENTRY = {
     "report-no": "ANL-07-12",
     "categories": "hep-ph math.CO",
     "license": None,
-    "abstract": "  We find a<b in\nlines.\n",
+    "abstract": "  We find a<b in\nPoincar\\'e's lines.\n",
     "versions": [
         {"version": "v1", "created": "Mon, 2 Apr 2007 19:18:42 GMT"},
         {"version": "v2", "created": "Tue, 24 Jul 2008 20:10:27 GMT"},
@@ -44,7 +44,7 @@ def test_an_entry_with_everything(tmp_path):
             Paper(
                 id="0704.0001",
                 title="Schrödinger's cat at $\\'x<y$",
-                abstract="We find a<b in lines.",
+                abstract="We find a<b in Poincaré's lines.",
                 authors=("C. Balázs", "B. Example Jr", "LHCb Collaboration"),
                 year=2007,
                 venue="arXiv",
@@ -58,12 +58,19 @@ def test_an_entry_with_everything(tmp_path):
 
 def test_custom_fields(tmp_path):
     names = {"published": "date", "update_date": "date", "journal_ref": "keyword", "comments": "text"}
-    (record,) = read(tmp_path, ENTRY, custom=[CustomField(name, kind) for name, kind in names.items()])
+    names |= dict.fromkeys(("license", "submitter", "report_no", "report-no"), "keyword")
+    (record,) = read(
+        tmp_path, ENTRY | {"license": "CC"}, custom=[CustomField(name, kind) for name, kind in names.items()]
+    )
     assert record.paper.extra == {
         "published": "2007-04-02",
         "update_date": "2008-11-26",
         "journal_ref": "Phys.Rev.D76:013009,2007",
         "comments": "37 pages, 15 figures",
+        "license": "CC",
+        "submitter": "A. Sample",
+        "report_no": "ANL-07-12",
+        "report-no": "ANL-07-12",
     }
 
 

@@ -47,6 +47,8 @@ def test_a_document_and_its_metadata(tmp_path):
         ("Is 3.5 enough? Yes.", "Is 3.5 enough?"),
         ("no end of sentence", "no end of sentence"),
         (LONG, ("word " * 40).rstrip()[:-5] + "…"),
+        ("x" * 200, "x" * 200),
+        ("x" * 201, "x" * 199 + "…"),
         ("x" * 500, "x" * 199 + "…"),
     ],
 )
@@ -55,6 +57,13 @@ def test_a_missing_title_is_stood_in_for_without_loss(tmp_path, text, title):
     assert record.paper.title == title
     assert len(title) <= 200
     assert record.paper.abstract == text
+
+
+def test_a_documents_own_members_go_before_those_of_its_metadata(tmp_path):
+    documents = [{"_id": "1", "title": "T", "year": 2001, "metadata": {"year": 2002, "venue": "V"}}]
+    documents.append({"_id": "2", "title": "T", "text": ["One.", "Two."], "metadata": "none"})
+    first, second = (record.paper for record in read(tmp_path, *documents))
+    assert (first.year, first.venue, second.abstract) == (2001, "V", "One. Two.")
 
 
 def test_what_has_neither_or_no_id_is_rejected(tmp_path):

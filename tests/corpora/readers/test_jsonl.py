@@ -53,6 +53,22 @@ def test_a_line_that_begins_with_an_object_is_still_a_line(tmp_path, first):
     assert [paper.id for paper in papers(read(tmp_path, f"{line}\n{line}"))] == ["1", "1"]
 
 
+@pytest.mark.parametrize("odd", ['{"p1": {"name": "x"}}', '{"p1": {"title": ', '{"title": {"title": "x"}, "id": "1"}'])
+def test_other_objects_are_lines(tmp_path, odd):
+    records = read(tmp_path, f'{odd}\n{{"id": "2", "title": "B"}}\n')
+    assert [record.line for record in records] == [1, 2]
+    assert records[1].paper.id == "2"
+
+
+def test_files_of_json_are_found_in_all_packings(tmp_path):
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "c.json").mkdir()
+    names = ["a.ndjson", "b/a.xz", "b/b.jsonl", "c.json", "d.gz", "e.zst"]
+    for name in (*names, "a.txt", "json"):
+        (tmp_path / name).touch()
+    assert jsonl.json_files(tmp_path) == [tmp_path / name for name in names]
+
+
 def test_columns_override_the_aliases(tmp_path):
     line = '{"id": "1", "key": "k", "title": "A", "summary": "s", "grant": "g"}'
     (paper,) = papers(read(tmp_path, line, {"id": "key", "abstract": "summary", "fields": "grant"}))
