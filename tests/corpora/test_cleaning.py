@@ -24,6 +24,7 @@ def test_clean_text_keeps_everything_else():
         *(("19980501", 1998), ("1998 Dec-1999 Jan", 1998), ("01/02/1998", 1998), ({"name": "2001"}, 2001)),
         *((None, None), ("", None), ("0000", None), ("9999-01-01", None), (3.5e9, None), ("98", None), (True, None)),
         *((float("nan"), None), ("123456789", None), ("in press", None), ("0000 or 1998", 1998)),
+        *((1399, None), (1400, 1400), (2100, 2100), (2101, None)),
     ],
 )
 def test_year_of(value, year):

@@ -21,6 +21,7 @@ from corpora.registry import get_corpus
     "text",
     [
         *("", "x", "x=", "=keyword", "x=words", "X=keyword", "1x=keyword", "x y=keyword", "and=keyword"),
+        *("or=text", "not=text", "in=text", "exists=text", "title_abstract=text", "title_order=text", "lexical=text"),
         *("vector_x=text", "text=text", "content_hash=keyword", "ä=keyword", "a.b=keyword", f"{'a' * 51}=keyword"),
     ],
 )
@@ -62,6 +63,9 @@ def test_columns_are_told_apart_from_those_of_attributes():
         ("number", "3.50", 3.5),
         ("number", "1e3", 1000),
         ("number", 0, 0),
+        ("number", "-9007199254740991", -(2**53 - 1)),
+        ("number", 2**53, 2.0**53),
+        ("keyword", "a" * 8_000, "a" * 8_000),
         ("number", float("nan"), None),
         ("boolean", "yes", True),
         ("boolean", "0", None),
@@ -84,6 +88,8 @@ def test_values_are_read_by_kind(kind, raw, value):
         ("number", "many", "a number, not many"),
         ("number", "inf", "a number, not inf"),
         ("boolean", "maybe", "true or false, not maybe"),
+        ("text", True, "^text, not true$"),
+        ("keywords", ["a", "b" * 8_001], "texts of at most 8,000 characters, not a b"),
         ("date", "Spring 2020", "a date such as 2020-03-16, not Spring 2020"),
         ("date", "2019-02-29", "a date such as 2020-03-16, not 2019-02-29"),
         ("date", "2020-13", "a date"),

@@ -39,6 +39,10 @@ from corpora.paper import Paper
         ),
         ("arxiv", "https://www.arxiv.org/pdf/2101.00001v3.pdf", ["arxiv:2101.00001v3"]),
         ("openalex", "https://openalex.org/W1", ["openalex:W1"]),
+        ("pmid", "https://proxy.example/x/7; pmid: 8", ["pmid:7", "pmid:8"]),
+        ("pmc", "https://proxy.example/x/PMC7", ["pmc:PMC7"]),
+        ("wos", "WOS:1", ["wos:1"]),
+        ("scopus", "EID: x", ["scopus:x"]),
         ("mag", "", []),
     ],
 )
@@ -88,8 +92,16 @@ def test_other_texts_are_no_identifiers(text):
 def test_bare_numbers_are_read_where_their_kind_is_expected():
     assert read_identifier("007", "pmid") == ("pmid", "7")
     assert read_identifier("2101.00001v2", "arxiv") == ("arxiv", "2101.00001")
+    assert read_identifier("35282", "pmc") == ("pmc", "PMC35282")
     assert read_identifier("w12", "openalex") == ("openalex", "W12")
     assert read_identifier("2-n", "doi") is None
+
+
+def test_other_kinds_are_found_by_their_name():
+    assert [(one.kind, one.value) for one in find_identifiers("see MAG:77, (who:#3252 and colour:red")] == [
+        ("mag", "77"),
+        ("who", "#3252"),
+    ]
 
 
 def test_what_is_percent_encoded_is_read_only_where_it_can_be():

@@ -6,6 +6,7 @@ import pytest
 
 from corpora.errors import InputError
 from corpora.obtaining import Order
+from corpora.opening import Opening
 from corpora.registry import CORPORA, get_corpus
 
 
@@ -74,3 +75,33 @@ def test_readers_are_lazy_and_say_what_is_missing(name, tmp_path):
     records = get_corpus(name).read(tmp_path / "none", {})
     with pytest.raises(InputError, match="can't be read here" if name == "index" else "There is no file"):
         next(records)
+
+
+SUBFIELD = '{"ind1": " ", "ind2": " ", "subfields": [{"a": "café"}]}'
+HARVESTED = "<header><identifier>1</identifier></header><metadata><dc><title>café</title></dc></metadata>"
+JOURNAL = "<Journal><JournalIssue><PubDate><Year>1999</Year></PubDate></JournalIssue><Title>J</Title></Journal>"
+FILES = {
+    "cord19": "cord_uid,title\n1,café\n",
+    "pubmed": "<PubmedArticleSet><PubmedArticle><MedlineCitation><PMID>1</PMID><Article>"
+    f"{JOURNAL}<ArticleTitle>café</ArticleTitle></Article></MedlineCitation></PubmedArticle></PubmedArticleSet>",
+    "beir": '{"_id": "1", "title": "café"}',
+    "jsonl": '{"1": {"title": "café"}}',
+    "csv": "id,title\n1,café\n",
+    "openalex": '[{"id": "1", "title": "café"}]',
+    "arxiv": '{"id": "1", "title": "café"}',
+    "s2": '{"corpusid": 1, "title": "café"}',
+    "ris": "TY  - JOUR\nTI  - café\nER  - \n",
+    "bibtex": "@book{a, title = {café}}",
+    "zotero": '[{"id": "1", "title": "café"}]',
+    "marc": f'{{"leader": "00000nam a2200000 a 4500", "fields": [{{"001": "1"}}, {{"245": {SUBFIELD}}}]}}',
+    "crossref": '{"items": [{"DOI": "10.5555/1", "title": "café"}]}',
+    "oai": f"<OAI-PMH><GetRecord><record>{HARVESTED}</record></GetRecord></OAI-PMH>",
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_readers_take_an_encoding_and_a_mark_of_utf8(name, tmp_path):
+    for encoding, content in (("cp1252", FILES[name]), ("", f"\ufeff{FILES[name]}"), ("", FILES[name])):
+        (tmp_path / "file").write_text(content, encoding=encoding or "utf-8")
+        (record,) = get_corpus(name).read(tmp_path / "file", {}, (), Opening(encoding))
+        assert record.paper.title == "café", encoding

@@ -64,6 +64,8 @@ def test_a_documents_own_members_go_before_those_of_its_metadata(tmp_path):
     documents.append({"_id": "2", "title": "T", "text": ["One.", "Two."], "metadata": "none"})
     first, second = (record.paper for record in read(tmp_path, *documents))
     assert (first.year, first.venue, second.abstract) == (2001, "V", "One. Two.")
+    flat = read(tmp_path, documents[0])[0].made_of.parts.names()
+    assert set(flat) == {"_id", "title", "year", "venue"}
 
 
 def test_what_has_neither_or_no_id_is_rejected(tmp_path):

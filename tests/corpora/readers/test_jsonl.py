@@ -60,6 +60,13 @@ def test_other_objects_are_lines(tmp_path, odd):
     assert records[1].paper.id == "2"
 
 
+def test_an_array_begins_after_marks_and_blanks_and_loses_only_what_is_not_utf8(tmp_path):
+    data = b'\xef\xbb\xbf\n [{"id": "1", "title": "caf\xe9"},\n{"id": "2", "title": "B"}]'
+    assert papers(read(tmp_path, data)) == ["The record has bytes that aren't UTF-8.", Paper("2", "B")]
+    with pytest.raises(InputError, match="is a folder where a JSON file is wanted"):
+        list(jsonl.read(tmp_path, {}))
+
+
 def test_files_of_json_are_found_in_all_packings(tmp_path):
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "c.json").mkdir()
