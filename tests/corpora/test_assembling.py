@@ -1,9 +1,12 @@
+import hashlib
+
 import pytest
 
-from corpora.aliases import ATTRIBUTES, check_columns
+from corpora.aliases import ATTRIBUTES, WORLDWIDE, check_columns
 from corpora.assembling import LONGEST_ABSTRACT, LONGEST_TITLE, assemble
 from corpora.errors import InputError
 from corpora.paper import Accepted, Paper, Rejected
+from corpora.publication import Publication
 
 
 def paper_of(record, columns=None):
@@ -76,10 +79,60 @@ def test_names_are_found_in_any_spelling_and_columns_override_them():
     ],
 )
 def test_identifiers_are_found_under_the_names_that_databases_give_them(kind, value, names):
-    for name in names:
-        found = paper_of({"id": "own", "title": "t", name: value}).identifiers
+    for name, outer in ((name, outer) for name in names for outer in ("", "externalIds", "ids")):
+        named = {outer: {name: value}} if outer else {name: value}
+        found = paper_of({"id": "own", "title": "t", **named}).identifiers
         assert [one.partition(":")[0] for one in found] == [kind], name
         assert found[0].lower().endswith(value.lower().rpartition(":")[2]), name
+
+
+@pytest.mark.parametrize(
+    ("record", "id_"),
+    [
+        ({"doi": "10.1/A", "pmid": "7", "key": "k"}, "10.1/a"),
+        ({"pmid": "7", "ut": "WOS:1"}, "7"),
+        ({"ut": "WOS:1", "eid": "2-s2.0-1", "mag": "0"}, "WOS:1"),
+        ({"id": "own", "doi": "10.1/A"}, "own"),
+        ({"key": "k"}, ("T", "", "", "", "k")),
+        ({"key": "k", "venue": "V", "year": 2001}, ("T", "", "2001", "V", "k")),
+        ({"key": "k", "venue": "V", "year": 2001, "authors": ["A", "B"]}, ("T", "A B", "2001")),
+    ],
+)
+def test_a_record_without_an_id_is_named_by_what_names_it_alone(record, id_):
+    named = assemble(1, {"title": "T", **record}, {}, named_by=WORLDWIDE).paper.id
+    # A hash stays the same for ever: an index knows its papers by their ids.
+    hashed = isinstance(id_, tuple) and hashlib.blake2b("\n".join(id_).encode(), digest_size=8).hexdigest()
+    assert named == (f"hash-{hashed}" if hashed else id_)
+
+
+@pytest.mark.parametrize(
+    ("record", "expected"),
+    [
+        (
+            {"identifiers": "doi:10.1/a;2-N; pmid:7|s2:8;who: 1"},
+            {"identifiers": ("doi:10.1/a;2-N", "pmid:7", "s2:8", "who: 1")},
+        ),
+        ({"keywords": "moths,sleep"}, {"fields": ("moths", "sleep")}),
+        ({"keywords": "Models, Biological"}, {"fields": ("Models, Biological",)}),
+        ({"keywords": "1,2-dichloroethane"}, {"fields": ("1,2-dichloroethane",)}),
+        ({"keywords": "a,b; c"}, {"fields": ("a,b", "c")}),
+        ({"keywords": "['a,b', 'c']"}, {"fields": ("a,b", "c")}),
+        ({"authors": "Sample, Ana (570); Toth, E. (57 )"}, {"authors": ("Sample, Ana", "Toth, E. (57 )")}),
+        ({"authors": "Toth EA, Ono M"}, {"authors": ("Toth EA", "Ono M")}),
+        ({"authors": "['Toth EA, Ono M']"}, {"authors": ("Toth EA, Ono M",)}),
+        ({"year": "in press", "date": "2001-02-03"}, {"year": 2001}),
+        (
+            {"publication": {"volume": "3", "issn": ["1234-5679"]}},
+            {"publication": Publication("3", issn=("1234-5679",))},
+        ),
+        ({"publication": {"volume": "3", "name": "J"}}, {"publication": None, "venue": "J"}),
+        ({"types": "Review; Retracted Publication"}, {"retracted": True}),
+        ({"id": "k", "key": "k"}, {"identifiers": ()}),
+    ],
+)
+def test_texts_of_several_are_divided(record, expected):
+    paper = assemble(1, {"id": "a", "title": "T", **record}, {}, named_by=WORLDWIDE).paper
+    assert {name: getattr(paper, name) for name in expected} == expected
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpora.assembling import assemble
 from corpora.identifiers import (
     find_identifiers,
     identifiers_in,
@@ -169,39 +168,6 @@ def test_several_identifiers_are_set_apart():
     assert (
         one_each("10.1000/a;10.1000/b,doi:10.1000/c|https://d, e") == "10.1000/a 10.1000/b doi:10.1000/c https://d, e"
     )
-
-
-IDS = {
-    "doi": "DOI|ids.doi",
-    "pmid": "PMID|PubMed ID|PubMed|Medline PMID|ids.pmid",
-    "pmc": "PMCID|PMC|PubMedCentral",
-    "arxiv": "ArXiv ID|arXiv",
-    "s2": "corpusId|s2_id",
-    "mag": "mag_id|MAG|Microsoft Academic ID",
-    "acl": "ACL ID|ACL",
-    "dblp": "DBLP ID|DBLP",
-    "openalex": "openalex_id|OpenAlex",
-    "who": "who_covidence_id",
-    "cord_uid": "cord_uid",
-    "wos": "WOS|UT (Unique WOS ID)|Unique WOS ID|UT",
-    "scopus": "EID|Scopus EID",
-    "lens": "Lens ID",
-    "dimensions": "Dimensions ID|Publication ID",
-    "embase": "PUI|Embase Accession ID",
-    "cochrane": "Cochrane Review ID|Cochrane ID",
-    "key": "Key",
-}
-"""By kind, columns of databases and programs."""
-
-
-@pytest.mark.parametrize("kind", IDS)
-def test_each_column_of_an_identifier_is_its_kind(kind):
-    for column in IDS[kind].split("|"):
-        named = {"id": "a", "title": "T", column: "12"}
-        assert assemble(1, named, {}, named_by=("none",)).paper.identifiers[0].startswith(f"{kind}:"), column
-        for outer in ("externalIds", "ids"):
-            record = {"id": "a", "title": "T", outer: {column: "12"}}
-            assert assemble(1, record, {}, named_by=("none",)).paper.identifiers[0].startswith(f"{kind}:"), column
 
 
 @given(st.text(max_size=60))

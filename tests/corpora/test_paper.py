@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 
+import orjson
 import pytest
 
-from corpora.paper import Paper, is_empty
+from corpora.paper import Accepted, MadeOf, Paper, Rejected, is_empty, paper_from
 from corpora.publication import Publication
 
 WHOLE = Paper(
@@ -39,3 +40,26 @@ def test_every_attribute_but_origins_and_fields_beside_changes_the_hash():
 def test_the_hash_of_a_paper_never_changes():
     # Otherwise every index would encode all its papers again.
     assert WHOLE.content_hash() == "6e7e711223a7d54a23ce6abbcf53694e"
+
+
+def test_a_value_is_an_attribute_or_a_field_or_none():
+    paper = replace(WHOLE, extra={"shelf": "A 1", "venue": "own"}, publication=Publication("12"))
+    assert [paper.value(name) for name in ("title", "shelf", "venue", "year")] == [WHOLE.title, "A 1", "own", 2020]
+    assert [paper.value(name) for name in ("retracted", "origins", "colour")] == [None] * 3
+    assert paper.value("publication") == '{"volume":"12"}'
+    assert WHOLE.value("publication") is None
+
+
+def test_a_paper_comes_back_from_json():
+    paper = replace(WHOLE, extra={"tags": ("a", "b"), "n": 3}, publication=Publication("12", issn=("1234-5679",)))
+    for one in (paper, WHOLE, Paper("a", "T")):
+        assert paper_from(orjson.loads(orjson.dumps(one))) == one
+    assert paper_from({"id": "a", "title": "T", "publication": Publication("1").to_text()}).publication.volume == "1"
+
+
+def test_what_an_account_needs_is_neither_shown_nor_compared():
+    made_of = MadeOf(None, None)
+    for one in (Accepted(1, WHOLE), Rejected(1, "It is none.", "a")):
+        other = replace(one, made_of=made_of)
+        assert (other, repr(other)) == (one, repr(one))
+    assert repr(Rejected(1, "No.", "a", WHOLE)) == repr(Rejected(1, "No.", "a"))

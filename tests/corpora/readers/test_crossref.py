@@ -1,7 +1,10 @@
 """Works in the shapes of Crossref's API, and lists of DOIs, which a stand-in for the API answers."""
 
 import json
+import sqlite3
 import threading
+import time
+from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -9,8 +12,8 @@ import pytest
 
 from corpora.crossref_works import obtain
 from corpora.custom import CustomField
-from corpora.errors import UnavailableError
-from corpora.fetching import Visitor
+from corpora.errors import StoppedError, UnavailableError
+from corpora.fetching import Fetcher, Visitor
 from corpora.obtaining import Harvest, Order
 from corpora.paper import Accepted, Paper, Rejected
 from corpora.publication import Publication
@@ -163,7 +166,7 @@ def api():
             else:
                 message = works.get(unquote(url.path.removeprefix("/works/")))
             body = json.dumps({"message": message}).encode() if message else b"Resource not found."
-            self.send_response(200 if message else 404)
+            self.send_response(200 if message else server.missing)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)
@@ -172,7 +175,7 @@ def api():
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.asked, server.headers = asked, headers
+    server.asked, server.headers, server.missing = asked, headers, 404
     threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     yield server
     server.shutdown()
@@ -205,6 +208,43 @@ def test_a_list_of_dois_is_looked_up_once(tmp_path, api):
     assert obtain(order(path, api)).records == 1
     assert len(api.asked) == 5
     assert obtain(order(path, api, harvest=Harvest(again=True), limit=2)).records == 2
+
+
+@pytest.mark.parametrize("missing", [400, 404])
+def test_that_there_is_no_work_is_believed_for_a_week(tmp_path, api, missing):
+    api.missing = missing
+    path = tmp_path / "dois.txt"
+    path.write_text("10.5555/none\n10.5555/1\n")
+    got = obtain(order(path, api))
+    for days, requests in ((6.9, 2), (7.1, 3)):
+        with closing(sqlite3.connect(got.path.parent / "works.sqlite")) as kept:
+            kept.execute("UPDATE works SET asked = ?", [time.time() - days * 24 * 3600])
+            kept.commit()
+        assert [type(record) for record in read(obtain(order(path, api)).path)] == [Rejected, Accepted]
+        assert len(api.asked) == requests
+
+
+def test_a_line_that_is_too_long_and_what_stops_a_list(tmp_path, api, monkeypatch):
+    path = tmp_path / "dois.txt"
+    path.write_text("".join(f'"10.5555/{n}"\n' for n in range(25)) + "# no\n" + "1" * 300 + "\n")
+    monkeypatch.setattr("corpora.opening.LONGEST_RECORD", 200)
+    asked = Fetcher.get
+
+    def get(fetcher, url, query):
+        if api.asked:
+            raise KeyboardInterrupt
+        return asked(fetcher, url, query)
+
+    monkeypatch.setattr(Fetcher, "get", get)
+    with pytest.raises(StoppedError, match="Stopped: 20 new works are kept"):
+        obtain(order(path, api))
+    monkeypatch.setattr(Fetcher, "get", asked)
+    got = obtain(order(path, api))
+    assert (got.requests, got.records, len(api.asked)) == (1, 5, 2)
+    assert read(got.path)[-1] == Rejected(27, "It is no DOI.")
+    (got.path.parent / "works.sqlite").write_bytes(b"damaged" * 200)
+    with pytest.raises(UnavailableError, match=r"works.sqlite can't be used \(.*\); delete it, and try again"):
+        obtain(order(path, api))
 
 
 def test_what_the_user_can_have_wrong(tmp_path, api):

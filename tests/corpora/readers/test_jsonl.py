@@ -4,6 +4,7 @@ import tarfile
 
 import pytest
 
+from corpora.custom import CustomField
 from corpora.errors import InputError
 from corpora.paper import Accepted, Paper, Rejected
 from corpora.readers import jsonl
@@ -80,6 +81,8 @@ def test_columns_override_the_aliases(tmp_path):
     line = '{"id": "1", "key": "k", "title": "A", "summary": "s", "grant": "g"}'
     (paper,) = papers(read(tmp_path, line, {"id": "key", "abstract": "summary", "fields": "grant"}))
     assert paper == Paper(id="k", title="A", abstract="s", fields=("g",))
+    (record,) = jsonl.read(tmp_path / "papers.jsonl", {}, [CustomField("grant", "keyword")])
+    assert record.paper.extra == {"grant": "g"}
     with pytest.raises(InputError, match="no attribute colour"):
         read(tmp_path, line, {"colour": "key"})
 
