@@ -86,6 +86,15 @@ def test_each_name_fills_its_attribute(attribute):
         assert getattr(paper_of({"id": "a", **title, column: value}), filled) == wanted, column
 
 
+@pytest.mark.parametrize("attribute", VALUES)
+def test_a_column_that_is_mapped_fills_its_attribute_in_place_of_others(attribute):
+    value, filled, wanted = VALUES[attribute]
+    title = {} if attribute == "title" else {"Title": "T"}
+    record = {"id": "a", **title, attribute: None if attribute == "retracted" else "other", "mapped": value}
+    read = assemble(1, record, {attribute: "mapped"}, named_by=("none",))
+    assert getattr(read.paper, filled) == wanted
+
+
 def test_each_name_of_an_id_is_one():
     values = {"DOI": "10.1/z", "ArXiv-ID": "2001.01234", "openalex_id": "W12"}
     for column in columns_of("id"):

@@ -163,11 +163,13 @@ def test_without_a_network_cord19_says_the_same(tmp_path):
 
 def test_locate_prefers_what_is_there(tmp_path):
     with serve(Site()) as site:
+        with pytest.raises(UnavailableError, match="has SHA-256"):
+            cord19.locate(tmp_path, url=site.url, sha256="0" * 64)
         assert cord19.locate(tmp_path, url=site.url, sha256=SHA256) == tmp_path / "cord19" / "metadata.csv"
         assert cord19.locate(tmp_path, url=site.url) == tmp_path / "cord19" / "metadata.csv"
         (tmp_path / "cord19" / "metadata.csv").rename(tmp_path / "cord19" / "metadata.csv.zst")
         assert cord19.locate(tmp_path, url=site.url) == tmp_path / "cord19" / "metadata.csv.zst"
-    assert len(site.asked) == 1
+    assert len(site.asked) == 2
 
 
 @pytest.mark.parametrize("url", ["http://example.org/file", "ftp://example.org/file", "file:///etc/passwd"])

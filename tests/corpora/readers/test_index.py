@@ -39,7 +39,7 @@ def test_fields_are_mapped_with_dots_into_objects(tmp_path):
 
 
 def test_usual_names_need_no_mapping_and_the_id_can_be_mapped(tmp_path):
-    document = {"_id": "1", "key": "K", "Title": "T", "doi": "10.1/X"}
+    document = {"id": "0", "_id": "1", "key": "K", "Title": "T", "doi": "10.1/X"}
     (plain,) = read(tmp_path, [document], {})
     (mapped,) = read(tmp_path, [document], {"id": "key"})
     assert (plain.paper.id, mapped.paper.id, plain.paper.identifiers) == ("1", "K", ("doi:10.1/x",))
