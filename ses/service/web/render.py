@@ -138,11 +138,23 @@ def html(request: Request, template: str, *, status: int = 200, **values: Any) -
     return Response(text, status, headers, media_type="text/html; charset=utf-8")
 
 
+def _gone(request: Request, reply: Response) -> str | None:
+    """Return the identifier of a paper that was asked for and is not here; None if something else is wrong."""
+    page, _, name = path_within(request.scope).lstrip("/").partition("/")
+    if reply.status_code != 404:
+        return None
+    if page in ("papers", "similar"):
+        return name
+    return request.query_params.get("id") if page == "cite" else None
+
+
 def problem_page(request: Request, reply: Response) -> Response:
     """Return a problem (`ses.service.problems`) as a page for a browser; other clients get it as it is."""
     if path_within(request.scope).startswith(_FOR_PROGRAMS) or "text/html" not in request.headers.get("accept", ""):
         return reply
-    page = html(request, "problem.html", status=reply.status_code, problem=orjson.loads(reply.body))
+    page = html(
+        request, "problem.html", status=reply.status_code, problem=orjson.loads(reply.body), gone=_gone(request, reply)
+    )
     kept = {name: value for name, value in reply.headers.items() if name not in ("content-type", "content-length")}
     page.headers.update(kept)
     return page

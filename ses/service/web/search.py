@@ -394,10 +394,10 @@ def _failed(request: Request, service: Service, error: SesError, shared: dict[st
         indexes = service.library.indexes()
     except SesError:  # the engine is away
         indexes = []
-    message, hint = told(request, error)
+    message, _ = told(request, error)
     known = "" if error.kind == "not found" else shared["index_name"]
     found = {**shared, "indexes": indexes, "query": shared["query"][:300], "index_name": known}
-    reply = html(request, "failed.html", status=status, **found, code=status, message=message, hint=hint)
+    reply = html(request, "failed.html", status=status, **found, code=status, message=message)
     if status == 503:
         reply.headers["Retry-After"] = str(RETRY_SECONDS)
     return reply
