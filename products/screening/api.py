@@ -12,6 +12,7 @@ from ses.argument_validation import checked_methods
 from ses.indexes.named_states import NamedStates
 
 if TYPE_CHECKING:
+    from products.screening.reading import ReviewReading
     from products.screening.screening import NextPaper, ReviewState, Status
     from products.screening.simulation import Simulated
     from ses.library_parts import LibraryParts
@@ -50,13 +51,21 @@ class Screening(NamedStates["ReviewState"]):
         ['c']
     """
 
-    def create(self, name: str, *, index: str = "", filter: str = "") -> ReviewState:  # noqa: A002 - as everywhere in ses
+    def create(
+        self,
+        name: str,
+        *,
+        index: str = "",
+        filter: str = "",  # noqa: A002 - as everywhere in ses
+        criteria: str = "",
+    ) -> ReviewState:
         """Create a review.
 
         Args:
             name: Name of the review.
             index: Index that holds the candidates; the default index if empty.
             filter: Expression that the candidates match; empty for all papers of the index.
+            criteria: What is included, in words. They are marked in papers, and rank until a paper is included.
 
         Returns:
             The review.
@@ -65,9 +74,10 @@ class Screening(NamedStates["ReviewState"]):
             InputError: If the name is taken, the filter can't be read, or no paper matches it.
         """
         from products.screening.screening import ReviewState, candidates_of
+        from search_plugin.request import typed_query
 
         opened = self.opened(index)
-        review = ReviewState(opened.name, self.engine, filter)
+        review = ReviewState(opened.name, self.engine, filter, criteria=typed_query(criteria))
         if not candidates_of(opened.index, review):
             raise InputError(f"The index {opened.name} holds no candidate for this review", "give a wider <filter>")
         self.kept.create(name, review)
@@ -144,7 +154,7 @@ class Screening(NamedStates["ReviewState"]):
             The papers; none if all are labelled.
 
         Raises:
-            InputError: If no paper is included yet, or the size is below 1.
+            InputError: If no paper is included yet and there are no criteria, or the size is below 1.
         """
         from products.screening.screening import next_papers, offer
 
@@ -152,6 +162,15 @@ class Screening(NamedStates["ReviewState"]):
             found = next_papers(self._index_of(changing.state).index, changing.state, size)
             changing.state = offer(changing.state, [one.paper.id for one in found])
         return found
+
+    def reading(self, name: str) -> ReviewReading:
+        """Return a review to read paper by paper, with each decision stored at once; errors as of `next`."""
+        from products.screening.reading import ReviewReading
+        from products.screening.screening import read_candidates
+
+        review = self.kept.load(name)
+        index = self._index_of(review).index
+        return ReviewReading(self.kept, name, read_candidates(index, review), index.schema.language)
 
     def status(self, name: str, *, target: float = TARGET, confidence: float = CONFIDENCE) -> Status:
         """Return how far a review is, and the recall reached with a confidence; `InputError` for one out of range."""

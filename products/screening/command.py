@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from shutil import get_terminal_size
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any, Literal
 
 import rich_click as click
 
+from corpora.errors import require
+from corpora.outgoing import in_a_line
+from products.screening.api import BATCH
 from ses.terminal.options import PATH, engine_options, open_library, together
-from ses.terminal.results import say, tell
+from ses.terminal.results import say, say_json, tell
 
 if TYPE_CHECKING:
+    from corpora.paper import Paper
     from products.screening.api import LabelReport
+    from products.screening.reading import ReadingCounts, ReviewReading
+
+_KEYS: Mapping[str, tuple[bool | None, str]] = {
+    "y": (True, "Included."),
+    "n": (False, "Excluded."),
+    "l": (None, "Later."),
+}
+_INDENT = " " * 5
+_WIDEST = 100
+"""Columns: longer lines are hard to read."""
 
 _recall = together(
     click.option("--target", default=0.95, show_default=True, metavar="RECALL", help="Recall to reach."),
@@ -33,11 +50,25 @@ def screen() -> None:
 @click.argument("name")
 @click.option("--index", default="", metavar="NAME", help="The index of the candidates [default: the default index].")
 @click.option("--filter", default="", metavar="EXPR", help="What the candidates match [default: all papers].")
+@click.option(
+    "--criteria",
+    default="",
+    metavar="TEXT",
+    help="What is included, in words: they are marked in papers, and rank until a paper is included.",
+)
 @engine_options
-def create(*, name: str, index: str, filter: str, as_json: bool, **options: Any) -> None:  # noqa: A002
+def create(
+    *,
+    name: str,
+    index: str,
+    filter: str,  # noqa: A002
+    criteria: str,
+    as_json: bool,
+    **options: Any,
+) -> None:
     """Create a review of the papers of an index."""
     screening = open_library(options).screening
-    screening.create(name, index=index, filter=filter)
+    screening.create(name, index=index, filter=filter, criteria=criteria)
     count = screening.status(name).candidates
     say({"name": name, "candidates": count}, f"The review {name} has {count:,} candidates.", as_json=as_json)
 
@@ -74,19 +105,97 @@ def label(
 
 @screen.command(name="next")
 @click.argument("name")
-@click.option("--size", default=20, show_default=True, metavar="N", help="Papers.")
+@click.option("--size", metavar="N", type=int, help="Papers [default: 20 in a list, and no end in a terminal].")
 @engine_options
-def next_(*, name: str, size: int, as_json: bool, **options: Any) -> None:
-    """Show the papers to read next, the most relevant first."""
+def next_(*, name: str, size: int | None, as_json: bool, **options: Any) -> None:
+    """Show the papers to read next, the most relevant first, with the words of the criteria marked.
+
+    In a terminal, one paper is shown at a time and a key decides: y includes it, n excludes it, l puts it off, u takes
+    the last decision back, q quits. Each decision is stored at once. Elsewhere, a list is printed.
+    """
     from dataclasses import asdict
 
-    found = open_library(options).screening.next(name, size=size)
-    lines = []
+    from ses.terminal.styles import show
+
+    screening = open_library(options).screening
+    if sys.stdin.isatty() and sys.stdout.isatty() and not as_json:
+        require(size is None or size > 0, f"A batch of {size} papers can't be read", "give a <size> of 1 or more")
+        _read_on(screening.reading(name), size)
+        return
+    found = screening.next(name, size=BATCH if size is None else size)
+    if as_json:
+        say_json({"name": name, "papers": [asdict(one) for one in found]})
+        return
+    review = screening.get(name)
+    language = screening.opened(review.index).index.schema.language
     for rank, one in enumerate(found, start=1):
-        facts = " · ".join(filter(None, (str(one.paper.year or ""), one.paper.venue, one.paper.id)))
-        lines += [f"{rank:3}. {one.paper.title}", f"     {facts}"]
-    document = {"name": name, "papers": [asdict(one) for one in found]}
-    say(document, "\n".join(lines) or "All papers are labelled.", as_json=as_json)
+        for line in _shown(one.paper, review.criteria, language, f"{rank}. ", 0):
+            show(line)
+    if not found:
+        tell("All papers are labelled.")
+
+
+def _shown(paper: Paper, criteria: str, language: str, number: str, width: int) -> Iterator[str]:
+    """Yield a paper's title, facts and abstract, the words of the criteria marked; a width of 0 is for no line ends."""
+    from search_plugin.pages.highlights import whole
+    from ses.terminal.printing import marked
+    from ses.terminal.styles import styled
+
+    def lines(part: Literal["title", "abstract"], text: str) -> str:
+        text = in_a_line(text)
+        wrapped = "\n".join(wrap(text, width - len(_INDENT))) if width else text
+        return marked(whole(part, wrapped, criteria, language)).replace("\n", f"\n{_INDENT}")
+
+    yield f"{styled(number.rjust(len(_INDENT)), bold=True)}{lines('title', paper.title)}"
+    yield styled(_INDENT + " · ".join(filter(None, (str(paper.year or ""), paper.venue, paper.id))), dim=True)
+    if paper.abstract:
+        yield f"{_INDENT}{lines('abstract', paper.abstract)}"
+
+
+def _read_on(reading: ReviewReading, size: int | None) -> None:
+    """Show one paper after the other, and store what the reader's keys decide."""
+    from ses.terminal.styles import show, styled
+
+    width = max(40, min(_WIDEST, get_terminal_size().columns))
+    criteria, read = reading.review.criteria, 0
+    while (one := reading.next()) and (size is None or read < size):
+        for line in _shown(one.paper, criteria, reading.language, f"{read + 1}. ", width):
+            show(line)
+        counts = reading.counts()
+        show(styled(f"{_INDENT}{_told(counts)}", "cyan"))
+        key = _pressed()
+        if key == "q":
+            break
+        if key == "u":
+            undone = reading.undo()
+            read -= undone
+            show(f"{_INDENT}{'The last decision is taken back.' if undone else 'There is nothing to take back.'}")
+        else:
+            reading.decide(one.paper.id, included=_KEYS[key][0])
+            show(styled(f"{_INDENT}{_KEYS[key][1]}", bold=True))
+            read += 1
+        show()
+    counts = reading.counts()
+    show(("" if counts.left else "All papers are labelled. ") + f"Stored: {_told(counts)}.")
+
+
+def _pressed() -> str:
+    """Return the next key that means something; Ctrl-C and Ctrl-D quit."""
+    from ses.terminal.styles import show
+
+    key = ""
+    while key not in {*_KEYS, "u", "q"}:
+        show(f"{_INDENT}y yes · n no · l later · u undo · q quit")
+        try:
+            key = click.getchar().lower()
+        except (KeyboardInterrupt, EOFError):
+            return "q"
+    return key
+
+
+def _told(counts: ReadingCounts) -> str:
+    later = f" ({counts.later:,} put off)" if counts.later else ""
+    return f"{counts.included:,} included, {counts.excluded:,} excluded, {counts.left:,} left{later}"
 
 
 @screen.command()
@@ -103,7 +212,7 @@ def status(*, name: str, target: float, confidence: float, as_json: bool, **opti
     recall = found.recall
     lines = [
         f"{found.candidates:,} candidates: {found.included:,} included, {found.excluded:,} excluded, "
-        f"{found.unread:,} unread",
+        f"{found.unread:,} unread" + (f" ({found.later:,} of them put off)" if found.later else ""),
         f"Recall is at least {recall.at_least:.3f} with {recall.confidence:.0%} confidence; "
         f"up to {recall.missing_at_most:,} relevant papers may be unread.",
         f"Method: {METHOD}. It holds however often you look, if {ASSUMPTION}.",

@@ -36,6 +36,8 @@ class ReviewState:
         filter: Expression that the candidates match; empty for all papers of the index.
         decisions: The decisions in the order in which they were made, one for each paper.
         offered: Ids of papers that were offered to read.
+        criteria: What is included, in words, which are marked in papers; empty if nobody has written them.
+        later: Ids of papers without a decision that come last, since somebody put them off.
     """
 
     index: str
@@ -43,6 +45,8 @@ class ReviewState:
     filter: str = ""
     decisions: tuple[Decision, ...] = ()
     offered: tuple[str, ...] = ()
+    criteria: str = ""
+    later: tuple[str, ...] = ()
 
     @property
     def labels(self) -> dict[str, bool]:
@@ -69,7 +73,30 @@ def label(review: ReviewState, labels: Mapping[str, bool], *, change: bool = Fal
     offered = set(review.offered)
     kept = [replace(decision, included=labels.get(decision.id, decision.included)) for decision in review.decisions]
     new = [Decision(id_, included, id_ in offered) for id_, included in labels.items() if id_ not in held]
-    return replace(review, decisions=(*kept, *new))
+    later = tuple(id_ for id_ in review.later if id_ not in labels)
+    return replace(review, decisions=(*kept, *new), later=later)
+
+
+def decide(review: ReviewState, id_: str, *, included: bool | None) -> ReviewState:
+    """Return the review after somebody has read its next paper: included, excluded, or put off (None).
+
+    The order in which papers were offered is then that in which they were read. A paper that is put off counts as
+    offered only when it is read again.
+    """
+    others = tuple(one for one in review.offered if one != id_)
+    if included is None:
+        return replace(review, offered=others, later=(*(one for one in review.later if one != id_), id_))
+    return label(replace(review, offered=(*others, id_)), {id_: included}, change=True)
+
+
+def take_back(review: ReviewState, id_: str) -> ReviewState:
+    """Return the review without what was decided on a paper, which is also not put off any more."""
+    decisions = tuple(one for one in review.decisions if one.id != id_)
+    return replace(review, decisions=decisions, later=tuple(one for one in review.later if one != id_))
+
+
+MOST_BY_CRITERIA = 1_000
+"""Papers that the words of the criteria rank; nobody reads more before one is included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +117,7 @@ class Status:
         excluded: Number of papers labelled as excluded.
         gone: Number of labelled papers that are not among the candidates any more.
         recall: The estimate.
+        later: Number of unread papers that were put off.
     """
 
     candidates: int
@@ -97,6 +125,7 @@ class Status:
     excluded: int
     gone: int
     recall: Recall
+    later: int = 0
 
     @property
     def unread(self) -> int:
@@ -114,21 +143,54 @@ def candidates_of(index: Index, review: ReviewState) -> list[str]:
 def next_papers(index: Index, review: ReviewState, size: int) -> list[NextPaper]:
     """Return at most `size` papers to read next, the most relevant first; none if all are labelled.
 
-    Raises `InputError` if the size is below 1, or no paper is included yet.
+    Raises `InputError` if the size is below 1, or no paper is included yet and the review has no criteria.
     """
     if size < 1:
         raise InputError(f"A batch of {size} papers can't be read", "give a <size> of 1 or more")
-    labels = review.labels
-    if not any(labels.values()):
-        raise InputError(
-            "No paper is included yet, so there is nothing to learn from", "label at least one paper that is relevant"
-        )
+    return rank_unread(read_candidates(index, review), review)[:size]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReviewCandidates:
+    """The candidates of a review as they are read once: papers by id, their views, and scores by its criteria."""
+
+    papers: Mapping[str, Paper]
+    views: Views
+    by_criteria: Mapping[str, float]
+
+
+def read_candidates(index: Index, review: ReviewState) -> ReviewCandidates:
+    """Read the candidates of a review; the engine scores them by the words of its criteria (BM25)."""
+    from search_plugin.contract.plan import LEXICAL, Plan
+    from search_plugin.filters.resolve import read_filter
+
     pool = read_papers(index, candidates_of(index, review))
+    scores: dict[str, float] = {}
+    if review.criteria:
+        plan = Plan(review.criteria, (), read_filter(review.filter, index), MOST_BY_CRITERIA)
+        scores = {hit.id: hit.score for hit in index.search(plan)[LEXICAL]}
     views = views_of(pool.papers, pool.vectors, FOR_SCREENING)
-    scores = scores_of(views, labels)
-    papers = {paper.id: paper for paper in pool.papers}
-    ranked = sorted((-score, id_) for id_, score in scores.items() if id_ not in labels)
-    return [NextPaper(papers[id_], -score) for score, id_ in ranked[:size]]
+    return ReviewCandidates({paper.id: paper for paper in pool.papers}, views, scores)
+
+
+def rank_unread(candidates: ReviewCandidates, review: ReviewState) -> list[NextPaper]:
+    """Return all papers without a label, the most relevant first, and those that were put off last.
+
+    Until a paper is included, the words of the criteria rank. Raises `InputError` if there are none either.
+    """
+    labels = review.labels
+    if any(labels.values()):
+        scores: Mapping[str, float] = scores_of(candidates.views, labels)
+    elif review.criteria:
+        scores = {id_: candidates.by_criteria.get(id_, 0.0) for id_ in candidates.papers}
+    else:
+        raise InputError(
+            "No paper is included yet, so there is nothing to learn from",
+            "label at least one paper that is relevant, or create the review with <criteria>",
+        )
+    place = {id_: number for number, id_ in enumerate(review.later)}
+    ranked = sorted((place.get(id_, -1), -score, id_) for id_, score in scores.items() if id_ not in labels)
+    return [NextPaper(candidates.papers[id_], -score) for _, score, id_ in ranked]
 
 
 def scores_of(views: Views, labels: Mapping[str, bool]) -> dict[str, float]:
@@ -156,4 +218,5 @@ def status_of(index: Index, review: ReviewState, target: float = TARGET, confide
     unread = len(there - labels.keys())
     recall = estimate_recall(read, unread, known=known, target=target, confidence=confidence)
     included = sum(labels.values())
-    return Status(len(there), included, len(labels) - included, gone, recall)
+    later = len(there & set(review.later))
+    return Status(len(there), included, len(labels) - included, gone, recall, later)

@@ -136,6 +136,12 @@ def _pairs(run: str, start: int, terms: frozenset[str]) -> Iterator[TermMatch]:
                 yield TermMatch(term, start + at, start + at + length)
 
 
+def whole(field: Literal["title", "abstract"], text: str, query: str, language: str = DEFAULT_LANGUAGE) -> Snippet:
+    """Return a whole text with the places of a query's words, for who reads all of it."""
+    found = occurrences(text, query_terms(query, language), language)
+    return _snippet(field, text, _Passage(0, len(text), found))
+
+
 class _Passage(NamedTuple):
     """Matches, and the part of the text that they may be shown in: a sentence, or a window of it."""
 

@@ -1,6 +1,14 @@
 """Systematic reviews: `ses screen` and `library.screening`."""
 
 import json
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+import termios
+import time
 
 import pytest
 
@@ -8,7 +16,7 @@ import ses
 from corpora.paper import Paper
 from products.indexed import read_papers
 from products.relevance import FOR_SCREENING, relevance, views_of
-from tests.commands import call, fails, of
+from tests.commands import PLAIN, call, fails, of
 from tests.tiny import make_model, papers
 
 WANTED = [
@@ -165,6 +173,141 @@ def test_commands(run, tmp_path):
     assert run("list").stdout == "lungs: 4 labels, index papers\n"
     assert run("delete", "lungs", "--yes").stdout == "The review lungs is deleted.\n"
     assert run("list").stdout.startswith("No reviews yet")
+
+
+def test_a_paper_is_listed_whole(run, monkeypatch):
+    run("create", "lungs", "--criteria", "lungs and a Vaccine")
+    run("label", "lungs", "--include", "v0", "--exclude", "p00003")
+    shown = run("next", "lungs", "--size", "1").stdout.splitlines()
+    assert len(shown) == 2
+    assert shown[0].startswith("  1. virus lung vaccine ")
+    assert shown[1].startswith("     2020 · v")
+    shown = run("next", "lungs", "--size", "33").stdout
+    assert "\n     " + papers(30)[1].abstract + "\n" in shown
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setitem(PLAIN, "NO_COLOR", "")
+    shown = run("next", "lungs", "--size", "1").stdout
+    assert re.findall("\x1b\\[33m\x1b\\[1m(.*?)\x1b", shown) == ["lung", "vaccine"]
+
+
+def test_criteria_rank_until_a_paper_is_included(home, screening):
+    found = home[1]["papers"].search("lung vaccine", mode="lexical", neighbours=0, size=8)
+    by_words = [hit.id for hit in found]
+    screening.create("lungs", criteria="lung  vaccine")
+    assert ids(screening.next("lungs", size=8)) == by_words
+    screening.label("lungs", exclude=by_words[:1])
+    assert ids(screening.next("lungs", size=7)) == by_words[1:]
+    assert len(screening.next("lungs", size=99)) == 33
+    screening.create("some", criteria="lung vaccine", filter=f"id!={by_words[0]}")
+    assert ids(screening.next("some", size=7)) == by_words[1:]
+
+
+def test_a_reading_stores_each_decision(screening):
+    screening.create("lungs")
+    screening.label("lungs", include=["v0"])
+    reading = screening.reading("lungs")
+    assert reading.language == "english"
+    first = reading.next()
+    assert reading.next() == first
+    reading.decide(first.paper.id, included=True)
+    assert screening.get("lungs").labels == {"v0": True, first.paper.id: True}
+    second = reading.next().paper.id
+    assert second.startswith("v")
+    reading.decide(second, included=None)
+    third = reading.next().paper.id
+    assert third not in (first.paper.id, second)
+    reading.decide(third, included=False)
+    assert reading.counts() == (2, 1, 1, 31)
+    assert screening.status("lungs").later == 1
+    # A paper that was put off counts as offered when it is read.
+    assert screening.get("lungs").offered == (first.paper.id, third)
+    for expected in (third, second, first.paper.id):
+        assert reading.undo()
+        assert reading.next().paper.id == expected
+    assert reading.next() == first
+    assert not reading.undo()
+    assert screening.get("lungs").labels == {"v0": True}
+    assert reading.counts() == (1, 0, 0, 33)
+
+
+def test_papers_put_off_come_last_in_turn(screening):
+    screening.create("lungs", filter="id in (v0, v1, v2, v3)")
+    screening.label("lungs", include=["v0"])
+    reading = screening.reading("lungs")
+    order = []
+    for _ in range(5):
+        order.append(reading.next().paper.id)
+        reading.decide(order[-1], included=None)
+    assert order[3:] == order[:2]
+    assert ids(screening.next("lungs")) == [order[2], *order[:2]]
+    reading.decide(order[2], included=True)
+    screening.label("lungs", exclude=[order[0]])  # by another command meanwhile
+    assert reading.next().paper.id == order[1]
+    reading.decide(order[1], included=False)
+    assert reading.next() is None
+    assert screening.get("lungs").later == ()
+    with pytest.raises(ses.InputError, match="The paper 'p00001' is no candidate of the review lungs"):
+        reading.decide("p00001", included=True)
+
+
+def test_papers_count_as_read_when_they_are_decided(screening):
+    screening.create("lungs")
+    screening.label("lungs", include=["v0"])
+    batch = ids(screening.next("lungs", size=8))
+    reading = screening.reading("lungs")
+    for paper in reversed(batch):
+        reading.decide(paper, included=paper.startswith("v"))
+    assert screening.get("lungs").offered == tuple(reversed(batch))
+    assert all(one.offered for one in screening.get("lungs").decisions[1:])
+
+
+@pytest.mark.slow
+def test_keys_decide_in_a_terminal(home, screening):
+    screening.create("lungs", criteria="lung vaccine")
+    screening.label("lungs", include=["v0"])
+    told = typed(home[0], ["screen", "next", "lungs"], "ynxluyuq")
+    assert "     1 included, 0 excluded, 33 left" in told
+    assert "     2 included, 1 excluded, 31 left" in told
+    assert "     2 included, 1 excluded, 31 left (1 put off)" in told
+    assert told.count("     The last decision is taken back.") == 2
+    assert told[-1] == "Stored: 2 included, 1 excluded, 31 left."
+    assert len(screening.get("lungs").labels) == 3
+    told = typed(home[0], ["screen", "next", "lungs", "--size", "2"], "uny")
+    assert "     There is nothing to take back." in told
+    assert told[-1] == "Stored: 3 included, 2 excluded, 29 left."
+    screening.create("few", filter="id in (v0, v1, v2)")
+    screening.label("few", include=["v0"])
+    assert (
+        typed(home[0], ["screen", "next", "few"], "l\x03")[-1] == "Stored: 1 included, 0 excluded, 2 left (1 put off)."
+    )
+    assert typed(home[0], ["screen", "next", "few"], "nN")[-1] == (
+        "All papers are labelled. Stored: 1 included, 2 excluded, 0 left."
+    )
+
+
+def typed(folder, arguments, keys):
+    """Run a command in a terminal of its own, press keys there, and return the lines it shows, without styles."""
+    terminal, end = pty.openpty()
+    environment = {**os.environ, **of(folder), "TERM": "xterm", "NO_COLOR": "1", "COLUMNS": "80"}
+    command = [sys.executable, "-m", "ses", *arguments]
+    with subprocess.Popen(command, stdin=end, stdout=end, stderr=subprocess.DEVNULL, env=environment) as process:
+        os.close(end)
+        shown = b""
+        pressed = 0
+        while select.select([terminal], [], [], 60)[0]:
+            try:
+                shown += os.read(terminal, 65_536)
+            except OSError:  # the process has left
+                break
+            while pressed < len(keys) and pressed < shown.count(b"q quit"):
+                while termios.tcgetattr(terminal)[3] & termios.ICANON:  # what is typed before is lost
+                    time.sleep(0.01)
+                os.write(terminal, keys[pressed].encode())
+                pressed += 1
+        else:
+            process.kill()
+    os.close(terminal)
+    return shown.decode().replace("\r", "").rstrip("\n").split("\n")
 
 
 def test_mistakes_are_told_in_a_sentence(run, tmp_path):
