@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from corpora.errors import InputError, require
 from corpora.writing import replacing
 from encoders.static import StaticEncoder
+from encoders.tokens.tokenizer import splits_as_bert
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +32,6 @@ _CHARACTERS = (range(0x30000), range(0xE0000, 0xE1000))
 _SURROGATES = range(0xD800, 0xE000)
 _AT_ONCE = 1 << 12
 _ASCII = 128
-_LONGEST_WORD = 100
 
 _SHORTEST_RANGE = 8
 """Fewer characters have a line each: programs look these up, and try range after range."""
@@ -65,14 +65,9 @@ def write_table_file(encoder: StaticEncoder, path: Path) -> int:
 
 def _check(tokenizer: Tokenizer, name: str) -> None:
     """Raise `InputError` for a tokenizer that the programs have no code for."""
-    described = json.loads(tokenizer.to_str())
-    model, added = described["model"], [one["content"] for one in described["added_tokens"]]
+    added = [one["content"] for one in json.loads(tokenizer.to_str())["added_tokens"]]
     require(
-        model["type"] == "WordPiece"
-        and model["continuing_subword_prefix"] == "##"
-        and model["max_input_chars_per_word"] == _LONGEST_WORD
-        and described["pre_tokenizer"]["type"] == "BertPreTokenizer"
-        and set(added) <= set(SPECIAL),
+        splits_as_bert(tokenizer) and set(added) <= set(SPECIAL),
         f"The tokenizer of the table {name} is not BERT's, so it has no file that other programs read.",
     )
 

@@ -1,18 +1,20 @@
 """Vectors of single words by a table: the vector of a query is the direction of the sum of those of its words.
 
-So a program that knows the words' vectors needs neither the table nor its tokenizer.
+So a program that knows the words' vectors needs neither the table nor its tokenizer. With the vectors of the pieces
+of words (WordPiece: Wu et al. 2016, section 4.1) it makes those of all other words too.
 """
 
 from __future__ import annotations
 
-import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
 from encoders.projection import VectorProjection, projected_card
+from encoders.tokens.tokenizer import CONTINUES, splits_as_bert
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,24 +24,39 @@ if TYPE_CHECKING:
 LONGEST = 64
 """Characters of the longest word; longer ones are no words that anybody types."""
 
-_ASCII = {code: chr(code).lower() if chr(code).isalnum() else " " for code in range(128)}
-_WORD = re.compile(r"[^\W_]+")
+# Signs that are words of their own though Unicode does not count them as punctuation: symbols of ASCII.
+_SYMBOLS = "$+<=>^`|~"
+_IDEOGRAPHS = ((0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x2CEAF))
 _TRIAL = "Étude of NAÏVE T cells 2019 über Immunhistochemie"
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text: runs of letters and digits, in small letters, without accents.
+    """Return the words of a text in small letters, without accents; a sign such as a comma is a word of its own.
 
-    Programs in other languages split queries by the same rule (docs/front-ends.md): small letters, decomposed (NFD),
-    without marks (Mn), split at all but letters (L) and numbers (N).
+    Programs in other languages split queries by the same rule, that of BERT's tokenizer (docs/front-ends.md).
 
     >>> words_of("The naïve T-cell, IL-2")
-    ['the', 'naive', 't', 'cell', 'il', '2']
+    ['the', 'naive', 't', '-', 'cell', ',', 'il', '-', '2']
     """
     if text.isascii():
         return text.translate(_ASCII).split()
-    decomposed = unicodedata.normalize("NFD", text.lower())
-    return _WORD.findall("".join(letter for letter in decomposed if unicodedata.category(letter) != "Mn"))
+    return "".join(map(_folded, unicodedata.normalize("NFD", text))).split()
+
+
+@lru_cache(maxsize=65_536)
+def _folded(sign: str) -> str:
+    """Return what a character of a decomposed text is in a word; between spaces if it is a word of its own."""
+    kind = unicodedata.category(sign)
+    if sign in "\t\n\r" or kind in ("Zs", "Zl", "Zp"):
+        return " "
+    if kind in ("Mn", "Cc", "Cf", "Co", "Cs") or sign == "\ufffd":
+        return ""
+    if kind[0] == "P" or sign in _SYMBOLS or any(first <= ord(sign) <= last for first, last in _IDEOGRAPHS):
+        return f" {sign} "
+    return sign.lower()
+
+
+_ASCII = {code: _folded(chr(code)) for code in range(128)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,12 +103,39 @@ class WordVectors:
         whole = (word for word in sorted(vocabulary, key=vocabulary.__getitem__) if words_of(word) == [word])
         return [word for word, _ in zip(whole, range(most), strict=False)]
 
+    @cached_property
+    def pieces(self) -> Mapping[str, int]:
+        """The pieces of which the tokenizer makes words, with their numbers; none for one that is not as BERT's.
+
+        One of them stands for a word that can't be split.
+        """
+        tokenizer = self.table.tokenizer
+        if not splits_as_bert(tokenizer):
+            return {}
+        unknown = str(tokenizer.model.unk_token)
+        vocabulary = tokenizer.get_vocab()
+        found = {
+            piece: vocabulary[piece] for piece in sorted(vocabulary, key=vocabulary.__getitem__) if _in_words(piece)
+        }
+        return found | {unknown: vocabulary[unknown]}
+
     def of(self, words: Sequence[str]) -> np.ndarray:
-        """Return the vectors of words, float32 (words, dimension), not scaled: sums of the rows of their wordpieces."""
-        vectors = self.table.sums(words)
+        """Return the vectors of words and pieces, float32 (words, dimension), not scaled: sums of rows of the table."""
+        import numpy as np
+
+        tokens = {place: self.pieces[word] for place, word in enumerate(words) if word in self.pieces}
+        vectors = self.table.sums(["" if place in tokens else word for place, word in enumerate(words)])
+        known = {place: token for place, token in tokens.items() if token not in self.table.ignored}
+        vectors[list(known)] = self.table.table.of(np.array(list(known.values()), np.int64))
         for one in self.projection:
             vectors = one.turned(vectors)
         return vectors
+
+
+def _in_words(piece: str) -> bool:
+    """Return whether a word of a text can have a piece of the vocabulary; `[unused7]` is never one."""
+    whole = f"a{piece.removeprefix(CONTINUES)}" if piece.startswith(CONTINUES) else piece
+    return words_of(whole) == [whole]
 
 
 def short_decimals(vectors: np.ndarray, error: float = 1e-3) -> list[list[float]]:

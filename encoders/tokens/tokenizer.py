@@ -7,6 +7,7 @@ release 4.34 `tokenizer_config.json` lists them with all their properties under 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,12 @@ _OLDER = ("sentencepiece.bpe.model", "spiece.model", "spm.model", "vocab.txt", "
 _TRIAL = "A word, 12 numbers and \u2603, which few vocabularies have."
 
 _MOST_SPECIAL = 64
+
+CONTINUES = "##"
+"""What a piece begins with that continues a word."""
+
+_LONGEST_SPLIT = 100
+"""Characters of the longest word that has pieces; longer ones are unknown as a whole."""
 
 
 def well_formed(text: str) -> str:
@@ -111,6 +118,18 @@ def tokenized(
         raise InputError(
             f"The model's tokenizer fails on a text ({error}); fetch the model from a source you trust."
         ) from error
+
+
+def splits_as_bert(tokenizer: Tokenizer) -> bool:
+    """Return whether a tokenizer splits words into pieces as BERT's does, which programs have code for."""
+    described = json.loads(tokenizer.to_str())
+    model, before = described["model"], described["pre_tokenizer"] or {}
+    return (
+        model["type"] == "WordPiece"
+        and model["continuing_subword_prefix"] == CONTINUES
+        and model["max_input_chars_per_word"] == _LONGEST_SPLIT
+        and before.get("type") == "BertPreTokenizer"
+    )
 
 
 def _fold_case(tokenizer: Tokenizer) -> None:

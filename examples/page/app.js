@@ -46,15 +46,14 @@ function joined(vector) {
 async function meaning() {
   if (encode) return (await post(encode, { texts: [query], format: "qry" })).vectors[0];
   if (!words && !table) return null;
-  const { wordsOf, directionOf, QueryTable } = await import("./query-vector.js");
+  const { vectorsOf, directionOf, QueryTable } = await import("./query-vector.js");
   if (table) {
     const answer = await fetch(table);
     if (!answer.ok) throw new Error(`The table for queries is missing (${answer.status}).`);
     return new QueryTable(await answer.arrayBuffer()).vector(query);
   }
-  const ids = wordsOf(query);
-  const { docs = [] } = ids.length ? await post(words, { ids }) : {};
-  return docs.length ? directionOf(docs.map((word) => word._source.vector)) : null;
+  const vectors = await vectorsOf(query, (ids) => post(words, { ids }));
+  return vectors.flat().some(Boolean) ? directionOf(vectors) : null;
 }
 
 /** What is searched: papers like one, words and meaning, words alone, or a list of all, the latest first. */

@@ -16,6 +16,7 @@ from encoders.models.formats import Format
 from encoders.query_tables import table_for
 from encoders.registry import find_model
 from encoders.word_vectors import WordVectors, words_of
+from search_plugin.engines.cluster import word_indexes
 from search_plugin.engines.cluster.frontends import query_words
 from search_plugin.engines.cluster.frontends.http import Parameter, replaced
 from tests.commands import ses as command
@@ -98,13 +99,38 @@ def test_each_word_is_a_document_and_nothing_is_indexed(installed, models, serve
     assert '"dynamic": "false"' in kept
     assert "properties" not in kept
     (document,) = server.cluster.call("POST", f"/{WORDS_OF_IT}/_mget", {"ids": ["virus"]})["docs"]
-    assert set(document["_source"]) == {"vector"}
+    assert set(document["_source"]) == {"vector", "piece"}
     table = load_encoder(str(models["table"]), cache_dir=models["table"] / "cache")
     for query in ("virus", "quantum OCEAN, dose: mouse", "Cell a x virus"):
         (wanted,) = table.encode([" ".join(words_of(query))], Format.QRY)
         assert of_query(server.cluster, query) @ wanted > 0.9999
-    assert read(server.cluster, ["blorp", "Virus", ""]) == {}
+    assert read(server.cluster, ["blorp", "Virus"]) == {}
     assert set(WORDS) <= set(read(server.cluster, WORDS))
+
+
+def test_words_of_papers_are_not_taken_for_pieces(installed, server):
+    """A piece is in the tokenizer's vocabulary; a paper's word of several pieces would split other words wrongly."""
+    installed.index(INDEX, [Paper("new", "Viruse")])
+    reply = server.cluster.call("POST", f"/{WORDS_OF_IT}/_mget", {"ids": ["viruse", "virus", "##s", "[UNK]"]})
+    found = [one["_source"].get("piece") for one in reply["docs"]]
+    assert found == [None, True, True, True]
+
+
+def test_words_of_the_version_before_are_made_again_with_pieces(installed, at, server, monkeypatch):
+    installed.cluster.remove(INDEX)
+    with monkeypatch.context() as before:
+        before.setattr(word_indexes, "FORM", 1)
+        before.setattr(query_words, "FORM", 1)
+        at("table").cluster.install(INDEX, query_words=True)
+    old = behind(server.cluster)
+    shown = outcome(installed.cluster.diff(INDEX))
+    assert {'-  "form": 1,', '+  "form": 2,'} <= {line for line in shown.lines if "form" in line}
+    assert behind(server.cluster) == old  # front ends search on with what is there
+    installed.index(INDEX, [Paper("new", "Viruse")])
+    assert behind(server.cluster) not in ("", old)
+    assert not server.cluster.call("GET", f"/{old}*")
+    assert outcome(installed.cluster.diff(INDEX)).lines == ()
+    assert set(read(server.cluster, ["virus", "viruse"])) == {"virus", "viruse"}
 
 
 def test_what_is_there_is_not_written_again_and_leaves_no_trace(installed, server):

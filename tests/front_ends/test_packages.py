@@ -20,15 +20,24 @@ if TYPE_CHECKING:
     from encoders.static import StaticEncoder
 
 TEXTS = ["Masks against SARS-CoV-2", "l'École Müller: naïve İ 2019½", "病毒 한국 😀", ""]
-WORDS = [["masks", "against", "sars", "cov", "2"], ["l", "ecole", "muller", "naive", "i", "2019½"]]
+WORDS = [
+    ["masks", "against", "sars", "-", "cov", "-", "2"],
+    ["l", "'", "ecole", "muller", ":", "naive", "i", "2019½"],
+    ["病", "毒", "\u1112\u1161\u11ab\u1100\u116e\u11a8", "😀"],
+    [],
+]
 CALLED = {
     "node": """
 import {readFileSync} from "node:fs";
-import {QueryTable, directionOf, wordsOf} from "ses-instantsearch/query-vector";
+import {QueryTable, directionOf, vectorsOf, wordsOf} from "ses-instantsearch/query-vector";
 const texts = JSON.parse(readFileSync("texts.json", "utf8"));
 const table = new QueryTable(readFileSync("table"));
 const [vectors, words] = [texts.map((text) => table.vector(text)), texts.map(wordsOf)];
-console.log(JSON.stringify({vectors, words, direction: directionOf([[1, 2], [2, 2]])}));
+const held = {mask: [1, 2], "##xy": [3, 4], virus: [5, 6]};
+const documentOf = (id) => ({_id: id, _source: {vector: held[id], piece: true}});
+const mget = async (ids) => ({docs: ids.filter((id) => held[id]).map(documentOf)});
+const added = await vectorsOf("maskxy virus", mget);
+console.log(JSON.stringify({vectors, words, added, direction: directionOf([[1, 2], [2, 2]])}));
 """,
     "php": """<?php
 require 'package/query_vector.php';
@@ -36,7 +45,12 @@ $texts = json_decode(file_get_contents('texts.json'));
 $table = new SesScholar\\QueryTable('table');
 $words = array_map('SesScholar\\words_of', $texts);
 $direction = SesScholar\\direction_of([[1, 2], [2, 2]]);
-echo json_encode(['vectors' => array_map($table->vector(...), $texts), 'words' => $words, 'direction' => $direction]);
+$held = ['mask' => [1, 2], '##xy' => [3, 4], 'virus' => [5, 6]];
+$document = fn($id) => ['_id' => $id, '_source' => ['vector' => $held[$id], 'piece' => true]];
+$mget = fn($ids) => ['docs' => array_map($document, array_intersect($ids, array_keys($held)))];
+$added = SesScholar\\vectors_of('maskxy virus', $mget);
+$vectors = array_map($table->vector(...), $texts);
+echo json_encode(['vectors' => $vectors, 'words' => $words, 'added' => $added, 'direction' => $direction]);
 """,
 }
 
@@ -74,5 +88,6 @@ def test_packages_make_the_vectors_of_ses(command, encoder, tmp_path):
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert np.array(found["vectors"]) == pytest.approx(encoder.encode(TEXTS, Format.QRY), abs=1e-5)
-    assert found["words"] == [*WORDS, ["病毒", "\u1112\u1161\u11ab\u1100\u116e\u11a8"], []]
+    assert found["words"] == WORDS
+    assert found["added"] == [[1, 2], [3, 4], [5, 6]]
     assert found["direction"] == pytest.approx([0.6, 0.8])

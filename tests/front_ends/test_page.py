@@ -7,15 +7,16 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from urllib.parse import quote
 
 import httpx
 import pytest
 
 from corpora.paper import Paper
-from encoders.models.formats import Format
 from encoders.query_tables import table_for
 from encoders.static import load_static
 from encoders.table_file import write_table_file
+from encoders.word_vectors import WordVectors
 from tests.conftest import chromium, server_url
 from tests.front_ends.clusters import free_port, lanes, on_cluster, product, wait_for
 
@@ -81,9 +82,10 @@ def own_site(request, tmp_path_factory):
         encoder = load_static(table_for(index.index.schema.fingerprint), folder / "cache")
         write_table_file(encoder, folder / "site" / "query-table.safetensors")
         cluster.call("PUT", "/ses-papers-words", {"mappings": {"enabled": False}})
-        for word in ("galaxy", "virus"):
-            vector = encoder.table.of(encoder._ids([word], Format.QRY)[0]).sum(axis=0).tolist()
-            cluster.call("PUT", f"/ses-papers-words/_doc/{word}?refresh=true", {"vector": vector})
+        pieces = ["galaxy", "virus", "[UNK]", "z", "##z", "##q", "##x", "##xin", "##e"]
+        for word, vector in zip(pieces, WordVectors(encoder).of(pieces).tolist(), strict=True):
+            place = f"/ses-papers-words/_doc/{quote(word, safe='')}"
+            cluster.call("PUT", place, {"vector": vector, "piece": True})
         yield index, address
         cluster.call("DELETE", "/ses-papers-words")
         nginx.terminate()
@@ -204,14 +206,15 @@ def test_meaning_ranks_with_a_vector_of_the_service(site, visit):
 @pytest.mark.parametrize("way", ['words="/words"', 'table="query-table.safetensors"'])
 def test_meaning_ranks_with_the_cluster_alone(own_site, visit_own, way):
     index, _ = own_site
-    page = visit_own("?q=galaxy+virus", meaning=way)
+    query = "galaxy virus Zzqxiné"  # the last word is one of pieces
+    page = visit_own(f"?q={quote(query)}", meaning=way)
     assert page.locator("#status").text_content() == "60 papers"
     asked = {"query_encoder": "table", "window": 100, "verbatim": True, "literal": True, "size": 10}
     if index.index.cluster.product.kind == "opensearch":
-        assert ids(page) == [hit.id for hit in index.search("galaxy virus", join="engine", **asked)]
+        assert ids(page) == [hit.id for hit in index.search(query, join="engine", **asked)]
     else:
         # Elasticsearch adds up the scores, so the best by both ways are among its first.
-        assert {hit.id for hit in index.search("galaxy virus", neighbours=0, **asked)[:3]} <= set(ids(page))
+        assert {hit.id for hit in index.search(query, neighbours=0, **asked)[:3]} <= set(ids(page))
     assert visit_own("?q=xyzzy", meaning=way).locator("#hits > li").count() == (0 if "words" in way else 10)
 
 
@@ -219,7 +222,7 @@ def test_the_proxy_gives_vectors_of_words_and_nothing_else(own_site):
     _, address = own_site
     with httpx.Client(base_url=address, trust_env=False) as client:
         found = client.post("/words", json={"ids": ["galaxy", "nothing"]}).json()
-        assert [len(word["_source"]["vector"]) for word in found["docs"] if word] == [384]
+        assert [len(word["_source"]["vector"]) for word in found["docs"] if "_source" in word] == [384]
         for body in ({"docs": [{"_index": "papers", "_id": "p00001"}]}, {"docs": [{"index": "papers", "_id": "a"}]}):
             assert client.post("/words", json=body).status_code == 400
         assert client.get("/words").status_code == 403

@@ -17,6 +17,9 @@ from search_plugin.engines.cluster.errors import ClusterError
 if TYPE_CHECKING:
     from search_plugin.engines.cluster.transport import Cluster
 
+FORM = 2
+"""What the documents are like: from 2 on, there are the pieces of words too."""
+
 _PHYSICAL = re.compile(r"ses\.words\.(?P<name>[a-z0-9][a-z0-9_-]*)\.v(?P<key>[0-9a-f]{16})")
 
 
@@ -28,7 +31,8 @@ class WordIndex:
         physical: Its name.
         name: Name of the index of papers.
         description: The text with the mark of ses.
-        facts: What ses notes of it: `table`, `name` of the table, `vectors`, and when it is complete, `seen`.
+        facts: What ses notes of it: `form` (1 if it is missing), `table`, `name` of the table, `vectors`, and when it
+            is complete, `seen`.
         searched: Whether the alias is on it.
     """
 
@@ -57,7 +61,7 @@ def words_alias(name: str) -> str:
 
 def physical_words(name: str, vectors: str, table: str) -> str:
     """Return the name of the index of words for the fingerprints of the papers' vectors and of the words' vectors."""
-    return f"ses.words.{name}.v{hashlib.sha256(f'{vectors} {table}'.encode()).hexdigest()[:16]}"
+    return f"ses.words.{name}.v{hashlib.sha256(f'{vectors} {table} {FORM}'.encode()).hexdigest()[:16]}"
 
 
 def writing_alias(physical: str) -> str:

@@ -49,7 +49,7 @@ def query_vector(
         "choose <vector=service>",
     )
     if way == "words":
-        path = f"/ses-{index.name}-words/_mget?filter_path=docs._source.vector"
+        path = f"/ses-{index.name}-words/_mget?filter_path=docs._id,docs._source"
         return QueryVector(way, HttpRequest("POST", path, {"ids": Parameter(TERMS)}, "The vectors of the words"))
     if way == "service":
         asked = {"texts": [words], "format": "qry", "index": index.name}

@@ -1,7 +1,8 @@
 """Vectors of words in a cluster: front ends add up those of a query's words, and need no model and no service.
 
 Each word is a document: its id is the word, and its `_source` has the vector. Nothing is indexed but the ids, so it
-takes disk and no heap. The words are those of the papers and the whole words of the table's vocabulary.
+takes disk and no heap. The words are those of the papers and the pieces of words in the table's vocabulary, which are
+marked as such (`piece`): of these, front ends make the words that are not there.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from search_plugin.engines.cluster.frontends.artifacts import Artifact, mark_of,
 from search_plugin.engines.cluster.frontends.http import SearchedByOthers
 from search_plugin.engines.cluster.physical import create_index, delete_index, find_indexes, read_generations
 from search_plugin.engines.cluster.word_indexes import (
+    FORM,
     WordIndex,
     find_word_indexes,
     moved,
@@ -36,8 +38,8 @@ if TYPE_CHECKING:
     from search_plugin.engines.cluster.dialect import QueryBody
     from search_plugin.engines.cluster.transport import Cluster
 
-COMMON = 50_000
-"""Most words of the table's vocabulary that are kept whether or not a paper has them."""
+COMMON = 125_000
+"""Most words of the table's vocabulary that are kept whether or not a paper has them: all of any common model."""
 
 MOST = 250_000
 """Most words of an index, the most frequent ones: about 250 MB."""
@@ -93,6 +95,7 @@ class QueryWords(Artifact):
         index, vectors = self._given()
         return {
             "description": str(mark_of(index.name, index.schema)),
+            "form": FORM,
             "table": vectors.fingerprint,
             "vectors": self.searched,
             "papers": "read",
@@ -105,7 +108,8 @@ class QueryWords(Artifact):
             return None
         facts = found[0].facts
         said = {name: facts.get(name, "") for name in ("table", "vectors")}
-        return {"description": found[0].description, **said, "papers": self._state(cluster, found[0])}
+        form = facts.get("form", 1)
+        return {"description": found[0].description, "form": form, **said, "papers": self._state(cluster, found[0])}
 
     def described(self, stored: Any) -> str:
         """Return the description."""
@@ -132,7 +136,8 @@ class QueryWords(Artifact):
         physical = physical_words(index.name, self.searched, vectors.fingerprint)
         found = {one.physical: one for one in find_word_indexes(cluster, index.name)}
         held = found.get(physical)
-        facts: dict[str, Any] = {"table": vectors.fingerprint, "name": vectors.name, "vectors": self.searched}
+        made_by = {"table": vectors.fingerprint, "name": vectors.name, "vectors": self.searched}
+        facts: dict[str, Any] = {"form": FORM, **made_by}
         if held is None:
             body = {
                 "settings": {"index": _SETTINGS},
@@ -200,7 +205,8 @@ class QueryWords(Artifact):
         counts: Counter[str] = Counter()
         for text in texts:
             counts.update(word for word in set(words_of(" ".join(text))) if len(word) <= LONGEST)
-        wanted = dict.fromkeys([*vectors.common(COMMON), *(word for word, _ in counts.most_common(MOST))])
+        known = list(vectors.pieces)[:COMMON] or vectors.common(COMMON)
+        wanted = dict.fromkeys([*known, *(word for word, _ in counts.most_common(MOST))])
         cluster.call("POST", f"/{physical}/_refresh", retry=cluster.writing)
         free = MOST - int(cluster.call("GET", f"/{physical}/_count", retry=cluster.writing)["count"])
         requests = self._requests(cluster, physical, list(wanted), vectors, free)
@@ -215,9 +221,14 @@ class QueryWords(Artifact):
         for start in range(0, len(words), _ASKED):
             new = _missing(cluster, physical, words[start : start + _ASKED])[: max(0, free)]
             free -= len(new)
-            # A word of no known wordpiece adds nothing to a query.
             made = zip(new, short_decimals(vectors.of(new)), strict=True) if new else ()
-            lines = [(word, _document(word, vector)) for word, vector in made if vector]
+            pieces = vectors.pieces
+            # A word of no known wordpiece adds nothing to a query; a piece is a part of words, whatever it adds.
+            lines = [
+                (word, _document(word, vector or [0] * vectors.dimension, piece=word in pieces))
+                for word, vector in made
+                if vector or word in pieces
+            ]
             for part in range(0, len(lines), _WRITTEN):
                 page = lines[part : part + _WRITTEN]
                 yield BulkRequest(tuple(word for word, _ in page), tuple(line for _, two in page for line in two))
@@ -244,5 +255,6 @@ def _missing(cluster: Cluster, physical: str, words: Sequence[str]) -> list[str]
     return [word for word, found in zip(words, reply["docs"], strict=True) if not found.get("found")]
 
 
-def _document(word: str, vector: list[float]) -> tuple[bytes, bytes]:
-    return orjson.dumps({"index": {"_id": word}}), orjson.dumps({"vector": vector})
+def _document(word: str, vector: Sequence[float], *, piece: bool) -> tuple[bytes, bytes]:
+    held = {"vector": vector, "piece": True} if piece else {"vector": vector}
+    return orjson.dumps({"index": {"_id": word}}), orjson.dumps(held)

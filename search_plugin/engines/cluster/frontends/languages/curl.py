@@ -21,6 +21,15 @@ _AUTHORIZATION = {
     "Basic": 'Basic $(printf %s "$SES_ENGINE_USERNAME:$SES_ENGINE_PASSWORD" | base64 | tr -d "\\n")',
 }
 
+_LOOKED_UP = """look_up() {{
+{command}
+}}
+terms=$(words words "$text")
+known=$(look_up)
+terms=$(printf %s "[$known]" | words pieces "$text")
+[ "$terms" = "[]" ] || known="$known,$(look_up)"
+vector=$(printf %s "[$known]" | words vectors "$text" | direction)"""
+
 
 def write(script: PageScript) -> str:
     """Return the commands; what lies between the requests of legs and of papers is said, since curl can't do it."""
@@ -58,8 +67,8 @@ def _vector(script: PageScript, made: QueryVector) -> list[str]:
         "words=$(perl -MJSON::PP -e 'print JSON::PP->new->allow_nonref->encode($ARGV[0])' -- \"$text\")",
         *functions,
     ]
-    if made.way == "words":
-        head.append('terms=$(words "$text")')
+    if made.way == "words" and made.request:
+        return [*head, _LOOKED_UP.format(command=_command(made.request, script))]
     if made.request is None:
         return [*head, f'vector=$(table {TABLE_FILE} "$text")']
     if made.way == "service":

@@ -110,9 +110,7 @@ const page = {{hits: {{total: counts.hits.total, hits}}, aggregations: counts.ag
     ending="js",
     argument="const words = process.argv[2] ?? {value};\n",
     vectors={
-        "words": """const terms = wordsOf(words);
-const vector = directionOf(({call}).docs?.map((word) => word._source.vector) ?? []);
-""",
+        "words": "const vector = directionOf(await vectorsOf(words, async (terms) => {call}));\n",
         "table": "const vector = new QueryTable(readFileSync({file})).vector(words);\n",
         "feedback": """const best = ({call}).hits.hits.filter((hit) => hit.fields);
 const vector = directionOf(best.map((hit) => directionOf([hit.fields[{field}].flat()])));

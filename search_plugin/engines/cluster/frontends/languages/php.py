@@ -119,9 +119,7 @@ $page = ['hits' => $found, 'aggregations' => ($counts['aggregations'] ?? []) ?: 
     ending="php",
     argument="$words = $argv[1] ?? {value};\n",
     vectors={
-        "words": """$terms = words_of($words);
-$vector = direction_of(array_map(fn($word) => $word['_source']['vector'], {call}['docs'] ?? []));
-""",
+        "words": "$vector = direction_of(vectors_of($words, fn($terms) => {call}));\n",
         "table": "$vector = (new QueryTable({file}))->vector($words);\n",
         "feedback": """$first = [];
 foreach ({call}['hits']['hits'] as $hit) {{

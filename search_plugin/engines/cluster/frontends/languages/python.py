@@ -91,9 +91,7 @@ page = {{"hits": {{"total": counts["hits"]["total"], "hits": hits}}, "aggregatio
     ending="py.txt",
     argument="words = sys.argv[1] if len(sys.argv) > 1 else {value}\n",
     vectors={
-        "words": """terms = words_of(words)
-vector = direction_of([word["_source"]["vector"] for word in {call}.get("docs", [])])
-""",
+        "words": "vector = direction_of(vectors_of(words, lambda terms: {call}))\n",
         "table": "vector = QueryTable({file}).vector(words)\n",
         "feedback": """first = [hit["fields"][{field}] for hit in {call}["hits"]["hits"] if "fields" in hit]
 first = [sum(one, []) if isinstance(one[0], list) else one for one in first]

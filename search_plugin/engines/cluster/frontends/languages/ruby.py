@@ -87,9 +87,7 @@ page["aggregations"] = counts["aggregations"] || {{}}
     ending="rb",
     argument="words = ARGV.fetch(0, {value}).dup.force_encoding(Encoding::UTF_8)\n",
     vectors={
-        "words": """terms = words_of(words)
-vector = direction_of(({call}["docs"] || []).map {{ |word| word["_source"]["vector"] }})
-""",
+        "words": "vector = direction_of(vectors_of(words) {{ |terms| {call} }})\n",
         "table": "vector = QueryTable.new({file}).vector(words)\n",
         "feedback": """first = {call}["hits"]["hits"].filter_map {{ |hit| hit.dig("fields", {field})&.flatten }}
 vector = direction_of(first.map {{ |one| direction_of([one]) }})
