@@ -54,7 +54,7 @@ class Picture:
 
 
 PICTURES = {
-    "home": Picture("/", height=560),
+    "home": Picture("/", height=900),
     "search": Picture(f"{_SEARCH}&size=20"),
     "filtered": Picture(f"{_SEARCH}&year_from=2020&only=types:Review", scheme="dark"),
     "paper": Picture("/papers/{paper}"),

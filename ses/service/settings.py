@@ -78,6 +78,10 @@ class SiteSettings:
     name: Annotated[str, Option("Name of the site, in the head of every page")] = "ses"
     footer: Annotated[str, Option("Text at the foot of every page")] = ""
     intro: Annotated[str, Option("Text below the search box of the first page")] = ""
+    examples: Annotated[
+        tuple[str, ...],
+        Option("Searches to try on the first page, questions of your readers; some of the papers' own if empty"),
+    ] = ()
     logo: Annotated[
         Path | None, Option("A picture beside the name, 28 pixels high: SVG, PNG, JPEG or WebP", read=_logo)
     ] = None

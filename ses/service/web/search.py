@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
@@ -30,6 +30,7 @@ from ses.service.parameters import SearchParameters, ServiceOf, asks
 from ses.service.problems import RETRY_SECONDS, STATUS, told
 from ses.service.web.address import PageAddress, address
 from ses.service.web.histogram import histogram
+from ses.service.web.home import overview
 from ses.service.web.narrowing import YEAR, Narrowing, chosen
 from ses.service.web.render import PageReader, html, reader_of
 from ses.service.web.unapi import unapi_id
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from search_plugin.contract.tree import Filter
     from search_plugin.pages.page import Page
     from search_plugin.understanding.parts import ConditionPart
-    from ses.indexes.open_index import OpenIndex
     from ses.service.service import Service
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(needs("search"))])
@@ -53,30 +53,6 @@ SHOWN, COUNTED = 6, 200
 """Values of a facet that are shown at once, and that are counted; years are the reason for so many."""
 
 MOST_FACETS = 12
-
-_EXAMPLES = 6
-_CHECK_TAGS = frozenset(
-    {
-        "Adolescent",
-        "Adult",
-        "Aged",
-        "Aged, 80 and over",
-        "Animals",
-        "Child",
-        "Child, Preschool",
-        "Female",
-        "Humans",
-        "Infant",
-        "Infant, Newborn",
-        "Male",
-        "Mice",
-        "Middle Aged",
-        "Pregnancy",
-        "Rats",
-        "Young Adult",
-    }
-)
-"""Check tags of MeSH (NLM): they say whom a study is about, not what, so they are no queries to begin with."""
 
 _NO_FACETS = ("id", "identifiers", "references", "origins", YEAR)
 _YEARS = re.compile(r"year\s*(>=|<=)\s*(\d{4})")
@@ -152,7 +128,9 @@ def search(request: Request, service: ServiceOf, asked: Annotated[PageParameters
         if asked.without is not None:
             return RedirectResponse(str(_without(schema, asked, here)), 303)
         if not request.query_params.keys() - {"lang", "index"}:
-            return html(request, "home.html", **shared, examples=_examples(opened), papers=len(opened))
+            site = service.settings.site
+            held = overview(service, asked.index, schema, site.examples)
+            return html(request, "home.html", **shared, held=held, chosen_index=opened.name, address=_addressed(asked))
         return html(request, "search.html", **shared, **_results(service, schema, asked, here, reader_of(request)))
     except SesError as error:
         return _failed(request, service, error, shared)
@@ -165,6 +143,11 @@ def page_of(service: Service, asked: Any) -> Page:
     given["filter"] = _typed(asked.filter)
     given["narrow"] = [*_typed(asked.narrow), *narrowing.filters(service.opened(asked.index).index.schema)]
     return service.search(asked.index, asked.query, given)
+
+
+def _addressed(asked: Any) -> Callable[..., str]:
+    """Return the function that makes addresses of other pages, in the language that the reader chose."""
+    return partial(address, lang=asked.lang)
 
 
 def _for_programs(base: str) -> Response:
@@ -233,7 +216,7 @@ def _results(
         "narrow": lambda name, value: here.adding("only", f"{name}:{value}"),
         "given": api,
         "feed": PageAddress(f"{base}/search.atom", here.other_than("view", "lang")),
-        "address": partial(address, lang=asked.lang),
+        "address": _addressed(asked),
         "unapi_id": unapi_id,
         "as_json": PageAddress(f"{base}/v1/search", api),
         "drawn": PageAddress(
@@ -377,15 +360,6 @@ def _given(
     further = {"offset": str(asked.offset) if asked.offset else "", "collapse": collapse}
     named = ((name, value) for name, value in further.items() if value)
     return (*here.other_than(*own), *named, *where)
-
-
-def _examples(opened: OpenIndex) -> list[str]:
-    """Return what an index has most papers about, as queries to begin with."""
-    schema = opened.index.schema
-    names = [field.name for field in schema.fields if field.name == "fields" or field.origin == "tag"]
-    counted = (opened.index.value_counts(name, _EXAMPLES + len(_CHECK_TAGS)) for name in names)
-    values = (str(value) for tally in counted for value, _ in tally if value not in _CHECK_TAGS)
-    return list(dict.fromkeys(values))[:_EXAMPLES]
 
 
 def _failed(request: Request, service: Service, error: SesError, shared: dict[str, Any]) -> Response:
