@@ -76,11 +76,11 @@ serve: $(VENV)/.ready-pubmed,serve
 	$(BIN)/ses serve
 
 test: $(if $(OF),$(TOOLS),$(READY))
-	$(if $(OF),tests=$$($(BIN)/python -m tests.matter $(OF)) &&) $(BIN)/python -m pytest --numprocesses $(WORKERS) --maxprocesses 8 \
+	$(if $(OF),export SES_TEST_SLOW=1 && tests=$$($(BIN)/python -m tests.matter $(OF)) &&) $(BIN)/python -m pytest --numprocesses $(WORKERS) --maxprocesses 8 \
 		--dist loadgroup --no-loadscope-reorder $(if $(OF),$$tests)
 
 mutate: $(TOOLS)
-	$(BIN)/python -m tests.mutate $(AREA) --number $(N) --seed $(SEED) --jobs $(JOBS)
+	SES_TEST_SLOW=1 $(BIN)/python -m tests.mutate $(AREA) --number $(N) --seed $(SEED) --jobs $(JOBS)
 
 lint: ruff mypy pydoclint imports
 

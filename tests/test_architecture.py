@@ -103,6 +103,7 @@ def faults_of(rooms: dict[str, Room], root: Path) -> Iterator[str]:
             yield f"{name} is not in the tree"
 
 
+@pytest.mark.slow
 def test_every_import_goes_down_in_the_picture():
     assert sorted(set(faults_of(rooms_of(PAGE.read_text(encoding="utf-8")), ROOT))) == []
 

@@ -55,6 +55,7 @@ def test_our_own_is_not(text):
     assert not STRANGER.search(text)
 
 
+@pytest.mark.slow
 def test_no_text_installs_the_other_project():
     texts = read(".md", ".py", ".ipynb", ".toml", ".mjs", ".php", ".yml", "")
     found = [f"{name}: {match[0]}" for name, text in texts.items() for match in STRANGER.finditer(text)]

@@ -494,6 +494,7 @@ def test_a_paper_that_lacks_one_thing_is_counted_for_that(tmp_path, missing):
     assert account.lacking == dict.fromkeys(LACKABLE, 0) | {missing: 1}
 
 
+@pytest.mark.slow
 def test_a_tag_that_is_read_in_few_records_is_found(tmp_path):
     records = [RIS.replace("doi: 10.5555/a", "Bees") for _ in range(500)]
     records[299] = RIS
@@ -536,6 +537,7 @@ def test_records_that_are_rejected_for_want_of_a_title_are_accounted_for(tmp_pat
     assert [(one.attribute, one.column) for one in account.overlooked] == [("title", "Titel")]
 
 
+@pytest.mark.slow
 def test_an_example_is_short_and_names_are_limited(tmp_path):
     record = {"id": 1, "title": "On bees", **{f"k{n}": "x" * 500 for n in range(MOST_NAMES)}}
     (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, (record, {**record, "more": 1}))))

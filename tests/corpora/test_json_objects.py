@@ -29,6 +29,7 @@ class Dribble(io.BytesIO):
         return super().read(self.step)
 
 
+@pytest.mark.slow
 @given(OBJECTS, st.integers(1, 7), st.sampled_from([None, 1]))
 def test_an_array_in_any_pieces_is_what_json_reads(objects, step, indent):
     data = json.dumps(objects, indent=indent).encode()

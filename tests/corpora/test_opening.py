@@ -41,6 +41,7 @@ def test_content_decides_not_the_name(tmp_path, suffix):
             assert stream.read() == TEXT
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".gz", ".xz", ".zst"])
 def test_a_cut_off_file_gives_what_it_holds_then_an_error(tmp_path, suffix):
     data = os.urandom(800_000).hex().encode()

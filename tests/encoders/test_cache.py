@@ -26,6 +26,7 @@ def vector(*values):
     return np.array(values, dtype=np.float32)
 
 
+@pytest.mark.slow
 @given(vectors, vectors)
 @settings(max_examples=25)
 def test_what_is_put_is_got_back_bit_for_bit_and_the_last_counts(first, second):
@@ -70,6 +71,7 @@ def _write(path, start):
         assert len(cache.get([bytes([j]) * 16 for j in range(start, i + 1)])) == i + 1 - start
 
 
+@pytest.mark.slow
 def test_processes_share_it(tmp_path):
     context = multiprocessing.get_context("spawn")
     processes = [context.Process(target=_write, args=(tmp_path / "cache.db", start)) for start in (0, 20, 40)]

@@ -71,6 +71,7 @@ def encoded(folder, texts=TEXTS, task_format=Format.QRY):
     return load_encoder(str(folder), cache_dir=folder / "cache").encode(texts, task_format)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("normalized", [False, True])
 def test_a_table_of_sentence_transformers_has_its_vectors(tmp_path, normalized):
     library = pytest.importorskip("sentence_transformers")

@@ -44,6 +44,7 @@ def file(encoder, tmp_path_factory):
     return path
 
 
+@pytest.mark.slow
 def test_the_file_is_one_of_safetensors_with_numbers_and_lines(encoder, file):
     arrays = load_file(file)
     assert arrays["codes"].shape == (30522, 96)
@@ -84,6 +85,7 @@ print(json.dumps([table.vector(text) for text in json.load(open("texts.json", en
 COMMANDS = {"js": ["node"], "php": ["php"], "rb": ["ruby"], "py.txt": ["python3"], "pl": ["perl"]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "language",
     [

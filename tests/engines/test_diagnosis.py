@@ -273,6 +273,7 @@ def test_vectors_that_lucene_keeps_do_not_count_against_the_limit_of_faiss():
     assert "circuit_breaker" not in str(found.troubles)
 
 
+@pytest.mark.slow
 def test_a_licence_that_ran_out_and_retrievers_that_work():
     with pretend(many_papers(SCHEMA, Product("elasticsearch", "8.18.0", (8, 18)))) as server:
         diagnosis = connect(server.url).diagnose()

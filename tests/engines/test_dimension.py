@@ -148,6 +148,7 @@ def test_sentences_are_as_short_and_other_formats_stay_whole(engine, models, tmp
     assert page[0].sentence
 
 
+@pytest.mark.slow
 def test_taggers_know_whose_vectors_they_read(tmp_path, models):
     (engine,) = emptied("embedded", tmp_path)
     library, some, more = library_of(engine, models, tmp_path), papers(COUNT), papers(COUNT + 5)
@@ -180,6 +181,7 @@ def test_a_model_of_routes_asks_an_index_of_its_member(engine, models, tmp_path)
             library["papers"].search(QUERY)
 
 
+@pytest.mark.slow
 def test_what_is_refused(tmp_path, models):
     (engine,) = emptied("embedded", tmp_path)
     library, some = library_of(engine, models, tmp_path), papers(COUNT)
@@ -308,6 +310,7 @@ def test_the_schema_is_stored_with_it_and_as_before_without(models):
         from_stored(stored)
 
 
+@pytest.mark.slow
 def test_as_a_user_types_it(tmp_path, models):
     path = write_jsonl(tmp_path / "some.jsonl", papers(COUNT))
     given = {"SES_MODEL": str(models / "model")}

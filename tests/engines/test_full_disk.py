@@ -23,6 +23,7 @@ def small_disk(tmp_path, request):
         yield disk, lambda: remount("size=50m")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("small_disk", [512, 1100, 1300], indirect=True)
 def test_a_full_disk_is_told_and_loses_nothing(small_disk):
     disk, enlarge = small_disk

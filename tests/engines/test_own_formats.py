@@ -60,6 +60,7 @@ def test_a_format_is_added_kept_and_taken_away(engine, models, tmp_path):
     assert same(held(library, "prx"), {**held(library, "prx"), **before})
 
 
+@pytest.mark.slow
 def test_a_tagger_reads_them_and_says_by_which_model(tmp_path, models):
     (engine,) = emptied("embedded", tmp_path)
     library = library_of(engine, models, tmp_path)
@@ -112,6 +113,7 @@ def test_the_schema_is_stored_with_them_and_as_before_without():
         IndexSchema("tiny", "4567", (*plain.vectors, paper_vector("clf", 8, "l2")), own=(field,))
 
 
+@pytest.mark.slow
 def test_as_a_user_types_it(tmp_path, models):
     path, own = write_jsonl(tmp_path / "some.jsonl", papers(12)), models / "own"
     asked = ("index", "--corpus", "jsonl", "--path", path, "--index", "papers")

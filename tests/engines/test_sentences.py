@@ -280,6 +280,7 @@ def shown(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_commands_show_the_nearest_sentence_and_the_vectors(shown):
     document = json.loads(run(shown, "search", QUERY, "--json").stdout)
     near = {hit["paper"]["id"]: hit["sentence"] for hit in document["hits"]}

@@ -225,6 +225,7 @@ def test_all_engines_rank_a_librarys_papers_alike(engine, models, tmp_path):
     assert ours == pytest.approx(theirs, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_other_models_and_settings_are_refused_in_a_sentence(tmp_path, models):
     (engine,) = emptied("embedded", tmp_path)
     library, some = library_of(engine, models, tmp_path), papers(8)

@@ -126,6 +126,7 @@ def test_words_stand_beside_whole_vectors_where_those_that_are_searched_are_shor
     assert {field.fingerprint for field in shown_schema(library).worded} == fingerprints
 
 
+@pytest.mark.slow
 def test_taggers_and_forecasters_read_them(tmp_path, models):
     (engine,) = emptied("embedded", tmp_path)
     library, some = library_of(engine, models, tmp_path), papers(120)
@@ -153,6 +154,7 @@ def test_taggers_and_forecasters_read_them(tmp_path, models):
         library.tags.apply("kinds", "more")
 
 
+@pytest.mark.slow
 def test_a_tagger_of_vectors_without_words_has_them_stored_without(tmp_path, models):
     (engine,) = emptied("embedded", tmp_path)
     library = library_of(engine, models, tmp_path, model=str(models / "own"))
@@ -163,6 +165,7 @@ def test_a_tagger_of_vectors_without_words_has_them_stored_without(tmp_path, mod
     assert [field.format for field in shown_schema(library, "again").vectors] == ["prx", "clf"]
 
 
+@pytest.mark.slow
 def test_who_gets_no_words_is_told(tmp_path, models, caplog):
     (engine,) = emptied("embedded", tmp_path)
     library, some = library_of(engine, models, tmp_path), papers(COUNT)
@@ -198,6 +201,7 @@ def test_a_format_with_a_model_of_its_own_has_no_words(tmp_path, models):
     assert [field.format for field in shown_schema(library).worded] == ["clf", "rgn"]
 
 
+@pytest.mark.slow
 def test_another_model_has_the_same_words_beside_its_own_vectors(tmp_path, models):
     (engine,) = emptied("embedded", tmp_path)
     library, some = library_of(engine, models, tmp_path), papers(COUNT)
@@ -210,6 +214,7 @@ def test_another_model_has_the_same_words_beside_its_own_vectors(tmp_path, model
     assert_worded(other, models, some, some, model="other")
 
 
+@pytest.mark.slow
 def test_words_are_fitted_on_papers_drawn_from_all(tmp_path, models, monkeypatch):
     (engine,) = emptied("embedded", tmp_path)
     library, some = library_of(engine, models, tmp_path), papers(COUNT)
@@ -221,6 +226,7 @@ def test_words_are_fitted_on_papers_drawn_from_all(tmp_path, models, monkeypatch
     assert held(library, "clf", "one").shape == (COUNT, WIDTH + 11)
 
 
+@pytest.mark.slow
 def test_shards_and_workers_give_the_same(tmp_path, models):
     (engine,) = emptied("embedded", tmp_path)
     path = write_jsonl(tmp_path / "some.jsonl", papers(COUNT))

@@ -109,6 +109,7 @@ def test_labels_that_no_drawn_paper_has_are_left_out_of_the_mean():
     assert _weighted_f1(weights, truth, _Said(said[:, :, None], tested)) == pytest.approx(wanted, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_labels_and_numbers():
     draw = np.random.default_rng(2)
     matrix = draw.standard_normal((200, 6))
@@ -171,6 +172,7 @@ def test_verdicts_say_what_is_beyond_doubt():
         assert sentence.startswith(said)
 
 
+@pytest.mark.slow
 def test_the_command(tmp_path):
     make_model(tmp_path / "model")
     words = {"bio": WORDS[:12], "sky": WORDS[-6:]}

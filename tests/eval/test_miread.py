@@ -30,6 +30,7 @@ def blobs(classes=3, each=40, spread=0.3, size=8):
     return matrix, names
 
 
+@pytest.mark.slow
 def test_the_probe_tells_what_can_be_told_and_no_more():
     matrix, classes = blobs(each=400)
     test = [i % 4 == 0 for i in range(len(classes))]
@@ -177,6 +178,7 @@ def write_papers(path, rows):
     )
 
 
+@pytest.mark.slow
 def test_fields_of_arxiv_are_told_apart_and_paired_within(tmp_path):
     rows = [{"cat": ["cs.LG", "cs.AI"]}, {"cat": ["cs.AI"]}, {"cat": ["cs.CL"]}, {"cat": ["math.AG"]}] * 10
     rows += [{"cat": ["cs.LG", "math.ST"]}] * 3

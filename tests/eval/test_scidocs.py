@@ -139,6 +139,7 @@ def test_damage_is_told(tmp_path, change, message):
         evaluate_scidocs(folder, embedder(vectors))
 
 
+@pytest.mark.slow
 def test_a_model_and_the_command(tmp_path):
     folder, vectors = world(tmp_path / "data")
     make_model(tmp_path / "model")

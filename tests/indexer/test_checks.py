@@ -26,6 +26,7 @@ from tests.search_plugin.engines.embedded.small import document, make
 from tests.tiny import papers, write_jsonl
 
 
+@pytest.mark.slow
 def test_papers_the_corpus_no_longer_holds_are_deleted_on_request_only(tmp_path):
     written = papers(1_200)
     corpus = write_jsonl(tmp_path / "corpus.jsonl", written)
@@ -63,6 +64,7 @@ class Forgetful:
         return self._index.count(field) - (self._vectors if field else 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("lost", "message"),
     [

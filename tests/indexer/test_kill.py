@@ -116,6 +116,7 @@ def _die(folder, corpus, stop):
     run_job(folder, _counting(_job(folder, corpus, "killed"), [], stop))
 
 
+@pytest.mark.slow
 def test_a_kill_in_the_first_block_loses_a_few_batches_and_no_more(tmp_path):
     long = [replace(paper, abstract=" ".join([paper.abstract or "virus"] * 12)) for paper in papers(BLOCK)[:9]]
     corpus = write_jsonl(tmp_path / "corpus.jsonl", [*long, *papers(BLOCK)[9:]])

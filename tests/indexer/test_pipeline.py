@@ -30,6 +30,7 @@ def expect(**given):
     return {"new": 0, "updated": 0, "unchanged": 0, "duplicates": 0, "rejected": 0, **given}
 
 
+@pytest.mark.slow
 def test_indexes_then_skips_then_updates(tmp_path):
     written = papers(150)
     corpus = write_jsonl(tmp_path / "corpus.jsonl", written)
@@ -118,6 +119,7 @@ class Stopping(Silent):
                 raise KeyboardInterrupt
 
 
+@pytest.mark.slow
 def test_a_user_who_stops_a_run_is_told_what_was_written(tmp_path):
     corpus = write_jsonl(tmp_path / "corpus.jsonl", papers(100))
     job = make_job(tmp_path, corpus, bulk_bytes=1, cached=False)
@@ -135,6 +137,7 @@ def test_a_user_who_stops_a_run_is_told_what_was_written(tmp_path):
         index_corpus(job, engine_in(tmp_path), Stopping(1))
 
 
+@pytest.mark.slow
 def test_bulks_are_whole_blocks_up_to_a_number_of_bytes(tmp_path):
     written = [replace(paper, title="x" * 500, abstract="y" * 500) for paper in papers(160)]
     job = make_job(tmp_path, write_jsonl(tmp_path / "corpus.jsonl", written))

@@ -56,6 +56,7 @@ def unusable():
     pytest.fail("the model is loaded for nothing")
 
 
+@pytest.mark.slow
 def test_an_index_of_shards_is_that_of_a_whole_run(tmp_path, corpus):
     for shard in ("1/3", "3/3", "2/3"):
         encode_shard(shard_job(tmp_path, corpus, shard))
@@ -67,6 +68,7 @@ def test_an_index_of_shards_is_that_of_a_whole_run(tmp_path, corpus):
     assert (again.new, again.unchanged) == (0, 200)
 
 
+@pytest.mark.slow
 def test_shards_behind_a_url_are_those_of_a_folder(tmp_path, corpus):
     place = f"memory://{tmp_path}"
     storage = storage_at(place)
@@ -166,6 +168,7 @@ def test_a_repeated_shard_makes_only_what_is_missing_or_damaged(tmp_path, corpus
     }
 
 
+@pytest.mark.slow
 def test_a_stopped_repetition_leaves_no_manifest_that_says_all_is_there(tmp_path, corpus):
     encode_shard(shard_job(tmp_path, corpus, "1/2"))
     encode_shard(shard_job(tmp_path, corpus, "2/2"))
@@ -186,6 +189,7 @@ def test_a_block_that_is_not_what_the_manifest_lists_is_damaged(tmp_path, corpus
     assert (found.missing, found.damaged) == ((1,), (0,))
 
 
+@pytest.mark.slow
 def test_other_numbers_of_shards_use_the_same_blocks(tmp_path, corpus):
     assert encode_shard(shard_job(tmp_path, corpus, "1/2")).encoded == 4
     found = status_of(storage_at(tmp_path / "shards"))
@@ -195,6 +199,7 @@ def test_other_numbers_of_shards_use_the_same_blocks(tmp_path, corpus):
     assert (found.again, found.shards) == ([], 3)
 
 
+@pytest.mark.slow
 def test_a_corpus_that_has_changed_makes_the_changed_blocks_again(tmp_path, corpus):
     for shard in ("1/2", "2/2"):
         encode_shard(shard_job(tmp_path, corpus, shard))
@@ -222,6 +227,7 @@ def test_a_manifest_of_an_older_version_does_not_count(tmp_path):
     assert status_of(storage_at(tmp_path / "shards")).again == []
 
 
+@pytest.mark.slow
 def test_shards_of_another_model_or_without_a_format_are_refused(tmp_path, corpus):
     plan = VectorPlan("other", "print", ("prx",))
     encode_shard(shard_job(tmp_path, corpus, plan=plan))
@@ -276,6 +282,7 @@ def test_a_model_at_fault_is_no_fault_of_the_papers(tmp_path, corpus):
         encode_shard(shard_job(tmp_path, corpus, encoder=Damaged))
 
 
+@pytest.mark.slow
 def test_all_kinds_of_vectors_are_kept_to_the_last_bit(tmp_path, corpus):
     job = make_job(tmp_path, corpus, "sentences", formats=(Format.PRX,))
     plan = VectorPlan(job.card.name, job.card.fingerprint, ("prx",), sentences=True)

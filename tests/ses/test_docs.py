@@ -106,6 +106,7 @@ def test_the_tables_of_options_and_settings_are_fresh(name):
     assert "\n| `" in page
 
 
+@pytest.mark.slow
 def test_reference_is_the_same_in_every_terminal():
     for environment in ({"COLUMNS": "40", "FORCE_COLOR": "1"}, {"COLUMNS": "200", "TERM": "dumb"}):
         told = subprocess.run(

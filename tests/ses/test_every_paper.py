@@ -89,6 +89,7 @@ def by_assistant(library, query):
             return ids, answer["total"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("query", CONDITIONS)
 def test_every_face_gives_all_papers_of_a_condition(home, library, client, query):
     expected, index = CONDITIONS[query], library["papers"]
@@ -110,6 +111,7 @@ def test_every_face_gives_all_papers_of_a_condition(home, library, client, query
     assert (sorted(ids), total) == (expected, len(expected))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("query", CONDITIONS)
 def test_the_page_exports_all_papers_of_a_condition(client, query):
     expected = CONDITIONS[query]
@@ -140,6 +142,7 @@ def test_words_that_only_rank_count_the_papers_that_hold_one(library, client):
     assert f"Export all {said}" in client.get("/", params={"query": "cancer mice"}).text
 
 
+@pytest.mark.slow
 def test_versions_of_a_work_are_exported_once(tmp_path):
     opened = ses.open(tmp_path / "indexes", model=str(make_model(tmp_path / "model")), cache_dir=tmp_path / "cache")
     twins = [

@@ -110,6 +110,7 @@ def test_an_index_that_holds_a_vector_twice_keeps_both(library, settings, tmp_pa
     assert not caplog.messages
 
 
+@pytest.mark.slow
 def test_an_index_by_one_name_of_a_model_is_searched_and_updated_by_the_other(tmp_path, shared_cache):
     given = {"data_dir": tmp_path / "data", "cache_dir": shared_cache}
     first = ses.open(tmp_path / "indexes", **given)

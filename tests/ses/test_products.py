@@ -99,11 +99,13 @@ def test_a_folder_and_a_line_make_an_attribute_of_the_library(run):
     assert run("-c", "import ses; print(ses.open().wishes.of('Ada'))").strip() == WISH
 
 
+@pytest.mark.slow
 def test_a_folder_and_a_line_make_a_command(run):
     assert "Keep wishes of readers." in run("-m", "ses", "--help")
     assert json.loads(run("-m", "ses", "wishes", "--json")) == {"wish": WISH}
 
 
+@pytest.mark.slow
 @pytest.mark.serve
 def test_a_folder_and_a_line_make_a_route(run):
     assert json.loads(run("-c", SERVED)) == {"wish": WISH}

@@ -44,6 +44,7 @@ ENGINES_OWN = {"index.index"}
 """What is public for other packages of ses alone."""
 
 
+@pytest.mark.slow
 def test_every_example_of_the_page_runs(tmp_path, monkeypatch, capsys):
     make_model(tmp_path / "model")
     for name in ("model", "data_dir", "cache_dir"):

@@ -45,6 +45,7 @@ def table(library, tmp_path_factory):
     return load_encoder(found, cache_dir=tmp_path_factory.mktemp("cache"))
 
 
+@pytest.mark.slow
 def test_the_table_of_the_default_model_is_near_to_it(library, table, tmp_path):
     queries = ["masks against a virus", "effect of vitamin D on bone density", "graph neural networks for molecules"]
     model = load_encoder(MINILM, cache_dir=tmp_path)
@@ -54,6 +55,7 @@ def test_the_table_of_the_default_model_is_near_to_it(library, table, tmp_path):
     assert (made @ wanted.T).argmax(axis=1).tolist() == [0, 1, 2]
 
 
+@pytest.mark.slow
 def test_the_shipped_table_is_small_and_names_its_licence():
     found = table_for(find_model(MINILM).card.fingerprint)
     assert found is not None
@@ -81,6 +83,7 @@ def test_shorter_vectors_take_the_table_too(library):
     assert len(library["short"].search("virus", mode="vector", query_encoder="table")) == 10
 
 
+@pytest.mark.slow
 def test_papers_like_a_text_are_found_by_the_model_all_the_same(library, home):
     index = library["papers"]
     with opened_at(home, query_encoder="table") as by_table:
@@ -116,6 +119,7 @@ def test_an_index_of_another_model_says_that_there_is_no_table(tmp_path):
         assert opened["tiny"].search("", query_encoder="table").hits
 
 
+@pytest.mark.slow
 def test_another_index_refuses_the_vectors_of_the_table(library, tmp_path):
     found = table_for(find_model(MINILM).card.fingerprint)
     assert found is not None
@@ -127,6 +131,7 @@ def test_another_index_refuses_the_vectors_of_the_table(library, tmp_path):
         opened["tiny"].search("virus")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("library")
 def test_no_runtime_of_networks_is_loaded(home):
     """In a process of its own: importing onnxruntime takes longer than all the rest of a search."""
@@ -141,6 +146,7 @@ def test_no_runtime_of_networks_is_loaded(home):
     assert done.stdout.split("\n")[:2] == ["10", "[]"]
 
 
+@pytest.mark.slow
 def test_the_command_takes_it(library, home, tmp_path):
     asked = ("search", "virus", "--query-encoder", "table", "--index", "papers", "--json")
     done = command(tmp_path, *asked, "--engine", f"embedded:{home / 'indexes'}")

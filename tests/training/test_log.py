@@ -45,6 +45,7 @@ def points(path, alt):
     return [line.count("L") + 1 for line in lines]
 
 
+@pytest.mark.slow
 def test_plots_of_losses_and_validation(tmp_path):
     with open_log(tmp_path, 0) as log:
         for step in range(1, 1001):

@@ -259,6 +259,7 @@ def test_a_file_cut_off_anywhere_is_told(tmp_path):
     assert records[-1].reason == "The file is cut off here: its last tag, </PubmedArticleSet>, is missing."
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 def test_a_file_cut_off_in_the_middle_gives_what_it_holds(tmp_path, pack):
     titles = [f"Title {n} {n * 2654435761 % 2**32:x}" for n in range(5_000)]

@@ -12,6 +12,7 @@ from corpora.readers import pubmed
 from tests.chance import effort
 
 
+@pytest.mark.slow
 def test_the_real_file_reads_well(tmp_path):
     records = list(islice(pubmed.read(pubmed.locate(tmp_path), {}), 500))
     papers = [record.paper for record in records if isinstance(record, Accepted)]

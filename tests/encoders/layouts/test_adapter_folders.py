@@ -26,6 +26,7 @@ PLACES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("base", ["", "specter2_base"])
 @pytest.mark.parametrize("places", PLACES.values(), ids=PLACES)
 def test_each_format_has_its_adapter(places, base, tmp_path):
@@ -102,6 +103,7 @@ def test_the_folder_is_the_base_of_other_adapters(tmp_path):
     np.testing.assert_allclose(vectors, expected(model, other, "x", model), atol=1e-4)
 
 
+@pytest.mark.slow
 def test_the_hub_may_hold_all_of_it_in_one_repository(tmp_path, monkeypatch, hub_lock):
     held = brought(tmp_path / "held")
     asked = []

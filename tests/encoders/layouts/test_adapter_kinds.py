@@ -99,6 +99,7 @@ def test_lora_of_peft_gives_the_vectors_of_the_formula(options, base, tmp_path):
     check(encoder_of(model, tmp_path).encode(TEXTS), folder, base, model, peft_vector)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pooling", ["cls", "mean"])
 def test_each_format_has_an_adapter_of_its_own_kind(pooling, base, tmp_path):
     config = config_of(base)

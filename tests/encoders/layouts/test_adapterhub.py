@@ -48,6 +48,7 @@ VARIANTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", VARIANTS.values(), ids=VARIANTS)
 def test_every_format_has_the_vectors_of_its_own_adapter(options, base, tmp_path):
     folders = four(tmp_path, base, **options)
@@ -226,6 +227,7 @@ def hub(monkeypatch, tmp_path):
     return folders
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "licence"), [("specter2", "Apache-2.0"), ("scincl-adapters", "")])
 def test_known_sets_are_fetched_and_composed(name, licence, base, tmp_path, hub):
     known = KNOWN_MODELS[name]

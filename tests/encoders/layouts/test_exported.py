@@ -56,6 +56,7 @@ def test_an_export_gives_the_models_vectors_and_is_the_same_model(kind, precisio
     assert not list(folder.rglob("*.safetensors"))
 
 
+@pytest.mark.slow
 def test_an_export_loads_without_the_libraries_that_made_it(coded, tmp_path):
     folder = exported(coded, tmp_path / "out")
     program = f"""

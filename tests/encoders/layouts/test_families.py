@@ -69,6 +69,7 @@ def test_it_equals_transformers_in_padded_batches(runtime, folder, tmp_path):
     np.testing.assert_allclose(encoder.encode(TEXTS)[batch.rows], expected, atol=2e-5)
 
 
+@pytest.mark.slow
 def test_the_tokenizer_that_transformers_makes_of_the_folder_is_ours(tmp_path):
     pytest.importorskip("transformers")
     from transformers import AutoTokenizer

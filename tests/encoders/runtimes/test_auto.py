@@ -183,6 +183,7 @@ def test_a_winner_that_is_no_runtime_is_told(tmp_path):
         fastest_of([fake("a")]).load(tmp_path, 0)
 
 
+@pytest.mark.slow
 def test_a_real_race_ends_with_a_runtime_that_works_and_is_run_once(models, tmp_path, caplog, monkeypatch):
     monkeypatch.setitem(RUNTIMES, "auto", fastest_of([RUNTIMES[name] for name in ("onnx", "openvino")]))
     options = {"cache_dir": tmp_path, "runtime": "auto", "precision": "fp32", "threads": 1}

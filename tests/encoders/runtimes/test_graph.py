@@ -69,6 +69,7 @@ def test_int8_stays_close_to_fp32_on_a_random_model(pooling, tmp_path):
     assert cosine(fp32, int8).mean() >= 0.99
 
 
+@pytest.mark.slow
 def test_int8_stays_close_to_fp32_on_the_real_model(minilm, sentences):
     fp32, int8 = (minilm("onnx", precision).encode(sentences) for precision in ("fp32", "int8"))
     assert not np.array_equal(fp32, int8)

@@ -78,6 +78,7 @@ def test_the_kinds_differ_by_format(kind, encoded):
     assert np.abs(np.subtract(*encoded(kind, "onnx", "fp32").values())).max() > 0.01
 
 
+@pytest.mark.slow
 def test_the_default_runtime_imports_no_torch(models, tmp_path):
     code = (
         "import sys; from pathlib import Path; from encoders.encoder import load_encoder; "

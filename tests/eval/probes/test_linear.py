@@ -50,6 +50,7 @@ def test_numbers_are_scikit_learns_own_search(data):
     assert ours.chosen == (pytest.approx(oracle.best_params_["C"]),)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_each_label_has_a_search_of_its_own(data):
     from sklearn.model_selection import GridSearchCV

@@ -51,6 +51,7 @@ def test_support_vectors_are_scikit_learns_and_a_label_of_all_or_none_is_told():
     assert stopped == 0
 
 
+@pytest.mark.slow
 def test_models_that_stop_early_are_counted(monkeypatch):
     monkeypatch.setattr("eval.probes.nested.MOST_ITERATIONS", 1)
     matrix, truth = blobs()

@@ -77,6 +77,7 @@ class Reader(HTMLParser):
         self.text.append(data)
 
 
+@pytest.mark.slow
 def test_html_shows_every_text_and_runs_none(report):
     page = html.render(report)
     reader = Reader()
@@ -95,6 +96,7 @@ def test_html_shows_every_text_and_runs_none(report):
     assert [value for name, value in reader.attributes if name == "content" and value.startswith("default-src 'none'")]
 
 
+@pytest.mark.slow
 def test_plots_are_xml_that_says_what_is_in_them(report):
     for plot in report.plots:
         svg = ElementTree.fromstring(plot.draw())  # noqa: S314 - drawn here
@@ -174,6 +176,7 @@ def test_json_is_whole(report):
     assert told["seconds"] == {NASTY: 0.5, "_b": 20.0}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", FORMS)
 def test_the_ending_chooses_the_form_and_an_older_file_goes(report, tmp_path, ending):
     file = tmp_path / f"report{ending.upper()}"

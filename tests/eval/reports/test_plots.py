@@ -139,6 +139,7 @@ def test_bars_stand_below_their_groups_name_with_the_reach_of_their_intervals(ax
     assert made.alt == "Bars. one, a: 0.300 [0.100, 0.400]; one, b: 0.500; two, b: 0.200 [0.250, 0.300]."
 
 
+@pytest.mark.slow
 def test_bars_of_one_series_have_no_legend_and_of_many_are_told_in_part(axes_of):
     made = axes_of(plots.bars, {f"group {number} {'x' * 60}": {"a": 0.5} for number in range(61)})
     assert legend(made.axes) == []

@@ -41,6 +41,7 @@ def world(tmp_path_factory):
     return BeirFolder(beir).judged("test"), engine_in(folder).open("papers"), job.encoder()
 
 
+@pytest.mark.slow
 def test_every_mode_is_run_and_scored(world):
     outcome = evaluate_queries(*world, Protocol())
     assert list(outcome) == ["lexical", "vector", "hybrid"]
@@ -96,6 +97,7 @@ def test_all_modes_and_fusions_share_the_legs_which_are_searched_once(world, mod
     assert runs == run_queries(judged.texts, index, encoder, protocol)
 
 
+@pytest.mark.slow
 def test_the_longest_queries_are_cut_and_counted(world):
     judged, index, encoder = world
     some = dict(islice(judged.texts.items(), 3))  # each takes long to search

@@ -201,6 +201,7 @@ def test_damaged_files_are_told(small, file, change, message):
         read_gold_standard(small)
 
 
+@pytest.mark.slow
 def test_words_count_only_where_they_are_named(small):
     """Words order all pairs rightly, and equal vectors none."""
     draw = small / "evaluation_datasets" / "d_20_1"
@@ -220,6 +221,7 @@ def test_words_count_only_where_they_are_named(small):
     }
 
 
+@pytest.mark.slow
 def test_factors_are_measured_alone_together_and_against_words(small, tmp_path):
     data = read_gold_standard(small)
     embedded = {"p": [1, 0], "q": [0, 1], "x": [0, 2], "y": [0.5, -0.5], "z": [1, 1]}

@@ -39,6 +39,7 @@ def test_classes_are_measured_as_scikit_learn_does(metric, draw):
         assert ours.low < ours.mean < ours.high
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["accuracy", "f1_macro", "precision_weighted"])
 def test_intervals_are_those_of_plain_resampling(metric, draw):
     truth = np.minimum(draw.integers(7, size=100), 4)
@@ -88,6 +89,7 @@ def test_f1_by_hand_and_of_words():
             classification_measure("f1", labels, labels)
 
 
+@pytest.mark.slow
 def test_numbers_are_measured_as_scipy_and_scikit_learn_do(draw):
     from scipy import stats
 

@@ -76,6 +76,7 @@ def measured(tmp_path_factory):
     return {task.name: result.outcome for task, result in found}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ORIGINAL)
 def test_numbers_are_the_originals(measured, name):
     ours = {metric: getattr(cell, "mean", cell) for metric, cell in measured[name].cells.items()}

@@ -85,6 +85,7 @@ def test_few_shot_probes_are_scikit_learns_without_a_search(tmp_path):
     assert result.outcome.cells["f1_macro 12-shot"].mean == pytest.approx(np.mean(wanted))
 
 
+@pytest.mark.slow
 def test_several_labels_and_their_few_shots(tmp_path):
     places = {f"p{i}": [(1 if i % 2 else -1), (1 if i % 3 else -1)] for i in range(90)}
     write_papers(tmp_path / "one", places)
@@ -106,6 +107,7 @@ def test_samples_of_one_class_are_left_out_and_counted(clear_classes):
     assert told(result.outcome)["10_shot_runs"] == 1
 
 
+@pytest.mark.slow
 def test_numbers_on_a_line_are_ranked_right(tmp_path):
     from scipy.stats import kendalltau
 

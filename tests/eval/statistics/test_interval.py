@@ -177,6 +177,7 @@ def test_the_seed_of_a_test_decides_and_its_chunks_do_not(monkeypatch):
     assert whole == paired_bootstrap_p(a, b, resamples=999)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shift", [0.0, 0.004, 0.012, 0.02])
 def test_p_nears_the_t_tests_on_many_queries(shift):
     a = sample(1500)
@@ -236,6 +237,7 @@ def test_rows_stay_together_and_any_array_will_do():
     assert names.low == pytest.approx(0.43, abs=0.03)
 
 
+@pytest.mark.slow
 def test_limits_of_few_rows_lie_farther_out():
     # Of normal values the interval of the mean is Student's, n / (n - 1) and all.
     sample = stats.norm.ppf((np.arange(12) + 0.5) / 12)
@@ -249,6 +251,7 @@ def test_limits_of_few_rows_lie_farther_out():
     assert got.high > 1.1 * np.quantile(percentiles, 0.975)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [8, 20])
 def test_statistics_of_few_rows_are_held_as_often_as_said(count):
     draw, held = np.random.default_rng(5), 0
@@ -304,6 +307,7 @@ def test_coverage_stays_where_a_half_may_miss_what_moves_the_mean():
         interval_coverage([0.1, 0.2, 0.3])
 
 
+@pytest.mark.slow
 def test_coverage_agrees_with_students_interval():
     sample, splits = np.random.default_rng(6).random(600), 2000
     draw, hits = np.random.default_rng(9), 0

@@ -31,6 +31,7 @@ def by_enumeration(a, b):
     return sum(far) / len(far)
 
 
+@pytest.mark.slow
 @given(pairs)
 def test_few_queries_are_counted_exactly(rows):
     a, b = zip(*rows, strict=True)
@@ -64,6 +65,7 @@ def test_the_least_p_is_that_of_differences_in_one_direction(differences):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shift", [0.0, 0.03, 0.08])
 def test_many_queries_agree_with_scipy(shift):
     draw = np.random.default_rng(4)

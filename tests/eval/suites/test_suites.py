@@ -223,6 +223,7 @@ def test_papers_that_share_an_id_are_left_out_after_the_draw(tmp_path):
     assert len(found.targets) < len(whole.targets)
 
 
+@pytest.mark.slow
 def test_the_command_shows_a_table_and_writes_a_report(tmp_path):
     model = make_model(tmp_path / "model")
     done = ses(tmp_path, "eval", "suite", "smoke", "--model", model, "--report", tmp_path / "out.json", "--json")
@@ -265,6 +266,7 @@ fewest = 2
 """
 
 
+@pytest.mark.slow
 def test_a_manifest_of_ones_own_says_what_the_suite_runs(tmp_path):
     rows = [{"id": f"p{row}", "title": f"virus {row}", "journal": "abc"[row % 3]} for row in range(60)]
     (tmp_path / "mine.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -404,6 +406,7 @@ def test_citations_are_ranked_by_vectors_and_by_words(bench):
     assert entry.tested(bench.data) == held_out(bench.data / "papers", ["a"])
 
 
+@pytest.mark.slow
 def test_numbers_are_read_off_vectors_and_a_third_is_tested(bench):
     rows = [{"id": f"p{n}", "title": "lung" if n % 2 else "star", "abstract": "", "n": 7 * (n % 2)} for n in range(31)]
     path = lines_of(bench.data / "papers", rows)

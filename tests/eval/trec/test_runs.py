@@ -196,6 +196,7 @@ def test_what_is_wrong_in_a_large_file_is_told_with_its_line(tmp_path, line, rea
         read_run(tmp_path / "run")
 
 
+@pytest.mark.slow
 def test_a_plain_large_file_is_read_by_arrow_and_unusual_ones_line_by_line(tmp_path, monkeypatch):
     plain = "".join(f"q{number % 7} Q0 d{number} 1 {number / 8} t\n" for number in range(20_000))
     for text, quick in ((plain, True), (plain.replace("\n", "\r\n"), False), (plain.replace(" Q0", "  Q0"), False)):

@@ -108,6 +108,7 @@ def test_what_can_not_be_matched_is_one_sentence(home, tmp_path):
     fails(ses(home, *explained, "--paper", "s1", "--reviewer", "x"), 2, "no reviewer 'x' among the 3")
 
 
+@pytest.mark.slow
 def test_topics_are_compared_where_the_model_has_vectors_for_them(tmp_path):
     codes = make_model(tmp_path / "codes", codes=True)
     (tmp_path / "profiles.csv").write_text(PROFILES)
@@ -165,6 +166,7 @@ def test_rows_without_a_reviewer_are_rejected_and_counted(home, tmp_path):
     assert "Rejected, line 7: It names no reviewer." in done.stdout
 
 
+@pytest.mark.slow
 def test_python_matches_papers_of_a_program(home, monkeypatch):
     monkeypatch.setenv("SES_DATA_DIR", str(home / "data"))
     library = api.open(cache_dir=home / "cache")

@@ -74,6 +74,7 @@ def test_papers_are_ranked_by_the_views_for_screening(home, screening):
     assert {one.paper.id: one.score for one in screening.next("lungs", size=99)} == pytest.approx(expected)
 
 
+@pytest.mark.slow
 def test_status_counts_and_estimates(screening):
     screening.create("lungs")
     screening.label("lungs", include=["v0"])
@@ -90,6 +91,7 @@ def test_status_counts_and_estimates(screening):
     assert max(one.read_until(0.95) for one in runs) < 20
 
 
+@pytest.mark.slow
 def test_papers_count_as_read_in_the_order_in_which_they_were_offered(screening):
     found = {}
     for name, order in (("as-offered", range(30)), ("included-first", [*range(1, 30, 2), *range(0, 30, 2)])):

@@ -23,6 +23,7 @@ def planted_folder(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_a_tagger_is_trained_listed_applied_and_reported(planted_folder, tmp_path):
     thesaurus = tmp_path / "own.csv"
     thesaurus.write_text("label,broader\ncats,animals\n")
@@ -48,6 +49,7 @@ def test_a_tagger_is_trained_listed_applied_and_reported(planted_folder, tmp_pat
     assert over_all["measures"]["macro_f1"] > 0.7
 
 
+@pytest.mark.slow
 def test_suggestions_are_a_table_that_training_reads_back(planted_folder, tmp_path):
     ses(planted_folder, "tags", "train", "doubtful", "--from", "topics")
     done = ses(planted_folder, "tags", "suggest", "doubtful", "--count", "40", "--from", "topics")
@@ -108,6 +110,7 @@ def _folders(folder):
     return {"data_dir": folder / "data", "cache_dir": folder / "cache"}
 
 
+@pytest.mark.slow
 def test_papers_are_tagged_when_they_are_indexed(library, tmp_path):
     given = {paper.id: {"viral": "virus" in f"{paper.title} {paper.abstract}"} for paper in papers(250)}
     library.tags.train("kind", "papers", given)

@@ -41,6 +41,7 @@ def test_pairs_go_from_the_narrowest_up(made, order):
             assert narrows.index(broad) > narrows.index(narrow)
 
 
+@pytest.mark.slow
 @given(hierarchies(), st.sampled_from(NAMES))
 def test_a_cycle_is_shown(made, name):
     _, links = made

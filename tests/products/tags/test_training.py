@@ -86,6 +86,7 @@ def test_both_calibrations_give_probabilities(matrix, calibration):
     assert tagger.measures.ece < 0.07
 
 
+@pytest.mark.slow
 def test_a_label_that_cannot_reach_the_precision_is_never_given(matrix):
     draw = np.random.default_rng(3)
     given = {id_: {**row, "noise": bool(draw.random() < 0.2)} for id_, row in planted.judgments(matrix).items()}
@@ -115,6 +116,7 @@ def test_papers_of_unknown_label_do_not_count(matrix):
     assert stones.f1 > 0.7
 
 
+@pytest.mark.slow
 def test_each_label_is_regularised_as_suits_it():
     """Few papers with much noise need a small C; many with a rule of many dimensions a large one."""
     draw = np.random.default_rng(1)

@@ -225,6 +225,7 @@ def test_what_is_left_of_an_identifier_is_not_searched_if_it_is_empty():
                 assert parse_filter(to_text(where), FIELDS) == where
 
 
+@pytest.mark.slow
 def test_any_mixture_of_signs_is_read_or_refused():
     chance, read = drawn(), 0
     for _ in range(effort(5_000, 30_000, 100_000)):

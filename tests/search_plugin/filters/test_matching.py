@@ -38,6 +38,7 @@ def test_what_is_alike(condition, yes, no):
     assert [accepts(condition, value) for value in no] == [False] * len(no)
 
 
+@pytest.mark.slow
 def test_case_is_folded_letter_by_letter():
     for code in range(sys.maxunicode + 1):
         if not 0xD800 <= code < 0xE000:

@@ -315,6 +315,7 @@ def test_a_notebook_shows_no_text_in_another_order():
     assert "A gnp &lt;b&gt;" in shown
 
 
+@pytest.mark.slow
 @given(lists)
 def test_what_is_exported_is_read_back_the_same(tmp_path_factory, found):
     kept = list(filter(is_clean, found))

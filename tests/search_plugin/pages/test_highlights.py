@@ -128,6 +128,7 @@ def test_every_word_of_the_query_is_found(words, rest):
     assert set(words) <= {snippet.text[start:end] for start, end in snippet.spans}
 
 
+@pytest.mark.slow
 def test_absurd_input_is_bounded():
     long = "x" * 200_000
     assert marked(highlight(long, long, "")) == [("title", [long])]

@@ -60,6 +60,7 @@ def found(index, **changed):
     return search(index, replace(ASKED, **changed), Encoder())
 
 
+@pytest.mark.slow
 def test_papers_that_say_a_word_are_counted_exactly_and_those_near_apart(index):
     page = found(index)
     assert (page.matches, page.near, page.candidates) == (WORDS, 10, WORDS + 10)

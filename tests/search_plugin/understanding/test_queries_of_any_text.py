@@ -133,6 +133,7 @@ def leaves(where):
     return [where]
 
 
+@pytest.mark.slow
 def test_any_mixture_of_operators_is_read():
     chance = drawn()
     for _ in range(effort(5_000, 30_000, 100_000)):

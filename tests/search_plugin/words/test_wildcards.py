@@ -40,6 +40,7 @@ def test_engines_find_every_word_that_begins_so(word, data):
     assert misses(f"{start}*", word) == set()
 
 
+@pytest.mark.slow
 @given(st.sampled_from(ENGLISH), st.data())
 def test_engines_find_every_word_with_other_letters_in_the_place_of_a_sign(word, data):
     at = data.draw(st.integers(2, len(word) - 2))

@@ -39,6 +39,7 @@ def flat(nested):
     return [(query, document, value) for query, of in nested.items() for document, value in of.items()]
 
 
+@pytest.mark.slow
 @given(gains, runs, rankings)
 @settings(deadline=None, max_examples=40)
 def test_measures_are_trec_evals(qrels, run, some):
@@ -218,6 +219,7 @@ def home(tmp_path_factory):
     return SimpleNamespace(folder=folder, library=library, papers=written, topics=topics, qrels=qrels)
 
 
+@pytest.mark.slow
 def test_an_index_is_evaluated_in_several_modes(home, tmp_path):
     asked = {"topics": home.topics, "qrels": home.qrels, "measures": ["nDCG@10", "R@100"]}
     found = home.library["mine"].evaluate(modes=["lexical", "hybrid"], **asked)

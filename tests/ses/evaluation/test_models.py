@@ -62,6 +62,7 @@ def settings(tmp_path):
     return replace(load_settings(), data_dir=tmp_path / "data")
 
 
+@pytest.mark.slow
 def test_models_are_compared_on_judged_queries(home, tmp_path):
     asked = ("--data", home / "mine", "--model", home / "first", "--models", f"{home / 'second'}")
     done = ses(tmp_path, "eval", "models", *asked, "--report", tmp_path / "report.json", "--json")
@@ -89,6 +90,7 @@ def test_models_are_compared_on_judged_queries(home, tmp_path):
     assert told["rows"][1]["measures"]["vector nDCG@10"] == by_mode["vector"]
 
 
+@pytest.mark.slow
 def test_the_python_function_prints_the_same(home, tmp_path, monkeypatch):
     monkeypatch.setenv("SES_DATA_DIR", str(tmp_path))
     found = library.compare_models(home / "mine", [str(home / "second")], model=str(home / "first"))
@@ -98,6 +100,7 @@ def test_the_python_function_prints_the_same(home, tmp_path, monkeypatch):
     assert found.baseline == str(home / "first")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["pseudo", "titles"])
 def test_queries_are_made_of_papers(kind, home, tmp_path):
     own = tmp_path / "papers"
@@ -153,6 +156,7 @@ def test_papers_without_queries_are_refused(tmp_path, settings):
         pseudo_collection("beir", [tmp_path], "pseudo", settings)
 
 
+@pytest.mark.slow
 def test_what_does_not_go_together_is_refused(home, tmp_path):
     pseudo = ("eval", "models", "--queries", "pseudo")
     fails(ses(tmp_path, *pseudo), 2, "Say of which papers to make queries")
@@ -241,6 +245,7 @@ def test_a_model_is_compared_once_though_it_is_named_twice(home, settings):
     assert _names([other, own, other], replace(settings, model=own)) == [own, other]
 
 
+@pytest.mark.slow
 def test_what_was_judged_before_is_left_out_and_each_index_is_told_of(home, settings, monkeypatch):
     monkeypatch.setattr("ses.evaluation.models.seconds_of", lambda encoder, texts: len(texts) / 100)
     judged = beir_collection(str(home / "mine"), "test", settings)

@@ -65,6 +65,7 @@ def same(run, page):
     assert dict(run) == pytest.approx(scores, rel=1e-4, abs=1e-30)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 def test_an_evaluation_ranks_as_a_search_does(home, mode):
     index = home.library["mine"]
@@ -78,6 +79,7 @@ def test_an_evaluation_ranks_as_a_search_does(home, mode):
     assert len(runs[mode].rankings["q0"]) > 50
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 def test_a_cursor_ranks_as_a_search_does(home, mode):
     index = home.library["mine"]
@@ -87,6 +89,7 @@ def test_a_cursor_ranks_as_a_search_does(home, mode):
         assert [(hit.id, hit.score) for hit in read] == [(hit.id, hit.score) for hit in hits]
 
 
+@pytest.mark.slow
 def test_an_evaluation_takes_the_options_of_a_search(home):
     index = home.library["mine"]
     fusions = ("minmax", "rrf@20", "zscore")
@@ -113,6 +116,7 @@ def test_an_evaluation_takes_the_options_of_a_search(home):
     assert plain.rankings != usual.rankings
 
 
+@pytest.mark.slow
 def test_tuned_settings_are_those_of_the_searches(home):
     tuned = SearchSettings("rrf", {"lexical": 0.2, "prx": 0.8}, 20, title_boost=1.0)
     (home.folder / "tuned.json").write_text(search_settings_json(tuned))
@@ -131,6 +135,7 @@ def test_tuned_settings_are_those_of_the_searches(home):
     assert dict(zip(home.gains, trials(tuned), strict=True)) == pytest.approx(evaluated)
 
 
+@pytest.mark.slow
 def test_queries_are_read_in_the_language_of_the_index(home):
     home.library.index("german", home.papers, language="german")
     index = home.library["german"]
@@ -141,6 +146,7 @@ def test_queries_are_read_in_the_language_of_the_index(home):
             same(runs[mode].rankings[query], index.search(text, mode=mode, size=100))
 
 
+@pytest.mark.slow
 def test_papers_that_were_judged_before_are_as_if_they_were_not_there(home):
     index = home.library["mine"]
     seen = {query: {hit.id for hit in index.search(text, size=5)} for query, text in home.texts.items()}
@@ -156,6 +162,7 @@ def test_papers_that_were_judged_before_are_as_if_they_were_not_there(home):
             same(runs[mode].rankings[query], index.search(text, mode=mode, size=100, filter=where))
 
 
+@pytest.mark.slow
 def test_the_command_ranks_by_default_as_a_search_does(home):
     beir = home.folder / "beir"
     (beir / "qrels").mkdir(parents=True)

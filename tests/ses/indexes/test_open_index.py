@@ -100,6 +100,7 @@ def search(index):
     return [hit.id for hit in index.search("virus lung", size=3)]
 
 
+@pytest.mark.slow
 def test_another_process_opens_a_pickled_index_by_itself(searched):
     index = searched["papers"]
     with multiprocessing.get_context("spawn").Pool(1) as pool:
@@ -114,6 +115,7 @@ def found(index):
     return index.search("virus")
 
 
+@pytest.mark.slow
 def test_a_page_passes_from_one_process_to_another(searched):
     index = searched["papers"]
     with multiprocessing.get_context("spawn").Pool(1) as pool:

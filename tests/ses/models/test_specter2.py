@@ -67,12 +67,14 @@ def vectors(request, specter2):
 IDS = [paper.id for paper in papers(120)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task_format", ["prx", "clf", "rgn"])
 def test_papers_have_a_vector_of_each_adapter(library, vectors, task_format):
     held = library["mine"].index.vectors(IDS, task_format)
     np.testing.assert_allclose(np.stack([held[id_] for id_ in IDS]), vectors(task_format), atol=1e-3)
 
 
+@pytest.mark.slow
 def test_queries_have_the_adapter_of_queries_and_meet_papers_of_prx(library, vectors):
     away = np.linalg.norm(vectors("prx") - vectors("qry", [QUERY]), axis=1)
     page = library["mine"].search(QUERY, mode="vector", size=20)
@@ -81,6 +83,7 @@ def test_queries_have_the_adapter_of_queries_and_meet_papers_of_prx(library, vec
     assert np.argsort(away)[:20].tolist() != np.argsort(other)[:20].tolist()
 
 
+@pytest.mark.slow
 def test_tags_and_forecasts_read_the_vectors_of_their_adapters(library, vectors):
     tagger, _ = library.tags.train("kind", "mine", "kind")
     assert tagger.source.format == "clf"

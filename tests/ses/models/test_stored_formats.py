@@ -65,6 +65,7 @@ def test_papers_are_encoded_as_prx_and_queries_as_qry(specter2, tmp_path):
     assert nearest["qry"] != nearest["prx"]
 
 
+@pytest.mark.slow
 def test_a_sentence_says_what_is_not_stored_and_how_to_store_it(specter2, tmp_path, caplog):
     library = indexed(specter2, tmp_path)
     assert formats_of(library) == ["prx"]
@@ -101,6 +102,7 @@ def test_a_sentence_says_what_is_not_stored_and_how_to_store_it(specter2, tmp_pa
     assert not caplog.messages
 
 
+@pytest.mark.slow
 def test_a_model_with_one_vector_for_all_formats_needs_no_sentence(tmp_path, caplog):
     library = indexed(make_model(tmp_path / "plain"), tmp_path)
     assert library.tags.train("kind", "mine", "kind")[1] == ()
@@ -108,6 +110,7 @@ def test_a_model_with_one_vector_for_all_formats_needs_no_sentence(tmp_path, cap
     assert not caplog.messages
 
 
+@pytest.mark.slow
 def test_an_index_whose_model_is_gone_needs_no_sentence(specter2, tmp_path):
     model = brought(tmp_path / "gone", layers=1)
     library = indexed(model, tmp_path)
@@ -115,6 +118,7 @@ def test_an_index_whose_model_is_gone_needs_no_sentence(specter2, tmp_path):
     assert library.tags.train("kind", "mine", "kind")[1] == ()
 
 
+@pytest.mark.slow
 def test_an_index_of_shorter_vectors_is_told_of_own_models(specter2, tmp_path):
     plain = make_model(tmp_path / "plain")
     (plain / "ses_card.json").write_text('{"prompts": {"clf": "virus "}, "similarity": "cosine"}')
@@ -125,6 +129,7 @@ def test_an_index_of_shorter_vectors_is_told_of_own_models(specter2, tmp_path):
     assert library.tags.train("kind", "mine", "kind")[1] == ()
 
 
+@pytest.mark.slow
 def test_a_fresh_build_keeps_the_formats_of_before_or_says_that_it_can_not(specter2, tmp_path, caplog):
     library = indexed(specter2, tmp_path, formats=["prx,clf"])
     library.index("mine", list(labelled(5)), fresh=True)
@@ -148,6 +153,7 @@ def test_a_fresh_build_keeps_the_formats_of_before_or_says_that_it_can_not(spect
     assert "so tags and forecasts will use its prx vectors" in caplog.text
 
 
+@pytest.mark.slow
 def test_tags_of_a_fresh_build_add_the_vectors_that_they_read(specter2, tmp_path):
     library = indexed(specter2, tmp_path, formats=["prx,clf"])
     library.tags.train("kinds", "mine", "kind")

@@ -99,6 +99,7 @@ def test_a_larger_shard_is_slower_and_keeps_its_spread():
     assert (p99 - 8) / (p50 - 8) == pytest.approx(2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("papers", [300, 6_000])
 def test_vectors_take_as_much_as_the_files_of_an_index(tmp_path, papers):
     draw = np.random.default_rng(0)

@@ -63,6 +63,7 @@ def test_the_client_finds_and_compares_the_paper(library, site):
             index.find("None")
 
 
+@pytest.mark.slow
 def test_assistants_and_results_link_to_the_page_of_the_paper(site):
     with ses.open(site, engine_patience=0) as remote:
         places = {name: assistant_of(remote).fetch(name)["url"] for name in IDS}

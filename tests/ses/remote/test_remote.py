@@ -79,6 +79,7 @@ QUERIES = st.lists(
 ).map(" ".join)
 
 
+@pytest.mark.slow
 @given(query=QUERIES, options=OPTIONS)
 def test_any_search_gives_the_same(library, remote, query, options):
     assert outcome(remote["papers"], query, options) == outcome(library["papers"], query, options)
@@ -130,6 +131,7 @@ def test_suggestions_and_values_of_a_field_are_equal(library, remote):
         assert there.facet(**asked).counts[asked["field"]]
 
 
+@pytest.mark.slow
 def test_citations_are_equal(tmp_path, small_model):
     many = tuple(f"doi:10.1000/{number}" for number in range(70))
     some = [
@@ -228,6 +230,7 @@ def test_what_a_service_does_not_offer_is_said(remote):
         index.search("virus", synonyms={"mi": ("myocardial infarction",)})
 
 
+@pytest.mark.slow
 def test_a_program_finds_the_api_at_the_home_page(address):
     import httpx
 

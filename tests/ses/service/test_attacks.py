@@ -173,6 +173,7 @@ def test_no_file_is_read_by_a_parameter(client, name):
 LINES = "a\r\nSet-Cookie: evil=1\r\n\r\n<script>"
 
 
+@pytest.mark.slow
 def test_no_value_of_a_client_makes_a_header(place):
     quoted = quote(LINES, safe="")
     targets = [f"/{quoted}", f"/v1/search?query={quoted}", f"/v1/search?index={quoted}", f"/?query={quoted}"]

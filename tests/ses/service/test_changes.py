@@ -55,6 +55,7 @@ def test_times_are_kept_in_memory_where_they_cannot_be_written(tmp_path):
     assert changes.moment("x", "2", 6.0) > at(6)
 
 
+@pytest.mark.slow
 def test_feeds_have_the_time_of_the_papers_and_an_etag(tmp_path, small_model):
     from starlette.testclient import TestClient
 

@@ -13,6 +13,7 @@ from ses.service.metrics import Metrics
 pytestmark = pytest.mark.serve
 
 
+@pytest.mark.slow
 def test_it_lives_and_is_ready(address):
     assert httpx.get(f"{address}/healthz").json() == {"status": "ok"}
     while (reply := httpx.get(f"{address}/readyz")).status_code == 503:

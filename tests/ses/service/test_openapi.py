@@ -13,6 +13,7 @@ def described(client):
     return client.get("/openapi.json").json()
 
 
+@pytest.mark.slow
 def test_it_names_the_problems_of_every_operation(described):
     assert described["openapi"].startswith("3.1")
     assert "HTTPValidationError" not in described["components"]["schemas"]
@@ -126,6 +127,7 @@ def sizes_of(one, least, most):
         yield from ((one * most, True), (one * (most + 1), False))
 
 
+@pytest.mark.slow
 def test_its_limits_are_those_of_the_service(client, library, described):
     library.feeds.create("described", index="papers", liked=["p00001"])
     wrong, compared = [], 0

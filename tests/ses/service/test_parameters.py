@@ -66,6 +66,7 @@ def test_every_option_of_python_is_a_parameter():
     assert not {"literal", "verbatim", "query"} & SimilarParameters.model_fields.keys()
 
 
+@pytest.mark.slow
 @fixtures
 @given(asked)
 def test_a_search_is_that_of_python(client, library, given):

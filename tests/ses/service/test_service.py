@@ -129,6 +129,7 @@ def test_no_page_map_or_feed_of_before_is_shown_once_the_papers_have_changed(oth
             assert {one for one in answers if one != "liked"} == {one.id for one in held}
 
 
+@pytest.mark.slow
 def test_a_map_and_a_feed_are_made_once(other, service):
     other.index("a", papers(40))
     first = service.map("", "virus", {"size": 10})
@@ -173,6 +174,7 @@ def test_an_engine_that_is_away_is_found_again(other, service, tmp_path, monkeyp
             time.sleep(0.05)
 
 
+@pytest.mark.slow
 def test_a_service_is_ready_when_the_default_index_was_searched(other, service):
     with pytest.raises(UnavailableError, match="just started"):
         service.ready()
@@ -193,6 +195,7 @@ def test_a_service_is_ready_when_the_default_index_was_searched(other, service):
             time.sleep(0.01)
 
 
+@pytest.mark.slow
 def test_a_second_index_changes_nothing_until_somebody_chooses_it(other):
     from starlette.testclient import TestClient
 

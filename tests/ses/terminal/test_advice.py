@@ -52,6 +52,7 @@ def begin(home, name):
     engine.build(name, SCHEMA, "source").upsert(documents(3))
 
 
+@pytest.mark.slow
 def test_an_interrupted_build_beside_an_index(home):
     begin(home, "jsonl")
     advised(home, "has left version 2", "index the same papers again to finish it, or any with --fresh")
@@ -59,6 +60,7 @@ def test_an_interrupted_build_beside_an_index(home):
     check_healthy(home)
 
 
+@pytest.mark.slow
 def test_an_interrupted_first_build_is_finished(home):
     shutil.rmtree(home / "data/indexes/jsonl.v1")
     (home / "data/indexes/jsonl.json").unlink()
@@ -68,6 +70,7 @@ def test_an_interrupted_first_build_is_finished(home):
     check_healthy(home)
 
 
+@pytest.mark.slow
 def test_an_interrupted_first_build_is_dropped(home):
     begin(home, "other")
     advised(home, "build of the index other", "or drop the index")
@@ -75,6 +78,7 @@ def test_an_interrupted_first_build_is_dropped(home):
     check_healthy(home)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", ["papers", "vector_prx.vectors", "rows"])
 @pytest.mark.parametrize("by_corpus", [True, False])
 def test_a_file_that_changed(home, file, by_corpus):
@@ -95,6 +99,7 @@ def test_a_file_that_changed(home, file, by_corpus):
     check_healthy(home)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", ["facts.json", "words/meta.json", "commits"])
 def test_a_file_that_can_not_be_read(home, file):
     (home / "data/indexes/jsonl.v1" / file).write_bytes(b"x")
@@ -106,6 +111,7 @@ def test_a_file_that_can_not_be_read(home, file):
     check_healthy(home)
 
 
+@pytest.mark.slow
 def test_a_pointer_that_can_not_be_read(home):
     (home / "data/indexes/jsonl.json").write_text("{")
     check_healthy(home)  # the doctor makes it again
@@ -113,6 +119,7 @@ def test_a_pointer_that_can_not_be_read(home):
     check_healthy(home)
 
 
+@pytest.mark.slow
 def test_a_model_that_changed(home):
     make_model(home / "model", seed=3)
     advised(home, "was made by another", "or index again with --fresh")
@@ -120,6 +127,7 @@ def test_a_model_that_changed(home):
     check_healthy(home)
 
 
+@pytest.mark.slow
 def test_a_model_that_is_gone(home):
     (home / "model").rename(home / "hidden")
     other = make_model(home / "other", seed=4)
@@ -129,6 +137,7 @@ def test_a_model_that_is_gone(home):
     check_healthy(home)
 
 
+@pytest.mark.slow
 def test_a_default_index_that_is_gone(home):
     index(home, name="other")
     ses(home, "indexes", "use", "other")

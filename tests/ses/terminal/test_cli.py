@@ -58,6 +58,7 @@ def test_a_model_given_by_a_relative_path_is_found_from_anywhere(home, tmp_path,
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_typed_queries_say_what_they_rule_out(home):
     def texts(*arguments):
         done = ses(home, "search", *arguments, "--json", "--size", "60", "--index", "jsonl")
@@ -198,6 +199,7 @@ def test_flags_win_over_the_environment_and_that_over_the_file(tmp_path, monkeyp
     assert load_settings(model="flag").model == "flag"
 
 
+@pytest.mark.slow
 def test_a_process_searches_as_its_user_does(home):
     for name in ([sys.executable, "-m", "ses"], [str(Path(sys.executable).with_name("ses"))]):
         command = [*name, "search", "virus lung", "--json", "--mode", "lexical"]
@@ -208,6 +210,7 @@ def test_a_process_searches_as_its_user_does(home):
     fails(in_a_process(["search", "x", "--fusion", "sum"], of(home)), 2, "no fusion 'sum'")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device is always full here")
 def test_a_full_disk_under_the_output_is_told(home):
     with Path("/dev/full").open("w") as full:
@@ -218,6 +221,7 @@ def test_a_full_disk_under_the_output_is_told(home):
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_is_no_error(home):
     command = f"{sys.executable} -m ses search virus --mode lexical --json --size 50 | head -c 10"
     given = {"capture_output": True, "text": True, "check": True}

@@ -42,6 +42,7 @@ def told(home, *arguments, code=0, **environment):
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_tells_what_is_installed_and_found(home):
     found = told(home)
     assert found["python"] == platform.python_version()
@@ -66,6 +67,7 @@ def test_tells_what_is_installed_and_found(home):
     assert found["troubles"] == []
 
 
+@pytest.mark.slow
 def test_tells_the_same_to_people(home):
     done = ses(home, "doctor", SES_MODEL=str(home / "model"))
     assert (done.returncode, done.stderr) == (0, "")
@@ -80,6 +82,7 @@ def test_tells_the_same_to_people(home):
         assert part in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("saturates", "line"), [(True, "int8 is hardly faster than fp32 here"), (False, "int8")])
 def test_tells_what_the_processor_means_for_speed(saturates, line, home, monkeypatch):
     monkeypatch.setattr(checkup, "products_saturate", lambda: saturates)
@@ -90,6 +93,7 @@ def test_tells_what_the_processor_means_for_speed(saturates, line, home, monkeyp
     assert ("no VNNI" in lines[place + 1]) == saturates
 
 
+@pytest.mark.slow
 def test_a_check_is_a_function_of_the_list(home, monkeypatch):
     found = Finding("shelf", {"books": 3}, "Shelf: 3 books", "The shelf is full; take a book off.")
     monkeypatch.setattr(checkup, "CHECKS", (*checkup.CHECKS, lambda _: iter([found])))
@@ -99,6 +103,7 @@ def test_a_check_is_a_function_of_the_list(home, monkeypatch):
     assert lines[-3:] == ["Shelf: 3 books", "Problems", f"  {found.trouble}"]
 
 
+@pytest.mark.slow
 def test_tells_where_each_setting_comes_from(home, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "ses.toml").write_text('threads = 3\nruntime = "openvino"\nengine_token = "hidden-in-file"\n')
@@ -129,6 +134,7 @@ def test_tells_where_each_setting_comes_from(home, tmp_path, monkeypatch):
     assert settings["engine_api_key"] == ("not set", "default")
 
 
+@pytest.mark.slow
 def test_without_an_engine_it_tells_the_rest_and_fails(home, impatient):
     found = told(home, "--engine", NOWHERE, code=3)
     assert found["engine"] is None
@@ -140,6 +146,7 @@ def test_without_an_engine_it_tells_the_rest_and_fails(home, impatient):
     assert f"Engine {NOWHERE}: does not answer" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_model_that_is_gone_or_another_is_told(home, tmp_path):
     other = make_model(tmp_path / "other", seed=5)
     (home / "model").rename(home / "hidden")
@@ -154,6 +161,7 @@ def test_a_model_that_is_gone_or_another_is_told(home, tmp_path):
         (home / "hidden").rename(home / "model")
 
 
+@pytest.mark.slow
 def test_a_default_model_that_is_not_there_is_told(home):
     found = told(home, SES_MODEL="no-such-model", code=3)
     assert found["model"]["folder"] is None
@@ -161,6 +169,7 @@ def test_a_default_model_that_is_not_there_is_told(home):
     assert found["engine"]["indexes"][0]["papers"] == 60
 
 
+@pytest.mark.slow
 def test_what_an_interrupted_build_left_is_told_unless_it_goes_on(home, tmp_path):
     engine = connect(f"embedded:{tmp_path / 'indexes'}")
     engine.build("a", IndexSchema("m", "f", (paper_vector("prx", 4, "cosine"),)), "source")
@@ -171,6 +180,7 @@ def test_what_an_interrupted_build_left_is_told_unless_it_goes_on(home, tmp_path
     assert (found["troubles"], found["engine"]["indexes"][0]["details"]) == ([], {"being_written": True})
 
 
+@pytest.mark.slow
 def test_a_damaged_index_is_told_beside_the_others(home, tmp_path):
     import shutil
 
@@ -181,6 +191,7 @@ def test_a_damaged_index_is_told_beside_the_others(home, tmp_path):
     assert "delete it: there is no version of the index" in found["troubles"][0]
 
 
+@pytest.mark.slow
 def test_a_file_that_changed_on_the_disk_is_told(home, tmp_path):
     import shutil
 
@@ -198,6 +209,7 @@ def test_a_file_that_changed_on_the_disk_is_told(home, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_what_a_server_says_cannot_steer_the_terminal(home):
     answers = many_papers(SCHEMA, Product("opensearch", "2.19.0", (2, 19)))
     named = Answer({"cluster_name": "mine\x1b[31m\r\x07\u202e", "status": "red"})
@@ -209,6 +221,7 @@ def test_what_a_server_says_cannot_steer_the_terminal(home):
     assert [sign for sign in done.stdout if not sign.isprintable() and sign != "\n"] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [
@@ -223,6 +236,7 @@ def test_wrong_usage(home, arguments, part):
     assert "secret" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_setting_that_is_no_utf8_is_told_without_the_bytes_that_are_none(home):
     found = told(home, SES_INDEX="oth\udcffer")
     assert [one["value"] for one in found["settings"] if one["name"] == "index"] == ["other"]

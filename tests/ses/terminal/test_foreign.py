@@ -41,12 +41,14 @@ def test_every_package_is_our_own():
     assert {*PACKAGES, "ses"} == {path.parent.name for path in ROOT.glob("*/py.typed")}
 
 
+@pytest.mark.slow
 def test_the_doctor_names_a_foreign_package(other, tmp_path):
     place = other("eval")
     done = run(tmp_path, "doctor")
     assert f"Python finds another eval, in {place}, before the one of ses in {ROOT}; install ses" in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("project", "files", "scripts", "has"),
     [
@@ -80,6 +82,7 @@ def test_nothing_runs_without_the_lowest_package_and_that_is_said(other, tmp_pat
     assert done.stderr.startswith(f"Error: Python finds another corpora, in {place}, before")
 
 
+@pytest.mark.slow
 def test_a_module_in_place_of_a_package(tmp_path):
     (tmp_path / "others").mkdir()
     module = tmp_path / "others" / "training.py"

@@ -51,6 +51,7 @@ def test_a_deletion_deletes_and_a_retraction_shows(home):
     assert (report["deletions"], report["deleted_by_corpus"], report["papers"]) == (2, 0, 1)
 
 
+@pytest.mark.slow
 def test_two_files_are_two_origins_unless_the_user_names_one(home):
     for name, written in (("a", papers(4)), ("b", papers(8)[2:])):
         write_jsonl(home / f"{name}.jsonl", written)

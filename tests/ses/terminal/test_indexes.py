@@ -33,6 +33,7 @@ def searched(home, *arguments, **environment):
     return json.loads(done.stdout)["index"]
 
 
+@pytest.mark.slow
 def test_the_default_is_a_setting(home, tmp_path, monkeypatch):
     assert searched(home) == "a"  # the first one
     assert "a (default): " in ses(home, "indexes", "list").stdout
@@ -56,6 +57,7 @@ def test_the_default_is_a_setting(home, tmp_path, monkeypatch):
     fails(ses(home, "indexes", "use", "none"), 2, "There is no index 'none'")
 
 
+@pytest.mark.slow
 def test_the_default_belongs_to_an_engine_and_goes_with_its_index(home):
     ses(home, "indexes", "use", "a")
     other = f"embedded:{home / 'other'}"
@@ -121,6 +123,7 @@ def test_copies(home):
     fails(ses(home, "indexes", "copy", "a", "A B"), 2, "can't be named 'A B'")
 
 
+@pytest.mark.slow
 def test_drop_asks_on_a_terminal_and_needs_yes_elsewhere(home):
     fails(ses(home, "indexes", "drop", "a"), 2, "say --yes to delete it")
     fails(ses(home, "indexes", "drop", "none", "--yes"), 2, "no index 'none'")
@@ -136,6 +139,7 @@ def test_drop_asks_on_a_terminal_and_needs_yes_elsewhere(home):
         assert ("a" in names) == left
 
 
+@pytest.mark.slow
 def test_rollback_goes_back_once(home):
     index(home, "a", home / "a.jsonl", "--fresh", "--limit", "5")
     done = ses(home, "index", "--rollback", "--index", "a")
@@ -159,6 +163,7 @@ def test_deletes(home):
     assert "10 papers" in ses(home, "indexes", "show", "a").stdout
 
 
+@pytest.mark.slow
 def test_ids_to_delete_are_piped(home):
     done = in_a_process(["delete", "-", "p00003", "--index", "a"], of(home), input="p00001\n\n p00002 \n", stdin=None)
     assert (done.returncode, done.stdout) == (0, "Papers deleted from the index a: 3.\n"), done.stderr

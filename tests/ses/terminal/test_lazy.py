@@ -53,6 +53,7 @@ def test_the_help_of_ses_imports_no_command():
     assert not {name for name in loaded("--help") if name.startswith(unwanted)}
 
 
+@pytest.mark.slow
 def test_a_command_s_help_imports_no_other_command_and_no_heavy_library():
     modules = loaded("search", "--help")
     assert {name for name in modules if name.startswith("ses.terminal.commands.")} == {"ses.terminal.commands.search"}
@@ -99,17 +100,20 @@ def home(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_a_lexical_search_imports_nothing_of_models(home):
     modules = loaded("search", "virus", "--mode", "lexical", **of(home))
     assert not (OF_INDEXING | OF_MODELS) & modules
 
 
+@pytest.mark.slow
 def test_a_hybrid_search_imports_what_runs_the_model_alone(home):
     modules = loaded("search", "lung", **of(home))
     assert not OF_INDEXING & modules
     assert modules >= OF_MODELS
 
 
+@pytest.mark.slow
 def test_a_search_loads_nothing_of_what_it_was_not_asked_for(home):
     unasked = {
         *("engines.cluster", "engines.embedded.diagnosis", "engines.embedded.merging", "contract.diagnosis"),

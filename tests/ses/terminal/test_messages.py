@@ -43,6 +43,7 @@ def test_a_kind_has_an_exit_code(kind, code):
     assert EXIT_CODES[kind.kind] == code
 
 
+@pytest.mark.slow
 def test_every_setting_that_a_hint_names_is_an_option_of_a_command():
     options = {
         option
@@ -66,6 +67,7 @@ def all_sources():
     return {path: tree for package in (*LOWER, "ses") for path, tree in sources(package).items()}
 
 
+@pytest.mark.slow
 def test_every_setting_is_in_a_hint_and_not_in_a_sentence():
     assert in_sentences(all_sources()) == []
 

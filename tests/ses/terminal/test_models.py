@@ -66,6 +66,7 @@ def test_info_says_which_formats_one_pass_makes(name, passes, tmp_path):
     assert len(facts["fingerprint"]) == 16
 
 
+@pytest.mark.slow
 def test_an_exported_model_searches_what_its_source_indexed(tmp_path):
     make_model(tmp_path / "model", codes=True)
     corpus = write_jsonl(tmp_path / "corpus.jsonl", papers(30))

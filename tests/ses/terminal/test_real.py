@@ -41,6 +41,7 @@ def test_cord19_is_indexed_and_searched(data_dir, ses):
     assert len(nearest["hits"]) == 10
 
 
+@pytest.mark.slow
 def test_the_pubmed_sample_is_found_and_indexed(ses):
     indexed = ses("index", "--corpus", "pubmed-sample", "--limit", "40", "--json")
     assert indexed.returncode == 0, indexed.stderr

@@ -40,6 +40,7 @@ def home(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("query", "matching"),
     [

@@ -20,6 +20,7 @@ def given(tmp_path):
     return ["--corpus", "jsonl", "--path", corpus, "--model", make_model(tmp_path / "model")]
 
 
+@pytest.mark.slow
 def test_shards_are_encoded_listed_and_indexed(tmp_path, given):
     folder = tmp_path / "shards"
     done = ses(tmp_path, "encode", *given, "--shards", folder, "--shard", "1/2")
@@ -69,6 +70,7 @@ def test_shards_are_encoded_listed_and_indexed(tmp_path, given):
     ]
 
 
+@pytest.mark.slow
 def test_shards_behind_a_url_are_encoded_listed_and_indexed(tmp_path, given):
     url = f"memory://{tmp_path}/shards"
     done = ses(tmp_path, "encode", *given, "--shards", url, "--shard", "1/1")

@@ -93,6 +93,7 @@ def test_closed_streams_are_no_error(home, line, code):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_mistyped_variable_names_the_nearest_setting(home):
     fails(ses(home, "search", "x", SES_MODLE="y"), 2, "There is no setting SES_MODLE, the nearest is SES_MODEL;")
     fails(
@@ -146,6 +147,7 @@ def test_a_folder_in_place_of_the_file_of_settings(home, tmp_path, monkeypatch):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("corpus", ["cord19", "pubmed", "beir", "jsonl", "csv"])
 @pytest.mark.parametrize("path", ["/", "/dev/null", ".", "/proc/self/mem", "~nobody/x", "", "a\udcffb"])
 def test_odd_paths_are_told(home, corpus, path, tmp_path, monkeypatch):
@@ -157,6 +159,7 @@ def test_odd_paths_are_told(home, corpus, path, tmp_path, monkeypatch):
     assert "odd" not in ses(home, "doctor", SES_MODEL=str(home / "model")).stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("runtime", ["openvino", "torch", "torch-cuda", "onnx-cuda", "optimum", "transformers", "auto"])
 def test_a_runtime_that_can_not_run_here_is_told(home, runtime):
     done = ses(home, "search", "virus", "--runtime", runtime)

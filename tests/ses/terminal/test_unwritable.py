@@ -30,6 +30,7 @@ def found(home, *arguments):
     return json.loads(done.stdout), done.stderr
 
 
+@pytest.mark.slow
 def test_read_only_disks_serve_searches(home):
     home, remount, remount_cache = home
     commands = (

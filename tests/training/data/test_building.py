@@ -51,6 +51,7 @@ def lines(path):
 PAPERS = [paper(n, label="ab"[n % 2]) for n in range(200)]
 
 
+@pytest.mark.slow
 def test_records_are_divided_by_paper_and_the_manifest_tells_what_became_of_each(tmp_path):
     odd = [paper(0, label="a"), paper(1000, label="a", title="PAPER: 1 !"), paper(1001)]
     path = recipe_of(tmp_path, [*PAPERS, *odd], build="validation = 0.2")

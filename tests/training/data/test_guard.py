@@ -164,6 +164,7 @@ def test_titles_that_a_user_names_are_refused_and_their_ids_are_not(tmp_path):
     assert guard.reason({"id": "PMID:7", "title": "Else"}) == "id of an evaluation set"
 
 
+@pytest.mark.slow
 def test_without_a_word_of_the_user_the_suites_papers_are_refused():
     guard = make_guard([])
     lines = [line.split("\t") for line in FROZEN.read_text().splitlines()[::97]]

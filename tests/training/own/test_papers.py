@@ -90,6 +90,7 @@ def test_nothing_is_learned_from_a_model(tmp_path):
         write_papers(index, "tagged", None, tmp_path)
 
 
+@pytest.mark.slow
 def test_rare_labels_alone_are_left_out_of_both_files(tmp_path):
     rare = [
         {

@@ -97,6 +97,7 @@ def test_no_more_runs_than_a_model_has_formats(trained):
     assert len(trained(1e6)[0]) == 4
 
 
+@pytest.mark.slow
 def test_the_runs_are_formats_of_one_model(base, tmp_path):
     for number in range(3):
         folders = four(tmp_path / f"made {number}", base, reduction=8 + number)

@@ -41,6 +41,7 @@ def few_resamples(monkeypatch):
     monkeypatch.setattr(training.own.worth, "bootstrap_statistic", partial(bootstrap_statistic, resamples=200))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_resamples")
 @pytest.mark.parametrize("task", ["label", "labels", "number"])
 @pytest.mark.parametrize("better", [True, False])
@@ -94,6 +95,7 @@ def test_equal_runs_add_nothing_to_the_interval_over_papers():
     assert (gain.low, gain.mean, gain.high) == pytest.approx((paired.low, paired.mean, paired.high))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_resamples")
 def test_a_run_that_is_lucky_does_not_decide():
     """Two runs that gain nothing and one that gains much: the mean gain is clear over papers alone."""
@@ -108,6 +110,7 @@ def test_a_run_that_is_lucky_does_not_decide():
     assert not found.worth
 
 
+@pytest.mark.slow
 def test_without_a_gain_the_verdict_is_hardly_ever_a_gain():
     """Runs differ by chance: over papers alone, every third lucky run would be worth using."""
     draw = np.random.default_rng(7)

@@ -40,6 +40,7 @@ def own_first(code):
     return [code, *(other for other in CODES if other != code)]
 
 
+@pytest.mark.slow
 def test_the_vectors_are_the_formulas(tmp_path):
     folder = fused(tmp_path)
     adapters = {code: load_file(folder / "adapters" / code / "adapter.safetensors") for code in CODES}

@@ -50,6 +50,7 @@ def test_lists_keep_4_bits_of_each_number_or_of_each_two_of_many(width, codes):
     assert vectors.codes_of(width) == codes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [255, 256])
 def test_lists_are_made_with_so_many_codes(tmp_path, monkeypatch, width):
     monkeypatch.setattr(vectors, "INDEXED_FROM", 2_000)
@@ -58,6 +59,7 @@ def test_lists_are_made_with_so_many_codes(tmp_path, monkeypatch, width):
     assert vectors.codes_of(width) == load(tmp_path, "v", len(matrix)).index.pq.M
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("similarity", ["cosine", "dot", "l2"])
 def test_lists_find_nearly_all_in_half_of_8_bits(tmp_path, similarity):
     count, width = 12_000, 384
@@ -77,6 +79,7 @@ def test_lists_find_nearly_all_in_half_of_8_bits(tmp_path, similarity):
     assert found >= 0.97 * 40 * 20
 
 
+@pytest.mark.slow
 def test_lists_of_earlier_versions_are_searched_until_they_are_extended(tmp_path):
     matrix, count = clustered(20_000), 12_000
     earlier = faiss.IndexIVFScalarQuantizer(
@@ -95,6 +98,7 @@ def test_lists_of_earlier_versions_are_searched_until_they_are_extended(tmp_path
     assert isinstance(index.index, faiss.IndexIVFPQFastScan)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("similarity", ["cosine", "dot", "l2"])
 def test_lists_are_extended_and_made_anew_when_there_are_four_times_as_many_vectors(tmp_path, similarity):
     matrix = clustered(51_000)

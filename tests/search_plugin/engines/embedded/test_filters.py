@@ -50,6 +50,7 @@ def found(index, where, word="t"):
     return {hit.id for hit in hits}, set(index.ids(where))
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=list(HealthCheck), deadline=None)
 @given(where=filters)
 def test_both_sides_find_what_the_filter_means(index, where):
@@ -80,6 +81,7 @@ def test_vectors_pass_by_what_few_or_most_papers_say(many, tmp_path):
     assert {hit.id for hit in hits} == {paper.id for paper in papers if paper.title == "lung"}
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=list(HealthCheck), deadline=None)
 @given(where=saying)
 def test_both_sides_find_what_is_said(speaking, where):
@@ -92,6 +94,7 @@ def test_empty_strings_stand_for_no_value_but_in_lists(index, where):
     assert found(index, where) == (expected(where), expected(where))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", EXTREME, ids=range(len(EXTREME)))
 def test_whatever_the_grammar_allows_can_be_searched(index, text):
     where = parse_filter(text)

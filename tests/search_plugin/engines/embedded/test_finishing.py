@@ -24,6 +24,7 @@ def low(monkeypatch):
     lower(monkeypatch)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lost", ["columns", "titles"])
 def test_columns_and_titles_of_different_rows_are_made_again(tmp_path, lost):
     engine, index = make(tmp_path, 20)

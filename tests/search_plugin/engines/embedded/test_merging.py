@@ -46,6 +46,7 @@ def segments(folder):
     return len(newest(folder / "papers.v1" / "words")["segments"])
 
 
+@pytest.mark.slow
 def test_segments_are_merged_and_hold_what_they_held(tmp_path, written):
     engine, index = written
     before = seen(index)
@@ -62,6 +63,7 @@ def test_segments_are_merged_and_hold_what_they_held(tmp_path, written):
     assert sorted(engine.open("papers").ids()) == sorted([*before[0], "new"])
 
 
+@pytest.mark.slow
 def test_an_index_is_merged_again_when_it_has_doubled(tmp_path, written):
     _, index = written
     index.finish()
@@ -71,6 +73,7 @@ def test_an_index_is_merged_again_when_it_has_doubled(tmp_path, written):
         assert segments(tmp_path) == after
 
 
+@pytest.mark.slow
 def test_few_papers_are_not_merged(tmp_path, written, monkeypatch):
     monkeypatch.setattr(merging, "MERGED_FROM", COUNT)
     before = segments(tmp_path)
@@ -78,6 +81,7 @@ def test_few_papers_are_not_merged(tmp_path, written, monkeypatch):
     assert segments(tmp_path) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", ["_copied", "_delete_of_each", "_seeming_small", "_take", "rename", "sync", "note"])
 def test_a_merge_that_is_killed_loses_nothing(tmp_path, written, monkeypatch, step):
     engine, index = written
@@ -103,6 +107,7 @@ def test_a_merge_that_is_killed_loses_nothing(tmp_path, written, monkeypatch, st
     assert not list((tmp_path / "papers.v1").glob("*.merging"))
 
 
+@pytest.mark.slow
 def test_what_an_interrupted_write_left_does_not_become_valid(tmp_path, written, monkeypatch):
     engine, index = written
     before = seen(index)
@@ -121,6 +126,7 @@ def test_what_an_interrupted_write_left_does_not_become_valid(tmp_path, written,
     assert seen(engine.open("papers")) == before
 
 
+@pytest.mark.slow
 def test_a_segment_that_lost_papers_is_not_taken(tmp_path, written, monkeypatch):
     engine, index = written
     before, count = seen(index), segments(tmp_path)

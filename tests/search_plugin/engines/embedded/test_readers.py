@@ -59,6 +59,7 @@ def look(index, least):
     return max(years)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("readers", [2])
 def test_processes_that_read_see_whole_commits(tmp_path, readers):
     engine, index = make(tmp_path)
@@ -76,6 +77,7 @@ def test_processes_that_read_see_whole_commits(tmp_path, readers):
     assert look(engine.open("papers"), ROUNDS) == ROUNDS
 
 
+@pytest.mark.slow
 def test_threads_share_an_index(tmp_path):
     _, index = make(tmp_path)
     write(index, 1)

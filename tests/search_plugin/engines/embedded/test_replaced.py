@@ -81,6 +81,7 @@ def other_for(path, kind, draw, folder, states):
     return draw.choice(found) if found else None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", FILE_DAMAGES)
 def test_what_stands_in_the_place_of_a_file_is_told_or_harmless(states, right, tmp_path, monkeypatch, kind):
     lower(monkeypatch)

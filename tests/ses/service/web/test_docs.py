@@ -9,6 +9,7 @@ import pytest
 pytestmark = pytest.mark.serve
 
 
+@pytest.mark.slow
 def test_every_operation_is_shown_with_a_request_that_works(client):
     described = client.get("/openapi.json").json()
     reply = client.get("/docs")

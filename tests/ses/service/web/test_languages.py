@@ -75,6 +75,7 @@ def test_a_translation_has_the_placeholders_and_plural_forms_of_its_text(path):
         assert ends[0] == ends[1], one.id
 
 
+@pytest.mark.slow
 def test_an_update_adds_new_texts_and_removes_old_ones(tmp_path, texts):
     path = tmp_path / "de.po"
     path.write_bytes((LOCALE / "de.po").read_bytes())
@@ -122,6 +123,7 @@ def test_a_reader_gets_the_language_chosen_or_preferred(asked, header, language)
     assert choose(languages(), asked, header) == language
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", languages())
 def test_each_page_is_in_each_language(client, language):
     for name, path in PAGES.items():

@@ -20,6 +20,7 @@ def site(**values):
     return load_service_settings(site=values).site
 
 
+@pytest.mark.slow
 def test_a_site_has_its_name_colour_texts_links_and_logo(library, tmp_path):
     from starlette.testclient import TestClient
 

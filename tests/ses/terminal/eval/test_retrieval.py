@@ -42,6 +42,7 @@ def told(done):
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_modes_fusions_and_measures_are_compared_and_runs_scored_again(home):
     modes = [part for mode in ("lexical", "hybrid", "vector", "exact") for part in ("--mode", mode)]
     fusions = ["--fusion", "minmax", "--fusion", "rrf@20"]
@@ -83,6 +84,7 @@ def test_topics_and_rounds(home):
     assert "1 judged before dropped" in shown
 
 
+@pytest.mark.slow
 def test_tuned_settings_go_from_train_to_test_and_into_search(home):
     tuned = home / "tuned.json"
     options = ["--data", home / "beir", "--split", "train", "--test-split", "test", "--folds", "2", "--output", tuned]

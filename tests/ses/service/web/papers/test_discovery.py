@@ -11,6 +11,7 @@ OPENSEARCH = {"o": "http://a9.com/-/spec/opensearch/1.1/"}
 ATOM = {"a": "http://www.w3.org/2005/Atom"}
 
 
+@pytest.mark.slow
 def test_a_browser_can_add_the_search(client):
     reply = client.get("/opensearch.xml", params={"index": "papers"})
     assert reply.headers["content-type"].startswith("application/opensearchdescription+xml")

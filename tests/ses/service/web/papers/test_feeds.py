@@ -76,6 +76,7 @@ def test_a_feed_is_built_by_links_and_is_that_of_python(client, library):
     assert ids_of(dropped, "found"), "the search for papers stays"
 
 
+@pytest.mark.slow
 def test_readers_who_ask_again_get_the_same_feed(client):
     asked = {"id": ["p00001"], "title": "Mine & yours", "size": 3}
     reply = client.get("/feeds/like.atom", params=asked)

@@ -16,6 +16,7 @@ def page_of(reply):
     return html.fromstring(reply.text)
 
 
+@pytest.mark.slow
 def test_every_field_is_explained_and_every_example_finds_papers(client, library):
     opened = library["papers"]
     values = client.get("/help.json").json()

@@ -15,6 +15,7 @@ def page_of(reply):
     return html.fromstring(reply.text)
 
 
+@pytest.mark.slow
 def test_the_map_is_that_of_python(client, library):
     asked = {"query": "virus lung", "size": 20, "filter": "year>=2000", "mode": "lexical"}
     made = library["papers"].map(**asked)

@@ -27,6 +27,7 @@ def counts(text, field):
     return held, [html.unescape(value) for value, chosen, _ in rows if chosen]
 
 
+@pytest.mark.slow
 def test_the_first_page_begins_with_the_subjects_of_the_index(client, library):
     text = client.get("/").text
     for subject, _ in library["papers"].index.value_counts("fields", 3):

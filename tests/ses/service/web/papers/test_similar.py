@@ -7,6 +7,7 @@ pytestmark = pytest.mark.serve
 TEXT = "Masks against a virus\nThe virus, the lung,\nand a mask."
 
 
+@pytest.mark.slow
 def test_papers_like_one_are_those_of_python(client, library):
     asked = {"filter": ["year>=2000", "venue=Nature"], "size": 3}
     assert client.get("/similar/p00001", params={"filter": ["", "year>=2000"]}).status_code == 200
