@@ -60,6 +60,22 @@ def test_fields_are_found_in_a_mapping(given, path, found):
     assert find_places(DESCRIBED, {given: path}, "shelves") == (found,)
 
 
+KINDS = {
+    "text": "text match_only_text search_as_you_type",
+    "keywords": "keyword constant_keyword wildcard",
+    "number": "long integer short byte unsigned_long double float half_float scaled_float",
+    "date": "date date_nanos",
+    "boolean": "boolean",
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_type_of_a_mapping_holds_values_of_a_kind(kind):
+    for type_ in KINDS[kind].split():
+        (found,) = find_places({"a": {"mappings": {"properties": {"x": {"type": type_}}}}}, {"shelf": "x"}, "a")
+        assert found == Place("shelf", "x", "x", kind)
+
+
 @pytest.mark.parametrize(
     ("fields", "told"),
     [
