@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -69,6 +70,10 @@ def test_models_and_words_are_run_with_indexes_apart_from_those_of_the_user(suit
     again = run()
     assert (len(suite.benches), again.seconds) == (5, 0)
     assert again.to_dict() == found.to_dict()
+    assert len([*(tmp_path / "cache" / "eval").iterdir()]) == 5
+    # These are the defaults, so the vectors are the same.
+    suite.settings = replace(suite.settings, runtime="onnx", precision="int8")
+    assert run().seconds == 0
     free = run(data=None, entries=suite.entries[1:])
     assert (free.data, {bench.data for bench in suite.benches[5:]}) == ([], set())
 

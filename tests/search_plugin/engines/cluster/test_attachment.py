@@ -19,7 +19,7 @@ VECTOR = {"type": "dense_vector", "dims": 3, "similarity": "cosine", "index_opti
 PROPERTIES = {
     "headline": {"type": "text", "fields": {"raw": {"type": "keyword"}, "number": {"type": "long"}}},
     "summary": {"type": "match_only_text"},
-    "plain": {"type": "text"},
+    "plain": {"type": "text", "doc_values": False},
     "issued": {"type": "date"},
     "count": {"type": "short"},
     "price": {"type": "double"},
@@ -51,6 +51,7 @@ ELASTICSEARCH = dialect_of(Product("elasticsearch", "9.4.0", (9, 4)))
         ("venue", "headline.raw", Place("venue", "headline.raw", "headline", "keywords")),
         ("author", "people.name", Place("authors", "people.name", "people.name", "keywords", "people")),
         ("doi", "doi_s", Place("doi", "doi_s", "doi_s", "keywords")),
+        ("url", "doi_s", Place("url", "doi_s", "doi_s", "keywords")),
         ("price", "price", Place("price", "price", "price", "number")),
         ("lent", "lent", Place("lent", "lent", "lent", "boolean")),
         ("note", "plain", Place("note", "plain", "plain", "text")),
@@ -224,6 +225,8 @@ def test_a_damaged_attachment_is_told(part, value):
         UnavailableError, match="of the attached index catalogue is damaged; detach it, and attach it again"
     ):
         read_attachments({"ses.attached.catalogue.v1": {"mappings": {"_meta": facts, "properties": {}}}})
+    with pytest.raises(UnavailableError, match="of the attached index catalogue is damaged"):
+        read_attachments({"ses.attached.catalogue.v1": {}})
 
 
 def test_where_the_vectors_are_is_told():
