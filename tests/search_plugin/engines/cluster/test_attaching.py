@@ -67,6 +67,15 @@ def described(own=None, **settings):
 
 
 PLUGINS = [{"component": name} for name in ("opensearch-knn", "opensearch-neural-search")]
+TEXTS = ("headline", "summary")
+NAME = {"properties": {"name": {"type": "keyword", "fields": {"exact": {"type": "keyword"}}}}}
+REST = {
+    "issued": {"type": "date"},
+    "journal": {"type": "keyword", "fields": {"exact": {"type": "keyword"}}},
+    "people": {"type": "nested", **NAME},
+    "doi_s": {"type": "keyword"},
+    "shelf": {"type": "long"},
+}
 WANTED = Wanted("catalogue", "shelves", {"title": "headline"})
 VECTORS = {"prx_f": DIALECT.vector(replace(SCHEMA.vectors[0], name="ses.prx_f"), "none")}
 
@@ -82,6 +91,7 @@ def test_an_index_gets_a_field_for_vectors_and_what_is_kept_of_it():
         KEPT, "GET /ses.catalogue.v*", *["GET /shelves"] * 2, "GET /ses.attached.*.v*", "PUT /shelves/_mapping",
         "GET /_cat/plugins", f"PUT {STORE}?timeout=1s", "GET /shelves", "GET /ses.attached.*.v*",
     ]  # fmt: skip
+    assert engine.cluster.asked[2] == ("GET /shelves", None, {"flat_settings": True})
     assert engine.cluster.asked[5][1] == {"properties": {"ses": {"properties": {**OWN, **VECTORS}}}}
     body = engine.cluster.asked[7][1]
     assert body["settings"] == {"index": {"number_of_shards": 1, "auto_expand_replicas": "0-1"}}
@@ -166,6 +176,26 @@ def test_attachments_are_found_by_name():
         Unlocked(error(404, "index_not_found_exception", "no such index")).found(WANTED)
     found_ = Unlocked({"shelf-a": described()}).found(WANTED)
     assert (found_.schema.model, found_.schema.vectors, found_.places[0].path) == ("", (), "headline")
+
+
+def test_indexes_that_have_come_behind_the_alias_get_the_field_unless_others_write_into_them():
+    whole = {**described(OWN), "mappings": {"properties": {name: {"type": "text"} for name in TEXTS}}}
+    whole["mappings"]["properties"] |= REST
+    engine = Unlocked({"shelf-b": whole}, {}, {}, {})
+    engine.renew(BEFORE)
+    asked = ["GET /shelves", "GET /ses.attached.*.v*", "PUT /shelves/_mapping", f"PUT {STORE}/_mapping"]
+    assert engine.cluster.requests == asked
+    assert engine.cluster.asked[-1][1]["_meta"]["ses"]["attached"]["indexes"] == ("shelf-a", "shelf-b")
+    other = replace(BEFORE, name="other")
+    with pytest.raises(InputError, match="take that index out of shelves, or detach other"):
+        Unlocked({"shelf-b": whole}, kept(other)).renew(BEFORE)
+    with pytest.raises(UnavailableError, match="has no index shelves any more, to which catalogue is attached"):
+        Unlocked(error(404, "index_not_found_exception", "no such index")).renew(BEFORE)
+    with pytest.raises(InputError, match="shelves was changed by its owner: its field headline is gone"):
+        Unlocked({"shelf-b": {}}, {}).renew(BEFORE)
+    beside = Unlocked({"shelf-b": whole}, {})
+    beside.renew(attachment(beside="so"))
+    assert beside.cluster.requests == asked[:2]
 
 
 def reached(**numbers):

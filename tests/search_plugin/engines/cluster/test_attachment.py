@@ -32,6 +32,7 @@ PROPERTIES = {
     "uncounted": {"type": "keyword", "doc_values": False},
     "place": {"type": "geo_point"},
     "emb": VECTOR,
+    "emb2": {"type": "knn_vector", "dimension": 3},
     "parts": {"type": "nested", "properties": {"emb": {**VECTOR, "similarity": "l2_norm"}}},
     "ses": {"properties": {"prx_f": VECTOR}},
 }
@@ -80,7 +81,7 @@ def test_each_type_of_a_mapping_holds_values_of_a_kind(kind):
 @pytest.mark.parametrize(
     ("fields", "told"),
     [
-        ({"title": "nothing"}, "shelves has no field nothing for title; its fields are count, doi_s, emb, headline, "),
+        ({"title": "nothing"}, "has no field nothing for title; its fields are count, doi_s, emb, emb2, headline, "),
         ({"title": "headline.no"}, "shelves has no field headline.no for title"),
         ({"title": "journal"}, "journal of shelf-a is an object; name one of its fields, such as journal.name."),
         ({"x": "place"}, "The field place of shelf-a is of the type geo_point, which ses can't search by; name one of"),
@@ -107,6 +108,8 @@ def test_a_field_is_alike_in_all_indexes_that_have_it():
     other = {"mappings": {"properties": {"count": {"type": "date"}}}}
     several = {**DESCRIBED, "shelf-b": other, "shelf-c": {}}
     assert find_places(several, {"title": "headline"}, "shelves")[0].path == "headline"
+    with pytest.raises(InputError, match=r"has no field no for title; its fields are count\."):
+        find_places({"b": other, "c": {"mappings": {}}}, {"title": "no"}, "b")
     told = (
         r"The field count is not the same in all indexes behind shelves \(such as number in shelf-a, date in shelf-b\)"
     )
@@ -161,7 +164,7 @@ def test_vectors_of_papers_come_before_those_of_passages():
 @pytest.mark.parametrize(
     ("named", "told"),
     [
-        ([replace(NAMED, field="no")], "shelf-a has no field no; its fields of vectors are: emb, parts.emb."),
+        ([replace(NAMED, field="no")], "shelf-a has no field no; its fields of vectors are: emb, emb2, parts.emb."),
         ([replace(NAMED, field="lexical")], "A leg of each search is called lexical"),
         ([replace(NAMED, field="prx")], "A leg of each search is called prx"),
         ([replace(NAMED, field="count")], "The field count of shelf-a can't be searched by meaning: it is of the type"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from dataclasses import replace
 
 import pytest
@@ -10,11 +11,11 @@ import pytest
 from corpora.errors import UnavailableError
 from search_plugin.contract.diagnosis import human_bytes
 from search_plugin.contract.schema import IndexSchema, paper_vector
-from search_plugin.engines.cluster.diagnosis.diagnose import FILTER, diagnose
+from search_plugin.engines.cluster.diagnosis.diagnose import FILTER, Watermark, diagnose
 from search_plugin.engines.cluster.diagnosis.indexes import estimate
 from search_plugin.engines.cluster.dialects import dialect_of
 from search_plugin.engines.cluster.errors import failure, unanswered
-from search_plugin.engines.cluster.lease import INDEX
+from search_plugin.engines.cluster.lease import INDEX, here
 from search_plugin.engines.cluster.mapping import SERVING, body_of
 from search_plugin.engines.cluster.physical import read_generations
 from search_plugin.engines.cluster.product import Product
@@ -248,8 +249,10 @@ def test_who_may_not_join_legs_lets_ses_join_them(kind, joins):
     found, cluster = diagnosed(kind, **{"/ses.*/_search": refused, "/_cat/plugins": [{"component": "opensearch-knn"}]})
     assert found.joins == joins
     assert not [one for one in found.troubles if "_search" in one]
-    if kind == "elasticsearch":
-        assert list(cluster.asked["POST /ses.*/_search"][1]["retriever"]) == ["rrf"]
+    nothing = {"standard": {"query": {"match_none": {}}}}
+    ranks = {"size": 0, "retriever": {"rrf": {"retrievers": [nothing, nothing]}}}
+    asked = {} if kind == "opensearch" else {"POST /ses.*/_search": ({}, ranks)}
+    assert {name: one for name, one in cluster.asked.items() if name == "POST /ses.*/_search"} == asked
 
 
 def test_a_cluster_that_stops_answering_is_an_error():
@@ -266,10 +269,27 @@ def test_what_is_not_known_is_no_trouble():
     assert len(found.troubles) == 5  # and what an interrupted build has left
 
 
-def test_a_version_that_somebody_builds_is_not_left_over():
-    holder = {"_source": {"host": "another", "pid": 1, "process": "x", "renewed": 10.0**12, "seconds": 60}}
-    _, cluster = diagnosed(**{f"/{INDEX}/_doc/papers": holder})
-    assert f"GET /{INDEX}/_doc/papers" in cluster.asked
+@pytest.mark.parametrize(
+    ("age", "process", "written"),
+    [(0, 1, True), (1_000, 1, False), (0, 2**22 + 1, False), (0, None, True)],  # a process of that number can't be
+)
+def test_a_version_that_somebody_builds_is_not_left_over(age, process, written):
+    source = {"host": here() if process else "another", "process": process or 1, "renewed": time.time() - age}
+    found, _ = diagnosed(**{f"/{INDEX}/_doc/papers": {"_source": {**source, "holder": "x"}}})
+    assert found.indexes[0].details["being_written"] is written
+    assert bool(found.troubles) is not written
+
+
+def test_an_index_without_an_earlier_version_has_none():
+    cluster = Told("opensearch", answers())
+    only = [one for one in generations("opensearch") if one.published]
+    (index,) = diagnose(cluster, dialect_of(PRODUCTS["opensearch"]), only).indexes
+    assert (index.generation, index.previous, index.leftovers) == (2, None, ())
+
+
+@pytest.mark.parametrize("level", ["150%", "-1%", "1.5x", ""])
+def test_a_watermark_that_is_no_share_and_no_size_is_not_known(level):
+    assert Watermark(level).free_bytes(100) is None
 
 
 def test_an_expired_licence_is_told():
