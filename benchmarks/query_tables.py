@@ -89,6 +89,9 @@ def main() -> None:
     papers = int(sys.argv[1]) if len(sys.argv) > 1 else 5_000
     with tempfile.TemporaryDirectory() as folder:
         os.environ |= {"SES_DATA_DIR": folder, "SES_EMBEDDING_CACHE": "false"}
+        # As where a package is installed: without compiled files, each start compiles all that it imports.
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+        os.environ["PYTHONPYCACHEPREFIX"] = f"{folder}/compiled"
         card = ses.load_model().card
         index = random_index(f"embedded:{folder}/indexes", papers, card.name, card.fingerprint, card.dimension)
         index.finish()

@@ -35,12 +35,18 @@ def table_for(fingerprint: str, folder: Path = _SHIPPED) -> Model | None:
     True
     """
     from encoders.layouts.registry import read_model
-    from encoders.registry import find_model
 
     for path in sorted(folder.glob(f"*/{CARD_FILE}")):
         if stands_in_for(path.parent)[1] == fingerprint:
-            return read_model(path.parent, str(path.parent), find_model)
+            return read_model(path.parent, str(path.parent), _model)
     return None
+
+
+def _model(name: str) -> Model:
+    """Find the model whose tokenizer a table needs: one with a vocabulary of its own is read without known models."""
+    from encoders.registry import find_model
+
+    return find_model(name)
 
 
 @dataclass(frozen=True, eq=False)

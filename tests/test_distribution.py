@@ -73,5 +73,5 @@ def test_the_wheel_holds_the_tables_for_queries():
     builder = pytest.importorskip("hatchling.builders.wheel").WheelBuilder(str(ROOT))
     packed = {one.distribution_path for one in builder.recurse_included_files()}
     tables = {path.relative_to(ROOT).as_posix() for path in (ROOT / "encoders" / "tables").glob("*/*")}
-    assert {Path(name).name for name in tables} == {"README.md", "model.safetensors", "ses_card.json"}
+    assert {Path(name).name for name in tables} == {"README.md", "model.safetensors", "ses_card.json", "vocab.txt"}
     assert tables <= packed

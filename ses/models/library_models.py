@@ -47,7 +47,6 @@ class LibraryModels:
         Raises `UnavailableError` if a model of sparse vectors can't be used: a search can do without that leg.
         """
         from encoders.projection import projected, projected_card
-        from encoders.registry import find_model
         from search_plugin.contract.schema import SparseField
         from search_plugin.ranking.planning import check_model
 
@@ -55,6 +54,8 @@ class LibraryModels:
         made_by = index.schema.beside(leg) or index.schema
 
         def load() -> TextEncoder:
+            from encoders.registry import find_model
+
             # The model of the settings is that of the vectors of ses.
             own = self._settings.model if made_by is index.schema else ""
             try:
@@ -82,10 +83,14 @@ class LibraryModels:
 
         def load_table() -> TextEncoder:
             from encoders.query_tables import queries_by_table
+            from encoders.static import load_static
+
+            def loaded(table: Model) -> TextEncoder:
+                return load_static(table, self._settings.cache_dir)
 
             projection = index.schema.projection if made_by is index.schema else ()
             imitated = projection[0].fingerprint if projection else made_by.fingerprint
-            found = queries_by_table(imitated, made_by.model, self.encoder, lambda: self._once(key, load))
+            found = queries_by_table(imitated, made_by.model, loaded, lambda: self._once(key, load))
             require(
                 found,
                 f"There is no table of queries for the model {made_by.model} of the index {index.name}",

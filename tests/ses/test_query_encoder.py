@@ -62,7 +62,7 @@ def test_the_shipped_table_is_small_and_names_its_licence():
     folder = Path(found.card.name)
     files = list(folder.iterdir())
     assert sum(file.stat().st_size for file in files) < 4_000_000
-    assert {file.name for file in files} == {"README.md", "model.safetensors", "ses_card.json"}
+    assert {file.name for file in files} == {"README.md", "model.safetensors", "ses_card.json", "vocab.txt"}
     assert found.card.licence == "Apache-2.0"
     assert "Licence" in (folder / "README.md").read_text(encoding="utf-8")
 
@@ -133,14 +133,17 @@ def test_another_index_refuses_the_vectors_of_the_table(library, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("library")
-def test_no_runtime_of_networks_is_loaded(home):
-    """In a process of its own: importing onnxruntime takes longer than all the rest of a search."""
+def test_neither_a_runtime_nor_the_model_is_loaded(home):
+    """In a process of its own: to load onnxruntime, or to read and check the model's files, takes as long as the rest.
+
+    The names of models are found by `encoders.registry`.
+    """
     program = (
         "import ses, sys; "
         f"opened = ses.open('embedded:{home / 'indexes'}', data_dir={str(home / 'data')!r}, "
         f"cache_dir={str(home / 'cache')!r}, query_encoder='table'); "
         "print(len(opened['papers'].search('virus', mode='vector'))); "
-        "print([name for name in ('onnxruntime', 'torch', 'onnx') if name in sys.modules])"
+        "print([name for name in ('onnxruntime', 'torch', 'onnx', 'encoders.registry') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.split("\n")[:2] == ["10", "[]"]
