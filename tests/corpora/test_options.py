@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import inspect
 import re
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, TypedDict, Unpack
+from typing import Annotated, Literal, TypedDict, Unpack
 
 import click
 import pytest
 from click.testing import CliRunner
 
 from corpora.errors import InputError
-from corpora.options import Option, options_of
+from corpora.options import Option, options_of, whole_option
 from ses.argument_validation import checked
 from ses.terminal.options import described_options, given_of
 
@@ -108,6 +109,61 @@ def test_json_schema_has_the_bounds():
         "height": {"minimum": 0},
         "colour": {},
     }
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "number"),
+    [
+        (Option("", least=1, most=2_000), "from 1 to 2,000", 1),
+        (Option("", least=1), "of at least 1", 1),
+        (Option("", most=2_000), "at most 2,000", 2_000),
+        (Option("", above=0, most=1), "above 0 and at most 1", 1),
+        (Option("", least=0, below=1), "of at least 0 and below 1", 0),
+        (Option(""), "", 10**9),
+    ],
+)
+def test_bounds_are_told_as_they_hold(option, text, number):
+    assert (option.bounds_text, option.allows(number)) == (text, True)
+    assert replace(option, type=int).number_text == f"a whole number {text}"
+    for bound, beyond in ((option.least, -1), (option.most, 1), (option.above, 0), (option.below, 0)):
+        assert bound is None or not option.allows(bound + beyond)
+
+
+COLOURS = ("red", "blue")
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """Options with defaults of their own."""
+
+    colour: Annotated[str, Option("Colour", choices=f"{__name__}:COLOURS", others="a number")] = "red"
+    sizes: Annotated[tuple[Literal["s", "m"], ...] | None, Option("Sizes", read="builtins:tuple")] = ("s", "m")
+    key: Annotated[str, Option("Key", default_help="none")] = field(default="", repr=False)
+    open: Annotated[bool, Option("Open", choices=f"{__name__}:named", read=len)] = True
+    width: Annotated[int, Option("Width", longest=3)] = field(default_factory=int)
+    plain: int = 3
+
+
+def named():
+    return ["a", "b"]
+
+
+def test_an_option_is_described_whole():
+    described = {one.name: one for one in options_of(Shelf)}
+    assert list(described) == ["colour", "sizes", "key", "open", "width"]
+    shown = [(one.values, one.choices_text, one.default_text, one.secret) for one in described.values()]
+    assert shown == [
+        (COLOURS, "red, blue, or a number", "red", False),
+        (("s", "m"), "", "s, m", False),
+        ((), "", "none", True),
+        (("a", "b"), "a, b", "true", False),
+        ((), "", "", False),
+    ]
+    assert [one.reader for one in described.values()] == [None, tuple, None, len, None]
+    assert [one.default for one in described.values()] == ["red", ("s", "m"), "", True, None]
+    assert (described["sizes"].type, described["width"].schema) == (tuple[Literal["s", "m"], ...], {"maxLength": 3})
+    assert whole_option("plain", int) is whole_option("plain", Annotated[int, "text"]) is None
+    assert [one.default for one in options_of(ShelfOptions, {"books": 3})] == [3, None, None, None]
 
 
 @pytest.mark.parametrize("name", ["sparse_ratio", "SPARSE_RATIO", "rerank_depth", "engine_patience", "rate_per_key"])

@@ -84,6 +84,44 @@ def test_a_first_line_without_end_is_no_header(tmp_path):
         pass
 
 
+@pytest.mark.parametrize(
+    ("name", "head", "header"),
+    [
+        ("a.csv", "id,title,id,,title\n", ("id", "title", "id (3)", "column (4)", "title (5)")),
+        ("a.csv", '"a,b,c";title\n', ("a,b,c", "title")),
+        ("a.csv", "id|title,x|y\n", ("id", "title,x", "y")),
+        ("a.csv", " id \ttitle\n", ("id", "title")),
+        ("a.tab", "id,x,y\ttitle\n", ("id,x,y", "title")),
+        ("a.TSV.gz", "id,x,y\ttitle\n", ("id,x,y", "title")),
+        # Lines before a header are passed over where the header names the title.
+        ("a.csv", "\n \nsep=;\nAbout;x\n\nid;title\n", ("id", "title")),
+        ("a.csv", "1,2\n2\n3\n4\nid,Article Title\n", ("id", "Article Title")),
+        ("a.csv", "1,2\n2\n3\n4\n5\nid,title\n", ("1", "2")),
+        ("a.csv", "1,2\ntitle\n", ("1", "2")),
+    ],
+)
+def test_a_header_names_the_columns(tmp_path, name, head, header):
+    path = tmp_path / name
+    path.write_text(f"{head}\n")
+    with open_table(path, "a table", ("csv",)) as table:
+        assert table.header == header
+
+
+def test_a_file_without_names_of_columns_is_refused(tmp_path):
+    (tmp_path / "a.csv").write_text(",,\n1,2,3\n")
+    with pytest.raises(InputError, match="has no header"), open_table(tmp_path / "a.csv", "a table", ("csv",)):
+        pass
+
+
+def test_rows_have_as_many_cells_as_there_are_columns_and_are_text(tmp_path):
+    (tmp_path / "a.csv").write_bytes(HEADER.encode() + b"1,a,b,,\n2,a\n3,a,b,c\n4,caf\xe9,b\n\n5,a,b\n")
+    with open_table(tmp_path / "a.csv", "a table", ("csv",)) as table:
+        read = [row.reason if isinstance(row, Rejected) else row.cells["id"] for row in table.rows]
+    says = "The row has {} columns where the header has 3."
+    assert read == ["1", says.format(2), says.format(4), read[3], "5"]
+    assert "aren't UTF-8" in read[3]
+
+
 CELLS = st.text(st.characters(exclude_categories=["Cc", "Cs"]) | st.sampled_from("\r\n"), max_size=12)
 
 
