@@ -74,6 +74,12 @@ def test_no_cut_passes_for_the_whole(tmp_path_factory, text, cut, suffix):
         (b"PK\x03\x04" + bytes(50), "is a zip archive: unpack it"),
         (lzma.compress(b"name".ljust(257, b"\0") + b"ustar" + bytes(300)), "is a tar archive: unpack it"),
         (b"PK\x03\x04" + bytes(26) + b"[Content_Types].xml" + bytes(50), "is a spreadsheet; use corpus=xlsx, or save"),
+        (b"PK\x03\x04" + bytes(26) + b"xl/workbook.xml" + bytes(50), "is a spreadsheet"),
+        (b"PK\x03\x04" + b"mimetypeapplication/vnd.oasis.opendocument.spreadsheet", "is a spreadsheet"),
+        (b"PK\x03\x04" + b"mimetypeapplication/vnd.oasis.opendocument.text", "is a zip archive"),
+        (b"7z\xbc\xaf" + bytes(50), "is a 7z archive: unpack it"),
+        (b"BZh9" + bytes(50), "is bzip2: unpack it"),
+        (b"Rar!" + bytes(50), "is a rar archive: unpack it"),
         (b"\xd0\xcf\x11\xe0" + bytes(50), "is a spreadsheet"),
         (bytes(range(256)) * 20, "is a binary file"),
     ],
@@ -111,6 +117,23 @@ def test_a_few_odd_bytes_do_not_make_a_file_binary(tmp_path):
         assert text.read() == "id,title\n1,a\0b\n2,caf\udce9\n"
 
 
+@pytest.mark.parametrize(
+    ("text", "odd", "most"),
+    [("a" * 50, b"\x01", 3), ("a" * 50, b"\xe9 ", 3), ("a" * 95, b"\xe9 ", 5), ("a" * 950, b"\xe9 ", 52)],
+)
+def test_how_many_bytes_may_be_unreadable(tmp_path, text, odd, most):
+    path = tmp_path / "odd"
+    for count in (most, most + 1):
+        path.write_bytes(odd * count + text.encode())
+        if count == most:
+            open_binary(path).close()
+        else:
+            with pytest.raises(InputError, match=r"is a binary file|is text, but not UTF-8"):
+                open_binary(path)
+    path.write_bytes(b"\t\n\v\f\r\x1a\x1b" * 100 + b"caf\xc3")
+    open_binary(path).close()
+
+
 def test_finds_a_file_under_any_packing(tmp_path):
     assert find_compressed(tmp_path, "metadata.csv") is None
     (tmp_path / "metadata.csv.xz").touch()
@@ -146,6 +169,7 @@ def test_recoding_gives_the_text_back(tmp_path_factory, text, encoding):
             "",
             "is text, but not UTF-8; save it .* or name its encoding.*encoding=cp1252",
         ),
+        (b"\xfe\xff" + "id,title\n1,a\n".encode("utf-16-be"), "", "is UTF-16 text"),
         (("Исследование. " * 100).encode("cp1251"), "", "is text, but not UTF-8"),
         ("id,title\n1,a\n".encode("utf-16"), "", "is UTF-16 text; save it as UTF-8, or give encoding=utf-16"),
         (bytes(range(256)) * 20, "", "is a binary file"),
