@@ -528,6 +528,51 @@ def test_columns_that_hold_what_papers_lack_are_pointed_out(tmp_path):
     assert (records[1].paper.year, records[1].paper.identifiers) == (1991, ("doi:10.5555/x1",))
 
 
+YEARS = (
+    *("1900", "2100", "2001-02", "2001/2/3", "2001.02.03", "2001-02-03T10:00", "3.2.2001", "02-2001", "3/2/2001"),
+    *("2001 Feb", "2001 Feb 3", "3 Feb 2001", "Feb. 2001", "February 3, 2001", "3 Feb., 2001"),
+)
+NO_YEARS = ("1899", "2101", "20011", "1990-1999", "in 2001", "Spring of 2001")
+OF_RECORDS = ("Accessed", "added", "COMPLETED", "created", "download", "entry", "modified", "retrieved", "revised")
+
+
+@pytest.mark.parametrize(
+    ("attribute", "holds", "column", "values"),
+    [
+        ("year", True, "Erschienen", YEARS),
+        ("year", False, "Erschienen", NO_YEARS),
+        *(("year", False, f"Datum {verb}", ["2001-02-03"]) for verb in (*OF_RECORDS, "updated")),
+        ("doi", True, "Kennung", ["see 10.5555/a and b", "10.5555/" + "a" * 191]),
+        ("doi", False, "Kennung", ["see 10.5555/a and b, c", "10.5555/" + "a" * 192]),
+        ("abstract", True, "Inhalt", ["words12 " * 39 + "a", "words1 " * 39 + "a" * 27]),
+        ("abstract", False, "Inhalt", ["words12 " * 38 + "a", "words1 " * 39 + "a" * 26]),
+        ("title", True, "Name", ["On sleep of bee", "On " * 99 + "bee"]),
+        (
+            "title",
+            False,
+            "Name",
+            ["On sleep of be", "On " * 99 + "bees", "On bees; and their sleep", "Twolongish words"],
+        ),
+    ],
+)
+def test_what_a_column_seems_to_hold(tmp_path, attribute, holds, column, values):
+    for value in values:
+        (tmp_path / "a.jsonl").write_text("".join(json.dumps({"id": n, column: value}) + "\n" for n in range(3)))
+        account, _ = watched("jsonl", tmp_path / "a.jsonl")
+        assert (attribute in [one.attribute for one in account.overlooked]) == holds, value
+
+
+@pytest.mark.parametrize(("lacking", "odd", "told"), [(2, 0, False), (3, 0, True), (3, 2, True), (3, 3, False)])
+def test_few_papers_that_lack_something_are_no_matter_nor_columns_that_hold_it_seldom(tmp_path, lacking, odd, told):
+    rows = [
+        {"id": n, "title": "T", "year": "" if n < lacking else 2001, "wann": "x" if n < odd else 2002}
+        for n in range(10)
+    ]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    account, _ = watched("jsonl", tmp_path / "a.jsonl")
+    assert ("year" in [one.attribute for one in account.overlooked]) == told
+
+
 def test_records_that_are_rejected_for_want_of_a_title_are_accounted_for(tmp_path):
     (tmp_path / "a.jsonl").write_text(json.dumps({"id": 1, "Titel": "On the sleep of bees"}))
     account, (record,) = watched("jsonl", tmp_path / "a.jsonl")

@@ -1,5 +1,8 @@
 """Folders of a server's answers: one run at a time, and what is told if it stops."""
 
+import gzip
+from dataclasses import dataclass
+
 import pytest
 
 from corpora.errors import ConflictError, StoppedError, UnavailableError
@@ -25,6 +28,33 @@ def test_a_spool_is_for_one_run_and_named_for_people(tmp_path):
     with spool(tmp_path, "caf\udce9") as odd, spooling("u", tmp_path, "é" + "x" * 99, "i", "xml") as long:
         assert odd.place.name.startswith("example.org-oai-2020-")
         assert long.place.name.rpartition("-")[0] == "x" * 59
+
+
+@dataclass(frozen=True)
+class Reached:
+    """Where a reading is."""
+
+    pages: int = 0
+
+
+def test_answers_and_the_state_are_kept_and_those_after_it_removed(tmp_path):
+    with spool(tmp_path) as one:
+        assert one.state(Reached) == Reached()
+        one.save(Reached(2))
+        for number in (1, 2, 3, 10):
+            one.keep(number, b"answer")
+        one.write("answer-00000003.json.gz", b"of another form")
+        one.remove_after(2)
+        kept = ["answer-00000001.xml.gz", "answer-00000002.xml.gz", "answer-00000003.json.gz", "harvest.json"]
+        assert sorted(path.name for path in one.place.iterdir()) == kept
+        # The same answer is the same file at any time.
+        assert (one.place / kept[0]).read_bytes() == gzip.compress(b"answer", 6, mtime=0)
+        assert one.state(Reached) == Reached(2)
+        one.write("harvest.json", b'{"pages": "two"}')
+        with pytest.raises(
+            UnavailableError, match=r"harvest\.json can't be read \(.*\); delete its folder, and harvest"
+        ):
+            one.state(Reached)
 
 
 def test_something_else_in_the_place_of_the_lock_is_reported(tmp_path):

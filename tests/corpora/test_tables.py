@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from corpora.errors import InputError
 from corpora.paper import Rejected
-from corpora.tables import LONGEST_CELL, open_table
+from corpora.tables import LONGEST_CELL, DelimitedRow, open_table
 
 HEADER = "id,title,abstract\n"
 
@@ -105,6 +105,22 @@ def test_a_header_names_the_columns(tmp_path, name, head, header):
     path.write_text(f"{head}\n")
     with open_table(path, "a table", ("csv",)) as table:
         assert table.header == header
+
+
+@pytest.mark.parametrize("second", ["AUTHOR NAMES", "SOURCE", "SOURCE TITLE", "ABSTRACT", "DOI"])
+def test_fields_in_rows_are_told_by_the_second_of_them(tmp_path, second):
+    (tmp_path / "a.csv").write_text(f'"TITLE","T"\n"{second}","J (2021) 3","more"\n"TITLE","U"\n')
+    with open_table(tmp_path / "a.csv", "a table", ("csv",)) as table:
+        rows = [(row.line, row.cells if isinstance(row, DelimitedRow) else {}) for row in table.rows]
+        if second == "DOI":
+            assert table.header == ("TITLE", "T")
+            return
+        source = {"SOURCE": "J", "SOURCE TITLE": "J (2021) 3; more"}.get(second, "")
+        empty = dict.fromkeys(table.header, "")
+        assert rows == [
+            (1, {**empty, "TITLE": "T", second: "J (2021) 3; more", "SOURCE TITLE": source}),
+            (3, {**empty, "TITLE": "U"}),
+        ]
 
 
 def test_a_file_without_names_of_columns_is_refused(tmp_path):
