@@ -8,6 +8,18 @@ from corpora.errors import InputError
 from corpora.paper import Accepted, Paper, Rejected
 from corpora.publication import Publication
 
+OWN_IDS = {
+    "PMCID": "PMC12",
+    "arXiv": "2101.00001",
+    "OpenAlex": "W12",
+    "MAG": "77",
+    "EID": "2-s2.0-9",
+    "Lens ID": "001-2",
+    "Publication ID": "pub.1",
+    "PUI": "L12",
+    "Cochrane ID": "CN-01",
+}
+
 
 def paper_of(record, columns=None):
     result = assemble(1, record, columns or {})
@@ -92,6 +104,7 @@ def test_identifiers_are_found_under_the_names_that_databases_give_them(kind, va
         ({"doi": "10.1/A", "pmid": "7", "key": "k"}, "10.1/a"),
         ({"pmid": "7", "ut": "WOS:1"}, "7"),
         ({"ut": "WOS:1", "eid": "2-s2.0-1", "mag": "0"}, "WOS:1"),
+        *(({column: id_}, id_) for column, id_ in OWN_IDS.items()),
         ({"id": "own", "doi": "10.1/A"}, "own"),
         ({"key": "k"}, ("T", "", "", "", "k")),
         ({"key": "k", "venue": "V", "year": 2001}, ("T", "", "2001", "V", "k")),
