@@ -27,7 +27,7 @@ from corpora.http_client import (
     retried,
     seconds_of,
 )
-from corpora.installed import installed_version
+from corpora.installed import DISTRIBUTION, installed_version
 
 TRIES = 6
 """How often one document is asked for."""
@@ -58,7 +58,7 @@ class Visitor:
 
     def headers(self) -> dict[str, str]:
         """Return the name and version of the program, and the contact."""
-        name = f"ses/{installed_version('ses') or '0'}"
+        name = f"ses/{installed_version(DISTRIBUTION) or '0'}"
         return {"User-Agent": f"{name} (mailto:{self.contact})" if self.contact else name}
 
 

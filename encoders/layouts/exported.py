@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.checksums import sha256_of
 from corpora.errors import InputError, require
-from corpora.installed import installed_version
+from corpora.installed import DISTRIBUTION, installed_version
 from corpora.writing import explaining
 from encoders.architectures.registry import SPARSE
 from encoders.layouts.own_card import CARD_FILE
@@ -91,7 +91,7 @@ def _checked(folder: Path, graph: _Graph) -> Path:
 
 
 _CHECKED_TEXTS = 4
-_VERSIONS = ("ses", "onnx", "onnxruntime", "openvino", "torch", "optimum-onnx", "transformers")
+_VERSIONS = (DISTRIBUTION, "onnx", "onnxruntime", "openvino", "torch", "optimum-onnx", "transformers")
 
 
 def export_model(

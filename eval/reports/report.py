@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.checksums import data_hash
-from corpora.installed import installed_version
+from corpora.installed import DISTRIBUTION, installed_version
 from corpora.outgoing import aligned, in_a_line
 from encoders.models.card import ModelCard
 from eval.statistics.interval import Cell, Interval
@@ -89,7 +89,7 @@ def print_line(line: str, console: Console) -> None:
 
 
 PACKAGES = (
-    *("ses", "numpy", "scipy", "scikit-learn", "ir-measures", "pytrec-eval-terrier", "rank-bm25", "matplotlib"),
+    *(DISTRIBUTION, "numpy", "scipy", "scikit-learn", "ir-measures", "pytrec-eval-terrier", "rank-bm25", "matplotlib"),
     *("onnxruntime", "openvino", "torch", "tokenizers", "tantivy", "faiss-cpu", "opensearch-py", "elasticsearch8"),
     *("elasticsearch9", "mteb"),
 )

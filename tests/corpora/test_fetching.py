@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 
 from corpora import fetching
 from corpora.errors import InputError, UnavailableError
-from corpora.fetching import Fetcher, Visitor, _wait_of
+from corpora.fetching import Fetcher, Reply, Visitor, _wait_of, checked_status
 from corpora.http_client import seconds_of
+from corpora.installed import DISTRIBUTION
 from tests.engines.pretender import make_certificate
 
 SECRET = Visitor("me@example.org", "me", "a:secret")
@@ -87,6 +88,43 @@ def test_credentials_are_sent_over_https_and_to_this_machine_alone(certificate):
     with pytest.raises(InputError, match="seen by everyone"):
         get("https://me:secret@example.org/")
     assert "secret" not in repr(SECRET)
+
+
+def test_a_visitor_says_what_it_is_and_who_is_answerable(monkeypatch):
+    # The package index has a stranger's `ses`, whose version may be installed too.
+    monkeypatch.setattr(fetching, "installed_version", {"ses": "9", DISTRIBUTION: "1.2"}.get)
+    assert Visitor("me@example.org").headers() == {"User-Agent": "ses/1.2 (mailto:me@example.org)"}
+    monkeypatch.setattr(fetching, "installed_version", {"ses": "9"}.get)
+    assert Visitor().headers() == {"User-Agent": "ses/0"}
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "says"),
+    [
+        (401, UnavailableError, "refuses us .HTTP 401.; set SES_HARVEST_USERNAME"),
+        (403, UnavailableError, "refuses us .HTTP 403."),
+        (404, InputError, "There is nothing at http://a .HTTP 404."),
+        (201, UnavailableError, "answers with HTTP 201"),
+        (410, UnavailableError, "answers with HTTP 410"),
+    ],
+)
+def test_a_status_that_is_an_error_is_said(status, error, says):
+    with pytest.raises(error, match=says):
+        checked_status("http://a", Reply(status, b""))
+    assert checked_status("http://a", Reply(200, b"x")).body == b"x"
+
+
+@pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504, 501, 505])
+def test_what_may_succeed_later_is_asked_again(status):
+    answers = [(status, {}, b"no"), (200, {}, b"yes")]
+    with serve(lambda path: answers.pop(0)) as server:
+        assert get(server.url).body == (b"no" if status in (501, 505) else b"yes")
+
+
+@pytest.mark.parametrize("status", [300, 301, 302, 303, 304, 305, 307, 308])
+def test_statuses_that_lead_on(status):
+    with serve(lambda path: (200, {}, b"there") if path == "/b" else (status, {"Location": "/b"}, b"")) as server:
+        assert get(f"{server.url}/a").body == (b"there" if status in (301, 302, 303, 307, 308) else b"")
 
 
 def test_a_server_whose_certificate_is_unknown_is_sent_nothing(certificate, monkeypatch):

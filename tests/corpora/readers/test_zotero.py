@@ -19,7 +19,7 @@ from corpora.obtaining import Order
 from corpora.paper import Accepted, Deleted, Paper, Rejected
 from corpora.publication import Publication
 from corpora.readers import zotero
-from corpora.zotero_library import KEY, _paths, follow, items_of, obtain
+from corpora.zotero_library import _paths, follow, items_of, obtain
 from ses.papers import of_corpus
 from tests.corpora.test_harvesting import Noting
 
@@ -302,7 +302,7 @@ def test_a_key_is_sent_and_needed(library, monkeypatch, tmp_path):
     order = Order(server.url, tmp_path, visitor=Visitor("", "ada", "password"))
     with pytest.raises(UnavailableError, match=r"403 Forbidden.*settings"):
         obtain(order)
-    monkeypatch.setenv(KEY, "secret")
+    monkeypatch.setenv("ZOTERO_API_KEY", "secret")
     assert len(read(obtain(order))) == 206
     assert {one["Accept"] for one in server.heard} == {"application/json"}
     assert not any("Authorization" in one for one in server.heard)

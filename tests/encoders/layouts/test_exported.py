@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from corpora.errors import InputError, UnavailableError
+from corpora.installed import DISTRIBUTION
 from encoders.encoder import load_encoder
-from encoders.layouts.exported import export_model
+from encoders.layouts.exported import EXPORT_FILE, export_model
 from encoders.models.formats import Format
 from encoders.registry import find_model
 from tests.encoders.test_shared_codes import drawn, write_codes
@@ -72,8 +73,12 @@ print(vectors.shape)
     assert done.stdout == "(1, 64)\n"
 
 
-def test_only_the_wanted_formats_are_written(coded, tmp_path):
+def test_only_the_wanted_formats_are_written(coded, tmp_path, monkeypatch):
+    # The package index has a stranger's `ses`.
+    versions = {"ses": "9", DISTRIBUTION: "1.2"}
+    monkeypatch.setattr("encoders.layouts.exported.installed_version", versions.get)
     folder = exported(coded, tmp_path / "out", formats=[Format.PRX])
+    assert json.loads((folder / EXPORT_FILE).read_text())["made_with"] == {DISTRIBUTION: "1.2"}
     encoder = load_encoder(str(folder), cache_dir=tmp_path)
     assert encoder.encode(["virus"], Format.PRX).shape == (1, 64)
     with pytest.raises(InputError, match="was exported without clf; export the model again"):
