@@ -129,14 +129,14 @@ def test_bounds_are_told_as_they_hold(option, text, number):
         assert bound is None or not option.allows(bound + beyond)
 
 
-COLOURS = ("red", "blue")
+COLOURS = ("Red", "blue")
 
 
 @dataclass(frozen=True)
 class Shelf:
     """Options with defaults of their own."""
 
-    colour: Annotated[str, Option("Colour", choices=f"{__name__}:COLOURS", others="a number")] = "red"
+    colour: Annotated[str, Option("Colour", choices=f"{__name__}:COLOURS", others="a number")] = "Red"
     sizes: Annotated[tuple[Literal["s", "m"], ...] | None, Option("Sizes", read="builtins:tuple")] = ("s", "m")
     key: Annotated[str, Option("Key", default_help="none")] = field(default="", repr=False)
     open: Annotated[bool, Option("Open", choices=f"{__name__}:named", read=len)] = True
@@ -153,14 +153,14 @@ def test_an_option_is_described_whole():
     assert list(described) == ["colour", "sizes", "key", "open", "width"]
     shown = [(one.values, one.choices_text, one.default_text, one.secret) for one in described.values()]
     assert shown == [
-        (COLOURS, "red, blue, or a number", "red", False),
+        (COLOURS, "Red, blue, or a number", "Red", False),
         (("s", "m"), "", "s, m", False),
         ((), "", "none", True),
         (("a", "b"), "a, b", "true", False),
         ((), "", "", False),
     ]
     assert [one.reader for one in described.values()] == [None, tuple, None, len, None]
-    assert [one.default for one in described.values()] == ["red", ("s", "m"), "", True, None]
+    assert [one.default for one in described.values()] == ["Red", ("s", "m"), "", True, None]
     assert (described["sizes"].type, described["width"].schema) == (tuple[Literal["s", "m"], ...], {"maxLength": 3})
     assert whole_option("plain", int) is whole_option("plain", Annotated[int, "text"]) is None
     assert [one.default for one in options_of(ShelfOptions, {"books": 3})] == [3, None, None, None]

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corpora import tables
 from corpora.errors import InputError
 from corpora.paper import Rejected
 from corpora.tables import LONGEST_CELL, DelimitedRow, open_table
@@ -107,6 +108,13 @@ def test_a_header_names_the_columns(tmp_path, name, head, header):
         assert table.header == header
 
 
+EMBASE = (
+    *("TITLE", "AUTHOR NAMES", "SOURCE TITLE", "SOURCE", "PUBLICATION YEAR", "ABSTRACT", "DOI", "PUI", "MEDLINE PMID"),
+    *("EMTREE DRUG INDEX TERMS", "EMTREE MEDICAL INDEX TERMS", "AUTHOR KEYWORDS", "PUBLICATION TYPE", "ISSN", "VOLUME"),
+    *("ARTICLE LANGUAGE", "LANGUAGE OF ARTICLE", "ISSUE", "FULL TEXT LINK", "EMBASE LINK"),
+)
+
+
 @pytest.mark.parametrize("second", ["AUTHOR NAMES", "SOURCE", "SOURCE TITLE", "ABSTRACT", "DOI"])
 def test_fields_in_rows_are_told_by_the_second_of_them(tmp_path, second):
     (tmp_path / "a.csv").write_text(f'"TITLE","T"\n"{second}","J (2021) 3","more"\n"TITLE","U"\n')
@@ -115,6 +123,7 @@ def test_fields_in_rows_are_told_by_the_second_of_them(tmp_path, second):
         if second == "DOI":
             assert table.header == ("TITLE", "T")
             return
+        assert table.header == EMBASE
         source = {"SOURCE": "J", "SOURCE TITLE": "J (2021) 3; more"}.get(second, "")
         empty = dict.fromkeys(table.header, "")
         assert rows == [
@@ -136,6 +145,15 @@ def test_rows_have_as_many_cells_as_there_are_columns_and_are_text(tmp_path):
     says = "The row has {} columns where the header has 3."
     assert read == ["1", says.format(2), says.format(4), read[3], "5"]
     assert "aren't UTF-8" in read[3]
+
+
+@pytest.mark.parametrize("end", ["\n", ""])
+def test_a_line_may_be_as_long_as_the_limit(tmp_path, monkeypatch, end):
+    monkeypatch.setattr(tables, "LONGEST_CELL", 32)
+    lines = [f"{number},{'x' * length},b" for number, length in ((1, 27), (2, 28), (3, 90), (4, 27))]
+    read = rows(tmp_path, "\n".join(lines) + end)
+    assert [read[line][0] for line in (2, 5)] == ["1", "4"]
+    assert [read[line] for line in (3, 4)] == ["The line is longer than 0 MiB."] * 2
 
 
 CELLS = st.text(st.characters(exclude_categories=["Cc", "Cs"]) | st.sampled_from("\r\n"), max_size=12)

@@ -115,8 +115,8 @@ def test_tells_what_it_takes_to_do_it_again(tmp_path, monkeypatch):
 
 
 def test_all_that_is_gathered_by_name(monkeypatch):
-    names = """ses-scholar numpy scipy scikit-learn ir-measures pytrec-eval-terrier rank-bm25 matplotlib onnxruntime openvino
-    torch tokenizers tantivy faiss-cpu opensearch-py elasticsearch8 elasticsearch9 mteb"""
+    names = """ses-scholar numpy scipy scikit-learn ir-measures pytrec-eval-terrier rank-bm25 matplotlib onnxruntime
+    openvino torch tokenizers tantivy faiss-cpu opensearch-py elasticsearch8 elasticsearch9 mteb"""
     monkeypatch.setattr("eval.reports.report.installed_version", lambda name: "" if name == "torch" else f"{name}-1")
     found = gather_provenance(engine="E", runtime="R", settings={"a": "b"}, command=["ses", "a b", "c\nd"])
     assert found == Provenance(
