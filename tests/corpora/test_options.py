@@ -6,6 +6,7 @@ import inspect
 import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Annotated, Literal, TypedDict, Unpack
 
 import click
@@ -13,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from corpora.errors import InputError
-from corpora.options import Option, options_of, whole_option
+from corpora.options import Option, check_options, options_of, whole_option
 from ses.argument_validation import checked
 from ses.terminal.options import described_options, given_of
 
@@ -127,6 +128,21 @@ def test_bounds_are_told_as_they_hold(option, text, number):
     assert replace(option, type=int).number_text == f"a whole number {text}"
     for bound, beyond in ((option.least, -1), (option.most, 1), (option.above, 0), (option.below, 0)):
         assert bound is None or not option.allows(bound + beyond)
+
+
+@dataclass(frozen=True)
+class Board:
+    """Options that another class describes, or its own."""
+
+    books: Annotated[int, Option("Books", most=5)] = 3
+
+
+def test_attributes_are_checked_by_the_bounds_of_their_options():
+    check_options(Board(5))
+    with pytest.raises(InputError, match="books can't be 6; give a whole number at most 5"):
+        check_options(Board(6))
+    with pytest.raises(InputError, match="books can't be 0; give a whole number from 1 to 2,000"):
+        check_options(SimpleNamespace(books=0, share=0.5, height=0), ShelfOptions)
 
 
 COLOURS = ("Red", "blue")

@@ -1,14 +1,19 @@
 """Records are made by pymarc, and read back in its three forms."""
 
+import gzip
 import io
+import lzma
+import random
 
 import pymarc
 import pytest
+from backports import zstd
 from hypothesis import given
 from hypothesis import strategies as st
 
 from corpora.custom import CustomField
 from corpora.errors import InputError
+from corpora.opening import Opening
 from corpora.paper import Accepted, Deleted, Rejected
 from corpora.publication import Publication
 from corpora.readers import marc
@@ -209,6 +214,48 @@ def test_broken_records_are_rejected_and_the_next_is_read(tmp_path):
     assert records[3].reason == "The record is cut off where the file ends."
     xml = written("xml", book()).replace(b"</collection>", b"<record><leader>x</record>" + b"</collection>")
     assert [type(one) for one in read(tmp_path, xml)] == [Accepted, Rejected]
+
+
+def test_what_is_between_records_or_too_long_or_damaged(tmp_path, monkeypatch):
+    good = book().as_marc()
+    monkeypatch.setattr(marc, "LONGEST_RECORD", 2000)
+    monkeypatch.setattr(marc, "_CHUNK", 100)
+    apart = b"\xef\xbb\xbf\r\n" + good + b" \x00\r\n" + b"x" * 3000 + b"\x1d" + good + b"\n\x1d\n\x1a\x00 "
+    first, long, last = read(tmp_path, apart)
+    assert [first.paper.id, last.paper.id, last.line] == ["ocm1", "ocm1", 3]
+    assert long == Rejected(2, "The record is longer than 0 MiB.")
+    assert [type(one) for one in read(tmp_path, good + b"x" * 9000)] == [Accepted, Rejected]
+    packed = gzip.compress(good + random.Random(1).randbytes(4000).replace(b"\x1d", b""))
+    *_, damaged = read(tmp_path, packed[:-2000])
+    assert damaged.reason.startswith("Nothing after this record can be read: ")
+
+
+def test_an_encoding_is_that_of_records_without_a_mark(tmp_path):
+    record = book().as_marc()
+    latin = (record[:9] + b" " + record[10:]).replace("Grün".encode(), b"Gr\xfcn ").replace("©".encode(), b"c ")
+    path = tmp_path / "a.mrc"
+    path.write_bytes(latin)
+    (found,) = marc.read(path, {}, (), Opening("cp1252"))
+    assert found.paper.authors[0] == "Grün, Ana"
+    with pytest.raises(InputError, match="no encoding 'klingon'"):
+        list(marc.read(path, {}, (), Opening("klingon")))
+
+
+def test_files_of_all_forms_in_a_folder_are_read_by_name(tmp_path):
+    with pytest.raises(InputError, match=r"holds no \.mrc, \.xml or \.json file; name another folder"):
+        list(marc.read(tmp_path, {}))
+    forms = {"a.MRC": "iso", "b.marc.gz": "iso", "c.xml.xz": "xml", "d.json.zst": "json", "e.jsonl": "json"}
+    packers = {"gz": gzip.compress, "xz": lzma.compress, "zst": zstd.compress}
+    for name, form in forms.items():
+        data = written(form, book(**{"001": name}))
+        (tmp_path / name).write_bytes(packers.get(name.rpartition(".")[2], bytes)(data))
+    (tmp_path / "f.txt").write_text("not read")
+    (tmp_path / "g.mrc").mkdir()
+    assert [record.paper.id for record in marc.read(tmp_path, {})] == list(forms)
+    for text, says in {"<collection/>": "XML, but not", "TY  - JOUR": "should be MARC, but it looks like RIS"}.items():
+        (tmp_path / "h.xml").write_text(text)
+        with pytest.raises(InputError, match=f"{says}|holds no record"):
+            list(marc.read(tmp_path / "h.xml", {}))
 
 
 def test_deleted_records_and_those_without_title(tmp_path):
