@@ -15,6 +15,7 @@ from corpora.errors import (
     StoppedError,
     UnavailableError,
     require,
+    short_list,
     written,
 )
 
@@ -82,6 +83,12 @@ def test_a_condition_that_does_not_hold_is_an_error_with_its_hint():
     require(["something"], "There is nothing")
     with pytest.raises(InputError, match=r"^There is nothing; name another window\.$"):
         require([], "There is nothing", "name another <window>")
+
+
+def test_a_long_list_says_how_many_more_there_are():
+    assert short_list(["a"] * 5) == "a, a, a, a, a"
+    assert short_list(range(1_006)) == "0, 1, 2, 3, 4 and 1,001 more"
+    assert short_list([1, 2, 3], 2) == "1, 2 and 1 more"
 
 
 def test_kinds():

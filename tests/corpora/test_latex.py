@@ -80,6 +80,7 @@ def test_symbols_are_those_of_the_tables(name, symbol):
         ),
         (r"\{a\} \# \_ \& \$ \^{} \~{} \textbackslash a\-b\/c\,d", r"{a} # _ & $ ^ ~ \ abc d"),
         (r"\foreignlanguage{german}{gut} \enquote{so} \texorpdfstring{$x$}{x}", "gut “so” x"),
+        (r"$a\$b---c$ \$--- $y{---}$ 5$--- 6$7", r"$a\$b---c$ $— $y{---}$ 5$— 6$7"),
         ("unclosed {brace \\textbf{and", "unclosed brace and"),
         ("stray } brace and \\", "stray  brace and \\"),
     ],
@@ -123,6 +124,19 @@ def test_what_latex_prints(latex, text):
 def test_what_macros_of_a_kind_print(names, latex, text):
     for name in names.split():
         assert latex_text(latex.replace("%s", name)) == text.replace("%s", name), name
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "most"),
+    [("$", "$", 1997), ("$$", "$$", 1996), (r"\(", r"\)", 1996), (r"\[", r"\]", 1996), (r"\verb|", "|", 1996)],
+)
+def test_mathematics_and_what_is_verbatim_end_within_2000_characters(begin, end, most):
+    for length in (most, most + 1):
+        inside = f"--{'a' * length}"
+        text = latex_text(f"{begin}{inside}{end}")
+        assert ("--" in text) == (length == most)
+    assert latex_text(rf"\unknown[{'a' * 200}]{{x}}") == "x"
+    assert latex_text(rf"\unknown[{'a' * 201}]{{x}}") == rf"\unknown[{'a' * 201}]x"
 
 
 @pytest.mark.parametrize(
