@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
 from products.forecasts.training import ForecastOptions
-from ses.terminal.options import described_options, engine_options, given_of, open_library
-from ses.terminal.results import say, tell
+from ses.terminal.options import described_options, engine_options, given_of, html_option, open_library
+from ses.terminal.results import say, tell, write_page
 
 if TYPE_CHECKING:
     from products.forecasts.forecaster import Forecaster
-
-_CAUTION = (
-    "A forecast repeats the past: it favours topics, words and venues that were cited often, and says nothing of a "
-    "paper's quality. Don't judge people or decide on single papers by it."
-)
 
 
 @click.group()
@@ -74,6 +70,7 @@ def list_(*, as_json: bool, **options: Any) -> None:
 @engine_options
 def apply(*, name: str, index: str | None, filters: Sequence[str], as_json: bool, **options: Any) -> None:
     """Write forecasts into an index, in the fields NAME, NAME_low and NAME_high; nothing is encoded."""
+    from products.forecasts.report import CAUTION
     from ses.terminal.progress import progress_on_stderr
 
     library = open_library(options)
@@ -82,44 +79,36 @@ def apply(*, name: str, index: str | None, filters: Sequence[str], as_json: bool
     lines = [
         f"Index {done.index}: {done.papers:,} papers have a forecast in the field {name}; {done.written:,} changed, in "
         f"{done.seconds:.1f} s",
-        _CAUTION,
+        CAUTION,
     ]
     say(done.to_dict(), lines, as_json=as_json)
 
 
 @forecasts.command()
 @click.argument("name")
+@html_option
 @engine_options
-def report(*, name: str, as_json: bool, **options: Any) -> None:
+def report(*, name: str, html: Path | None, as_json: bool, **options: Any) -> None:
     """Show how well a forecaster does on the papers held out in training."""
-    _show(open_library(options).forecasts[name], as_json=as_json)
+    from eval.reports.report import gather_provenance
+    from products.forecasts.report import forecaster_report
 
-
-def _lines(forecaster: Forecaster) -> Iterator[str]:
-    yield f"Forecaster {forecaster.name}: {forecaster.made_from}, on {forecaster.source}"
-    found = forecaster.measures
-    if found:
-        yield f"Measured on {found.how}"
-        yield (
-            f"Intervals of {forecaster.level:.0%} hold {found.coverage:.1%}; their mean width is {found.width:.0f} "
-            "percentiles"
-        )
-        yield (
-            f"Mean error {found.error:.1f} percentiles, {found.blind_error:.1f} if every forecast is 50; Spearman's "
-            f"correlation {found.correlation:.3f}"
-        )
-        yield "By year: " + ", ".join(f"{year} {share:.0%} of {count:,}" for year, share, count in found.by_year)
-    yield _CAUTION
+    forecaster = open_library(options).forecasts[name]
+    if html:
+        write_page(html, forecaster_report(forecaster, gather_provenance(settings={"vectors": str(forecaster.source)})))
+    _show(forecaster, as_json=as_json)
 
 
 def _show(forecaster: Forecaster, *, as_json: bool) -> None:
     from dataclasses import asdict
+
+    from products.forecasts.report import CAUTION, forecaster_lines
 
     document = {
         "name": forecaster.name,
         "vectors": str(forecaster.source),
         "level": forecaster.level,
         "measures": asdict(forecaster.measures) if forecaster.measures else None,
-        "caution": _CAUTION,
+        "caution": CAUTION,
     }
-    say(document, list(_lines(forecaster)), as_json=as_json)
+    say(document, forecaster_lines(forecaster), as_json=as_json)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,11 +15,12 @@ from ses.terminal.options import (
     described_options,
     engine_options,
     given_of,
+    html_option,
     model_options,
     open_library,
     together,
 )
-from ses.terminal.results import say, tell, write_csv
+from ses.terminal.results import say, tell, write_csv, write_page
 
 if TYPE_CHECKING:
     from products.reviewers.matching import Explanation, Match, Matched
@@ -126,15 +127,26 @@ def index(context: click.RichContext, /, *, path: Path, corpus: str, name: str, 
 @_venue_options
 @described_options(MatchingOptions, "per_paper", "capacity", "fair", "ranked", "combine")
 @click.option("--out", type=PATH, metavar="FILE", help="Write the result as CSV.")
+@html_option
 @model_options
 @engine_options
-def match(*, submissions: Path, people: Path | None, out: Path | None, as_json: bool, **options: Any) -> None:
-    """Assign reviewers to submissions, or rank them.
+def match(
+    *,
+    submissions: Path,
+    people: Path | None,
+    out: Path | None,
+    html: Path | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Assign reviewers to submissions, or rank them, and say why: the nearest of each reviewer's papers.
 
     The assignment has the largest sum of scores that capacities and conflicts allow. Conflicts are declared pairs,
     authors of a submission and their co-authors, and people of the authors' institutions (--column
     institutions=COLUMN).
     """
+    from eval.reports.report import gather_provenance
+    from products.reviewers.report import assignment_report
     from products.reviewers.venue import notes_on
     from ses.terminal.progress import progress_on_stderr
 
@@ -147,12 +159,17 @@ def match(*, submissions: Path, people: Path | None, out: Path | None, as_json: 
             progress=progress,
             **given_of(MatchingOptions, options),
         )
-    notes, rows = notes_on(venue.pool, venue.people), [_row(one) for one in found.matches]
+    titles = {paper.id: paper.title for paper in venue.submissions}
+    names = {one.id: one.name for one in venue.people.values()}
+    notes, rows = notes_on(venue.pool, venue.people), [_row(one, titles, names) for one in found.matches]
     for note in notes:
         tell(f"Note: {note}", err=True)
     if out:
         head = list(rows[0]) if rows else ["paper", "reviewer", "score", "rank"]
-        write_csv(out, head, (row.values() for row in rows))
+        cells = (row | {"nearest": tuple(near["title"] for near in row["nearest"])} for row in rows)
+        write_csv(out, head, (row.values() for row in cells))
+    if html:
+        write_page(html, assignment_report(venue, found, gather_provenance()))
     document = {
         "notes": notes,
         "conflicts": dict(found.conflicts),
@@ -160,7 +177,7 @@ def match(*, submissions: Path, people: Path | None, out: Path | None, as_json: 
         "worst": found.worst,
         "matches": rows,
     }
-    say(document, _shown(found, out, ranked=options["ranked"]), as_json=as_json)
+    say(document, _shown(rows, found, out, ranked=options["ranked"]), as_json=as_json)
 
 
 @reviewers.command()
@@ -189,16 +206,18 @@ def _given(options: Mapping[str, Any]) -> dict[str, Any]:
     return given | {"columns": given_of(IndexOptions, options).get("columns", {})}
 
 
-def _shown(found: Matched, out: Path | None, *, ranked: bool) -> Iterator[str]:
+def _shown(rows: Sequence[Mapping[str, Any]], found: Matched, out: Path | None, *, ranked: bool) -> Iterator[str]:
     if out:
-        yield f"Wrote {len(found.matches):,} pairs to {out}"
+        yield f"Wrote {len(rows):,} pairs to {out}"
     else:
         paper = ""
-        for one in found.matches:
+        for row, one in zip(rows, found.matches, strict=True):
             if one.submission != paper:
-                yield (paper := one.submission)
+                yield f"{(paper := one.submission)}  {row['title']}"
             by_factor = ", ".join(f"{name} {score:.3f}" for name, score in one.factors.items())
-            yield f"  {one.reviewer}: score {one.score:.3f}, rank {one.rank} ({by_factor})"
+            name = f"{one.reviewer}  {row['name']}" if row["name"] else one.reviewer
+            yield f"  {name}: score {one.score:.3f}, rank {one.rank} ({by_factor})"
+            yield from (f"    {near.similarity:.3f}  {near.paper.title} ({near.paper.id})" for near in one.nearest)
     if found.conflicts:
         yield "Conflicts left out: " + ", ".join(f"{count:,} {reason}" for reason, count in found.conflicts.items())
     if not ranked:
@@ -217,5 +236,14 @@ def _explained(found: Explanation) -> Iterator[str]:
             yield f"  {near.similarity:.3f}  {near.paper.title} ({near.paper.id})"
 
 
-def _row(one: Match) -> dict[str, Any]:
-    return {"paper": one.submission, "reviewer": one.reviewer, "score": one.score, "rank": one.rank, **one.factors}
+def _row(one: Match, titles: Mapping[str, str], names: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "paper": one.submission,
+        "title": titles[one.submission],
+        "reviewer": one.reviewer,
+        "name": names.get(one.reviewer, ""),
+        "score": one.score,
+        "rank": one.rank,
+        **one.factors,
+        "nearest": [near.to_dict() for near in one.nearest],
+    }

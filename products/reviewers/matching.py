@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from itertools import chain, repeat
+from dataclasses import dataclass, replace
+from itertools import accumulate, chain, repeat
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Literal
@@ -16,7 +16,7 @@ from corpora.errors import ConflictError, InputError
 from corpora.options import Option, check_options
 from corpora.paper import Paper
 from encoders.text_encoder import Done, ignore
-from products.indexed import read_documents
+from products.indexed import in_blocks, read_documents
 from products.reviewers.assignment import assign, assign_fairly
 from products.reviewers.conflicts import Reasons, count_reasons, find_conflicts
 from products.reviewers.factors import FactorBuilder, MatchFactor
@@ -28,10 +28,23 @@ Aggregating = Literal["top3", "max"]
 
 
 @dataclass(frozen=True, slots=True)
+class Near:
+    """A reviewer's paper, and its similarity to the submission."""
+
+    paper: Paper
+    similarity: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the paper's id and title, and the similarity."""
+        return {"id": self.paper.id, "title": self.paper.title, "similarity": self.similarity}
+
+
+@dataclass(frozen=True, slots=True)
 class Match:
     """A reviewer for a submission, with the score of all factors together, and the scores by factor.
 
-    The rank is that of the reviewer for this submission, among those without a conflict, by the score.
+    The rank is that of the reviewer for this submission, among those without a conflict, by the score. The nearest
+    papers are those of the reviewer most like the submission, by the first factor.
     """
 
     submission: str
@@ -39,6 +52,7 @@ class Match:
     score: float
     rank: int
     factors: Mapping[str, float]
+    nearest: tuple[Near, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +124,7 @@ def match(
             solve = assign_fairly if options.fair else assign
             names = [paper.id for paper in venue.submissions]
             pairs = solve(scores, options.per_paper, venue.room(options.capacity), names)
-        matches = tuple(_matches(venue, pairs, found.scores))
+        matches = _with_nearest(venue, tuple(_matches(venue, pairs, found.scores)), found)
     loads = dict.fromkeys(venue.pool.reviewers, 0)
     sums = {paper.id: 0.0 for paper in venue.submissions}
     for one in matches:
@@ -193,12 +207,31 @@ SHOWN = 3
 """Papers of each factor."""
 
 
-@dataclass(frozen=True, slots=True)
-class Near:
-    """A reviewer's paper, and its similarity to the submission."""
+def _with_nearest(venue: Venue, matches: Sequence[Match], found: Compared) -> tuple[Match, ...]:
+    """Return the matches with the nearest papers of each reviewer, those that the index still holds."""
+    pool, (factor, *_) = venue.pool, found.factors.values()
+    row = {paper.id: at for at, paper in enumerate(venue.submissions)}
+    place = {reviewer: at for at, reviewer in enumerate(pool.reviewers)}
+    first = [0, *accumulate(map(len, pool.papers))]
+    near = []
+    for one in matches:
+        at = place[one.reviewer]
+        columns = slice(first[at], first[at + 1])
+        near.append(_nearest(factor, row[one.submission], pool.papers[at], columns))
+    papers: dict[str, Paper] = {}
+    for block in in_blocks(dict.fromkeys(id_ for ids in near for id_, _ in ids)):
+        papers |= venue.index.papers(block)
+    return tuple(
+        replace(one, nearest=tuple(Near(papers[id_], similarity) for id_, similarity in ids if id_ in papers))
+        for one, ids in zip(matches, near, strict=True)
+    )
 
-    paper: Paper
-    similarity: float
+
+def _nearest(factor: MatchFactor, row: int, ids: Sequence[str], columns: slice) -> list[tuple[str, float]]:
+    """Return the ids of a reviewer's papers most like a submission, the nearest first, with the similarity."""
+    similarity = factor.similarities(slice(row, row + 1), columns)[0]
+    order = np.argsort(-similarity, kind="stable")[:SHOWN].tolist()
+    return [(ids[at], float(similarity[at])) for at in order]
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,8 +244,7 @@ class Reason:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the reason as JSON shows it."""
-        nearest = [{"id": one.paper.id, "title": one.paper.title, "similarity": one.similarity} for one in self.nearest]
-        return {"score": self.score, "rank": self.rank, "nearest": nearest}
+        return {"score": self.score, "rank": self.rank, "nearest": [one.to_dict() for one in self.nearest]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,10 +285,8 @@ def explain(
     reasons = {}
     with compared(venue, builders, options) as found:
         for name, factor in found.factors.items():
-            similarity = factor.similarities(slice(0, 1), columns)[0]
             scores = found.scores.factors[name].read(0, 1)[0]
-            order = np.argsort(-similarity, kind="stable")[:SHOWN].tolist()
-            nearest = tuple(Near(papers[ids[row]], float(similarity[row])) for row in order)
+            nearest = tuple(Near(papers[id_], similarity) for id_, similarity in _nearest(factor, 0, ids, columns))
             reasons[name] = Reason(float(scores[place]), 1 + int((scores > scores[place]).sum()), nearest)
         conflict = found.reasons.get(0, {}).get(place, "")
     return Explanation(venue.submissions[0], reviewer, len(venue.pool.reviewers), reasons, conflict)

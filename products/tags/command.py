@@ -13,8 +13,8 @@ import rich_click as click
 from corpora.errors import InputError, require
 from corpora.outgoing import cell
 from products.tags.training import TaggerOptions
-from ses.terminal.options import described_options, engine_options, given_of, open_library, together
-from ses.terminal.results import say, tell
+from ses.terminal.options import described_options, engine_options, given_of, html_option, open_library, together
+from ses.terminal.results import say, tell, write_page
 
 if TYPE_CHECKING:
     from products.tags.tagger import Tagger
@@ -110,22 +110,23 @@ def apply(*, name: str, index: str | None, filters: Sequence[str], as_json: bool
 @click.argument("name")
 @_index_option
 @_label_options
-@click.option(
-    "--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Also write a page with plots."
-)
+@html_option
 @engine_options
 def report(*, name: str, index: str | None, html: Path | None, as_json: bool, **options: Any) -> None:
     """Show how well a tagger does for each label.
 
     It is measured on the papers that were held out in training, or on others (--from, --labels).
     """
+    from eval.reports.report import gather_provenance
+    from products.tags.report import tagger_report
+
     library = open_library(options)
     if options["field"] or options["labels"]:
         tagger = library.tags.measure(name, index or library.default().name, _labels(options))
     else:
         tagger = library.tags[name]
     if html:
-        _write_page(tagger, html)
+        write_page(html, tagger_report(tagger, gather_provenance(settings={"vectors": str(tagger.source)})))
     _show(tagger, as_json=as_json)
 
 
@@ -179,16 +180,6 @@ def _labels(options: Mapping[str, Any]) -> str | Path:
     require(len(given) == 1, "Say where the labels come from, with one of --from FIELD and --labels FILE.")
     chosen: str | Path = given[0]
     return chosen
-
-
-def _write_page(tagger: Tagger, path: Path) -> None:
-    from eval.files.text import write_lines
-    from eval.reports.html import render
-    from eval.reports.report import gather_provenance
-    from products.tags.report import tagger_report
-
-    report = tagger_report(tagger, gather_provenance(settings={"vectors": str(tagger.source)}))
-    write_lines(path, render(report).splitlines())
 
 
 def _f1(tagger: Tagger) -> str:

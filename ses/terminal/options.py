@@ -38,6 +38,9 @@ def together(*options: Callable[[F], F]) -> Callable[[F], F]:
 PATH = click.Path(path_type=Path)
 """The type of an option that takes a path, which may not exist yet."""
 
+html_option = click.option(
+    "--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Also write a page with plots."
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 
 

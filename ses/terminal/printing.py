@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from corpora.custom import FieldValue
     from corpora.paper import Paper
     from search_plugin.contract.legs import Facets
+    from search_plugin.contract.schema import Field
     from search_plugin.pages.highlights import Snippet
     from search_plugin.pages.hit import Hit
     from search_plugin.pages.page import Page
@@ -32,7 +33,12 @@ _LONGEST_VALUE = 200
 _VERSIONS_SHOWN = 5
 
 
-def show_page(page: Page, options: Mapping[str, Any], tokens: Mapping[str, Sequence[TokenPart]] | None = None) -> None:
+def show_page(
+    page: Page,
+    options: Mapping[str, Any],
+    tokens: Mapping[str, Sequence[TokenPart]] | None = None,
+    fields: Sequence[Field] = (),
+) -> None:
     """Print a page on standard output; in another format than text, its notes on standard error.
 
     Args:
@@ -40,16 +46,23 @@ def show_page(page: Page, options: Mapping[str, Any], tokens: Mapping[str, Seque
         options: Options from `ses.terminal.options.page_options`: `form` and `as_json`; `explain`, for each leg's rank,
             raw score and contribution, and each stage's time and requests; `quiet`, for no notes and no summary.
         tokens: Tokens of sparse vectors that explain the hits, by id; only text shows them.
+        fields: Fields that the index adds to papers: text shows a forecast as a sentence, and no places on a map.
     """
     form = "json" if options["as_json"] else options["form"]
     notes = () if options["quiet"] else page.notes
     if form == "text":
-        _show_text(page, notes, options, tokens or {})
+        _show_text(page, notes, options, tokens or {}, fields)
         return
     if form != "json":  # which holds them
         for note in notes:
             tell(note, err=True)
     pass_on(page.format(form))
+
+
+def added_fields(opened: OpenIndex) -> Sequence[Field]:
+    """Return the fields that an index adds to papers; none for the index of a service, which does not describe them."""
+    held = getattr(opened, "index", None)
+    return held.schema.added if held else ()
 
 
 def show_all(opened: OpenIndex, query: str, given: PageOptions, options: Mapping[str, Any]) -> None:
@@ -100,12 +113,16 @@ def show_translation(translated: TranslatedQuery, *, as_json: bool) -> None:
 
 
 def _show_text(
-    page: Page, notes: Sequence[str], options: Mapping[str, Any], tokens: Mapping[str, Sequence[TokenPart]]
+    page: Page,
+    notes: Sequence[str],
+    options: Mapping[str, Any],
+    tokens: Mapping[str, Sequence[TokenPart]],
+    fields: Sequence[Field],
 ) -> None:
     for note in notes:
         show(styled(note, "yellow"))
     for hit in page.hits:
-        _show_hit(hit, explain=options["explain"])
+        _show_hit(hit, fields, explain=options["explain"])
         if parts := tokens.get(hit.id):
             listed = ", ".join(f"{part.token} {part.value:.4f}" for part in parts)
             show(styled(f"     tokens of {SPARSE}: {listed}", "cyan"))
@@ -123,7 +140,7 @@ def _show_text(
                 show(styled(f"  {request}", "cyan"))
 
 
-def _show_hit(hit: Hit, *, explain: bool) -> None:
+def _show_hit(hit: Hit, fields: Sequence[Field], *, explain: bool) -> None:
     from search_plugin.pages.hit import unshown_sentence
 
     paper = hit.paper
@@ -141,8 +158,7 @@ def _show_hit(hit: Hit, *, explain: bool) -> None:
     show(styled("     " + " · ".join(fact for fact in facts if fact), dim=True))
     if hit.known_by:
         show(styled(f"     found by its {hit.known_by}", "green"))
-    if paper.extra:
-        added = " · ".join(f"{name}: {_value(value)}" for name, value in paper.extra.items())
+    if added := " · ".join(_added(paper.extra, fields)):
         show(styled(f"     {added}", dim=True))
     for snippet in hit.snippets:
         if snippet.field == "abstract":
@@ -176,6 +192,30 @@ def _versions(hit: Hit) -> Iterator[str]:
     if (more := len(hit.versions) - _VERSIONS_SHOWN) > 0:
         retracted = any(version.retracted for version in hit.versions[_VERSIONS_SHOWN:])
         yield f"and {more} more{', with a retracted one' if retracted else ''}"
+
+
+def _added(extra: Mapping[str, FieldValue], fields: Sequence[Field]) -> Iterator[str]:
+    """Yield the added values of a paper as people read them: a forecast with its interval, no coordinates of topics."""
+    kinds = {(field.name, field.kind, field.origin) for field in fields}
+    forecast = {
+        name: (extra.get(f"{name}_low"), extra.get(f"{name}_high"))
+        for name, _, origin in kinds
+        if origin == "forecast" and (f"{name}_low", "number", origin) in kinds
+    }
+    hidden = {f"{name}_{end}" for name in forecast for end in ("low", "high")}
+    for name, kind, origin in kinds:
+        places = (f"{name}_x", f"{name}_y")
+        if kind == "keyword" and all((place, "number", origin) in kinds for place in places):
+            hidden.update(places)
+    for name, value in extra.items():
+        low, high = forecast.get(name, (None, None))
+        if isinstance(low, int | float) and isinstance(high, int | float):
+            yield (
+                f"{name}: forecast to be cited more than {value:.0f}% of papers of its field and year "
+                f"({low:.0f} to {high:.0f})"
+            )
+        elif name not in hidden:
+            yield f"{name}: {_value(value)}"
 
 
 def _value(value: FieldValue) -> str:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
 from corpora.outgoing import cell, in_a_line, json_text, plain
+
+if TYPE_CHECKING:
+    from eval.reports.report import Report
 
 
 def say(document: Any, text: str | Iterable[str], *, as_json: bool) -> None:
@@ -63,3 +66,11 @@ def write_csv(path: Path, head: Sequence[str], rows: Iterable[Iterable[Any]]) ->
 
     with explaining(path), replacing(path) as part, part.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([head, *(map(cell, row) for row in rows)])
+
+
+def write_page(path: Path, report: Report) -> None:
+    """Write a report as a page, whole or not at all; `UnavailableError` if it can't be written, or drawn."""
+    from eval.files.text import write_lines
+    from eval.reports.html import render
+
+    write_lines(path, render(report).splitlines())

@@ -36,7 +36,7 @@ def search(words: tuple[str, ...], index: str | None, *, everything: bool, trans
     title:word, author:name and year:2019..2021; put these in quotes, and -- before a query that begins with -.
     Searches pasted from PubMed, Ovid, Scopus, Web of Science, Embase and Cochrane are read too.
     """
-    from ses.terminal.printing import show_all, show_page, show_translation
+    from ses.terminal.printing import added_fields, show_all, show_page, show_translation
 
     query = _read_standard_input() if words == ("-",) else " ".join(words)
     opened, given = open_index(options, index), page_asked(options)
@@ -50,7 +50,7 @@ def search(words: tuple[str, ...], index: str | None, *, everything: bool, trans
     # A service does not say which tokens of sparse vectors gave how much.
     explained = options["explain"] and query and hasattr(opened, "tokens")
     tokens = opened.tokens(query, page.hits, most=_TOKENS, **given) if explained else {}
-    show_page(page, options, tokens)
+    show_page(page, options, tokens, added_fields(opened))
 
 
 def _read_standard_input() -> str:

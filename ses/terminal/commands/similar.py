@@ -38,7 +38,7 @@ def similar(paper_id: str, text: str, file: Path | None, suggest: Any, index: st
 
     With --text or --file, find papers like a manuscript: its first line is the title, the rest the abstract.
     """
-    from ses.terminal.printing import show_page
+    from ses.terminal.printing import added_fields, show_page
 
     if sum(map(bool, (paper_id, text, file))) != 1:
         raise InputError("Name one paper by its id, or give a manuscript with --text or --file.")
@@ -48,7 +48,8 @@ def similar(paper_id: str, text: str, file: Path | None, suggest: Any, index: st
         size = given.get("size", DEFAULTS["size"])
         _show(opened.suggest(suggest, text=text, paper_id=paper_id, size=size), as_json=options["as_json"])
         return
-    show_page(opened.similar_text(text, **given) if text else opened.similar(paper_id, **given), options)
+    page = opened.similar_text(text, **given) if text else opened.similar(paper_id, **given)
+    show_page(page, options, fields=added_fields(opened))
 
 
 def _read(path: Path) -> str:

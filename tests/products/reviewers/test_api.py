@@ -83,8 +83,32 @@ def test_declared_conflicts_and_factors_and_csv(home):
     assert ("s1", "lise") in pairs(told)
     with out.open() as file:
         rows = list(csv.DictReader(file))
-    assert [list(row) for row in rows] == [["paper", "reviewer", "score", "rank", "words", "semantic"]] * 2
+    head = ["paper", "title", "reviewer", "name", "score", "rank", "words", "semantic", "nearest"]
+    assert [list(row) for row in rows] == [head] * 2
+    assert next(row for row in rows if row["paper"] == "s1")["nearest"] == "virus lung cell; quantum star galaxy"
     assert {(row["paper"], row["reviewer"]) for row in rows} == pairs(told)
+
+
+def test_a_match_says_who_and_why(home, tmp_path):
+    (tmp_path / "people.csv").write_text("reviewer,name\nada,Ada Byron\nlise,\n")
+    given = ("--people", tmp_path / "people.csv", "--per-paper", 1, "--conflicts", tmp_path / "conflicts.csv")
+    (tmp_path / "conflicts.csv").write_text("paper,reviewer\ns1,lise\n")
+    given += ("--factor", "words", "--html", tmp_path / "page.html")
+    first = matched(home, *given)["matches"][0]
+    assert (first["title"], first["reviewer"], first["name"]) == ("virus lung cell", "ada", "Ada Byron")
+    assert [(near["id"], near["title"]) for near in first["nearest"]] == [
+        ("a1", "virus lung cell"),
+        ("a2", "virus infection"),
+    ]
+    assert first["nearest"][0]["similarity"] == pytest.approx(1)
+    shown = ses(home, "reviewers", "match", "--submissions", home / "submissions.csv", *given).stdout.splitlines()
+    assert shown[0] == "s1  virus lung cell"
+    assert shown[1].startswith("  ada  Ada Byron: score ")
+    assert shown[2] == "    1.000  virus lung cell (a1)"
+    page = (tmp_path / "page.html").read_text()
+    assert ">virus lung cell (s1)<" in page
+    assert "virus lung cell (1.00); virus infection (" in page
+    assert "Bars. 0 submissions, reviewers: 1.000; 2 submissions, reviewers: 1.000." in page
 
 
 def test_what_can_not_be_matched_is_one_sentence(home, tmp_path):

@@ -1,5 +1,6 @@
 """Matches of submissions and reviewers, from blocks of scores, and why a reviewer suits a submission."""
 
+from dataclasses import replace
 from functools import partialmethod
 from types import SimpleNamespace
 from typing import get_args
@@ -105,8 +106,11 @@ def test_the_options_reach_the_scores(tmp_path):
         return made.matches
 
     # The factor keeps the score of bob, who must not review it; ranks are those of all reviewers.
-    assert found() == (Match("s", "ada", 0.75, 1, {"one": 0.75}),)
-    assert found(aggregate="max", combine="ranks") == (Match("s", "ada", 0.5, 1, {"one": 1.0}),)
+    (best,) = found()
+    assert replace(best, nearest=()) == Match("s", "ada", 0.75, 1, {"one": 0.75})
+    assert [(near.paper.id, near.similarity) for near in best.nearest] == [("a", 1.0), ("b", 0.5)]
+    (best,) = found(aggregate="max", combine="ranks")
+    assert replace(best, nearest=()) == Match("s", "ada", 0.5, 1, {"one": 1.0})
     venue.index.delete(["c"])
     with pytest.raises(ConflictError, match="The index papers was changed while it was read; try again"):
         found()

@@ -73,12 +73,21 @@ def test_forecasts_are_trained_applied_and_reported_with_a_caution(planted_folde
     trained = ses(planted_folder, "forecasts", "train", "impact", "--citations", "cited")
     assert trained.returncode == 0, trained.stderr
     assert "Intervals of 90% hold" in trained.stdout
-    for said in (trained, ses(planted_folder, "forecasts", "report", "impact")):
+    page = planted_folder / "impact.html"
+    for said in (trained, ses(planted_folder, "forecasts", "report", "impact", "--html", page)):
         assert "Don't judge people or decide on single papers by it." in said.stdout
+    assert "share over year. intervals that hold: " in page.read_text()
     assert "impact: rgn vectors of tiny (f)" in ses(planted_folder, "forecasts", "list").stdout
     assert (
         "400 papers have a forecast in the field impact" in ses(planted_folder, "forecasts", "apply", "impact").stdout
     )
+    shown = ses(planted_folder, "search", "virus", "--mode", "lexical", "--size", "1").stdout
+    found = json.loads(ses(planted_folder, "search", "virus", "--mode", "lexical", "--size", "1", "--json").stdout)
+    value, low, high = (found["hits"][0]["paper"]["extra"][name] for name in ("impact", "impact_low", "impact_high"))
+    assert (
+        f"impact: forecast to be cited more than {value:.0f}% of papers of its field and year ({low:.0f} to {high:.0f})"
+    ) in shown
+    assert "impact_low" not in shown
     shown = ses(planted_folder, "search", "virus", "--mode", "lexical", "--boost", "impact")
     assert "up to 10% of their rank further up" in shown.stdout
     assert "further up" not in ses(planted_folder, "search", "virus", "--mode", "lexical").stdout

@@ -10,6 +10,11 @@ import bibtexparser
 import pytest
 import rispy
 
+from corpora.paper import Paper
+from search_plugin.contract.schema import Field
+from search_plugin.pages.hit import Hit
+from search_plugin.pages.page import Page
+from ses.terminal.printing import show_page
 from tests.commands import call, fails, of, ses
 from tests.encoders.checkpoints import make_cross_encoder
 from tests.tiny import make_model
@@ -141,3 +146,20 @@ def test_a_model_ranks_again_and_explains_it(home):
     assert f"score {first}\n" in done.stdout
     refused = ses(home, "search", "virus", "--rerank", home / "model")
     assert (refused.returncode, "is no reranker: its weights lack the head" in refused.stderr) == (2, True)
+
+
+def test_added_values_are_told_as_people_read_them(capsys):
+    fields = [
+        *(Field(name, "number", origin="forecast") for name in ("impact", "impact_low", "impact_high")),
+        *(Field("topic", "keyword"), Field("topic_x", "number"), Field("topic_y", "number")),
+        *(Field("price", "number"), Field("price_low", "number"), Field("size_x", "number")),
+    ]
+    extra = {"impact": 71.6, "impact_low": 2.5, "impact_high": 98.3, "topic": "masks", "topic_x": 0.1, "topic_y": 0.2}
+    extra |= {"price": 5, "price_low": 4, "size_x": 3}
+    hit = Hit(1, Paper("a", "t", extra=extra), 1.0, {}, ())
+    page = Page("i", "q", "lexical", "", "ses", (hit,), 1, 1, {}, None, {})
+    show_page(page, {"as_json": False, "form": "text", "explain": False, "quiet": True}, fields=fields)
+    assert capsys.readouterr().out.splitlines()[2] == (
+        "     impact: forecast to be cited more than 72% of papers of its field and year (2 to 98) · topic: masks · "
+        "price: 5 · price_low: 4 · size_x: 3"
+    )
