@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpora.outgoing import cell, in_a_line, json_text, plain, text_of_cell
+from corpora.outgoing import aligned, cell, in_a_line, json_text, paper_html, plain, text_of_cell, titled
+from corpora.paper import Paper
+from corpora.publication import Publication
 
 REORDERING = [chr(code) for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))]
 CONTROLS = [chr(code) for code in (*range(0x20), *range(0x7F, 0xA0))]
@@ -76,3 +78,42 @@ def test_json_keeps_every_value_and_controls_nothing(text):
     written = json_text(orjson.dumps({"a": text}))
     assert json.loads(written) == {"a": text}
     assert not set(written) & {*CONTROLS, *REORDERING}
+
+
+def test_rows_are_in_columns_that_are_as_wide_as_their_longest_cell():
+    rows = [["name", "n", "note"], ["a", "1,000"], ["longer", "2", "x"]]
+    assert aligned(rows) == ["name    n      note", "a       1,000", "longer  2      x"]
+    assert aligned(rows, 1) == ["name        n  note", "a       1,000", "longer      2     x"]
+    assert aligned(rows, 0) == ["  name      n  note", "     a  1,000", "longer      2     x"]
+
+
+def test_a_paper_is_shown_with_all_that_is_known_of_it():
+    paper = Paper(
+        "a<1>",
+        "Is a<b?",
+        "It's\x1b so.",
+        ("Ada & Co", "Bo"),
+        2020,
+        identifiers=("doi:10.5555/a",),
+        references=("x",) * 1_000,
+        retracted=True,
+        extra={"shelf": 0},
+        publication=Publication("12", issn=("1234-5679",)),
+    )
+    rows = {
+        "id": "a&lt;1&gt;",
+        "authors": "Ada &amp; Co; Bo",
+        "year": "2020",
+        "identifiers": "doi:10.5555/a",
+        "volume": "12",
+        "issn": "1234-5679",
+        "shelf": "0",
+        "references": "1,000",
+    }
+    listed = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in rows.items())
+    title = "<a href='https://doi.org/10.5555/a'>Is a&lt;b?</a>"
+    shown = f"<p><b>[retracted]</b> <b>{title}</b></p><p>It&#x27;s so.</p><table>{listed}</table>"
+    assert paper_html(paper) == paper._repr_html_() == shown
+    plain_one = "<p><b>T</b></p><p></p><table><tr><th>id</th><td>a</td></tr></table>"
+    assert paper_html(Paper("a", "T")) == plain_one
+    assert titled("T", {"id": "a", "b": "", "c": None, "d": ()}) == plain_one.replace("<p></p>", "")
