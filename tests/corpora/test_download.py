@@ -26,7 +26,10 @@ class Site:
     cuts: int = 0
     status: int = 200
     location: str = ""
+    modified: str = ""
+    part: str = ""
     asked: list[str] = field(default_factory=list)
+    accepted: str = ""
     url: str = ""
 
 
@@ -36,16 +39,21 @@ def serve(site):
         def do_GET(self):
             wanted = self.headers.get("Range", "")
             site.asked.append(wanted)
-            start = int(wanted[6:-1]) if wanted and site.ranges and self.headers["If-Range"] == site.etag else 0
+            site.accepted = self.headers["Accept-Encoding"]
+            validators = [site.modified] if site.etag.startswith("W/") else [site.etag]
+            start = int(wanted[6:-1]) if wanted and site.ranges and self.headers["If-Range"] in validators else 0
             past = start >= len(CONTENT)
             self.send_response(site.status if site.status != 200 else 416 if past else 206 if start else 200)
             if site.location:
                 self.send_header("Location", site.location)
             if site.etag:
                 self.send_header("ETag", site.etag)
+            if site.modified:
+                self.send_header("Last-Modified", site.modified)
             if start:
                 self.send_header(
-                    "Content-Range", f"bytes {'*' if past else f'{start}-{len(CONTENT) - 1}'}/{len(CONTENT)}"
+                    "Content-Range",
+                    site.part or f"bytes {'*' if past else f'{start}-{len(CONTENT) - 1}'}/{len(CONTENT)}",
                 )
             body = b"" if site.status != 200 else CONTENT[start:]
             self.send_header("Content-Length", str(len(body)))
@@ -92,6 +100,22 @@ def test_goes_on_where_it_was_cut(tmp_path):
     half, quarter = len(CONTENT) // 2, len(CONTENT) // 2 + (len(CONTENT) - len(CONTENT) // 2) // 2
     assert site.asked == ["", f"bytes={half}-", f"bytes={quarter}-"]
     assert (tmp_path / "file").read_bytes() == CONTENT
+
+
+def test_goes_on_by_the_time_of_the_last_change_where_the_mark_is_weak(tmp_path):
+    with serve(Site(cuts=1, etag='W/"v1"', modified="Mon, 01 Jan 2024 00:00:00 GMT")) as site:
+        get(site, tmp_path / "file", sha256=SHA256)
+    assert site.asked == ["", f"bytes={len(CONTENT) // 2}-"]
+    # A packed answer has other bytes at the same place.
+    assert site.accepted == "identity"
+
+
+@pytest.mark.parametrize("part", ["bytes 7-9/20", "bytes of some", "bytes 5-9/*"])
+def test_a_part_that_was_not_asked_for_is_not_taken(tmp_path, part):
+    with serve(Site(cuts=1, part=part)) as site:
+        get(site, tmp_path / "file", sha256=SHA256)
+    # The third time from the beginning.
+    assert site.asked == ["", f"bytes={len(CONTENT) // 2}-", ""]
 
 
 def test_only_what_is_missing_needs_space(tmp_path, monkeypatch):
