@@ -43,6 +43,10 @@ FULL = """
 </PubmedArticle>""".strip()
 
 
+CHEMICAL = '<ChemicalList><Chemical><NameOfSubstance UI="D1"/></Chemical></ChemicalList>'
+KEYWORDS = "<KeywordList><Keyword><i>Drosophila</i> wing</Keyword><Keyword>Humans</Keyword></KeywordList>"
+
+
 def article(pmid, title="A title", extra=""):
     return (
         f"<PubmedArticle><MedlineCitation><PMID>{pmid}</PMID>\n<Article><Journal><JournalIssue><PubDate>"
@@ -129,6 +133,13 @@ def test_an_article_with_everything(tmp_path):
             for label, shown in {" Aim: ": "Aim: ", "unlabelled": "", "UNLABELED": "", " ": ""}.items()
         ),
         ("Ran <i>in <sup>vivo</sup></i>.", " ", {"abstract": "BACKGROUND: We know x2. End."}),
+        ("<Title>Current biology : CB</Title>", "<Title>J &amp;amp; K</Title>", {"venue": "J & K"}),
+        ("<LastName>Bainton<", "<LastName>B<i>aint</i>on<", {"authors": ("R J Bainton", "X Li", "The RECOVERY Group")}),
+        ('UI="D006801">Humans<', 'UI="D006801"><', {"fields": ("COVID-19", "Drosophila wing", "Humans")}),
+        ('UI="D016454">Review<', 'UI="D016454"><', {"types": ("Journal Article",)}),
+        ("<MeshHeadingList>", f"{CHEMICAL}<MeshHeadingList>", {"id": "33829574"}),
+        ("<KeywordList>", '<OtherID Source="NLM"/><KeywordList>', {"id": "33829574"}),
+        (KEYWORDS, "", {"fields": ("COVID-19", "Humans")}),
         ("<KeywordList>", "<KeywordList><Keyword/>", {"fields": ("COVID-19", "Humans", "Drosophila wing")}),
     ],
 )
@@ -136,6 +147,11 @@ def test_what_stands_in_for_what_an_article_lacks(tmp_path, written, instead, ex
     assert written in FULL
     (record,) = read(tmp_path, document(FULL.replace(written, instead)))
     assert {name: getattr(record.paper, name) for name in expected} == expected
+
+
+def test_a_field_that_no_record_has_is_refused_with_those_they_have(tmp_path):
+    with pytest.raises(InputError, match=r"PubMed has no column colour .* country, abbreviation, issn, volume, issue"):
+        read(tmp_path, document(FULL), custom=[CustomField("colour", "keyword")])
 
 
 def test_names_of_authors(tmp_path):
