@@ -307,7 +307,8 @@ class ClusterIndex(Index):
 
         It takes two requests, and the rights of a search. The cluster caches the second one until its next refresh.
         """
-        settings = self.cluster.call("GET", f"/{self.physical}/_settings/index.uuid,index.number_of_shards")
+        path = f"/{self.physical}/_settings/index.uuid,index.number_of_shards"
+        settings = self.cluster.call("GET", path, retry=self._retry)
         kept = {name: facts["settings"]["index"] for name, facts in settings.items()}
         shards = max((int(facts["number_of_shards"]) for facts in kept.values()), default=1)
         replies = self._ask("_msearch", revisions.body(shards), why="its revision")["responses"]
@@ -382,7 +383,7 @@ class ClusterIndex(Index):
         self.cluster.call("POST", f"/{self.physical}/_forcemerge", params=params, retry=self.cluster.writing)
 
     def _stored(self) -> Mapping[str, Any]:
-        held: Mapping[str, Any] = self.cluster.call("GET", f"/{self.physical}/_stats/store")["_all"]
+        held: Mapping[str, Any] = self.cluster.call("GET", f"/{self.physical}/_stats/store", retry=self._retry)["_all"]
         return held
 
     def _is_loading(self) -> bool:

@@ -15,7 +15,7 @@ from search_plugin.engines.cluster.dialects import dialect_of
 from search_plugin.engines.cluster.errors import failure
 from search_plugin.engines.cluster.index import ClusterIndex
 from search_plugin.engines.cluster.product import Product
-from search_plugin.engines.cluster.transport import ONCE
+from search_plugin.engines.cluster.transport import READING, RetryPolicy
 from tests.search_plugin.engines.cluster.test_joining import SHARDS
 
 PLACES = (
@@ -34,18 +34,21 @@ BESIDE = replace(INSIDE, vectors=(paper_vector("prx", 3, "cosine"),))
 class Conversation:
     """A cluster that gives its answers one after the other, each to a method and a path, and keeps what it was asked.
 
-    An answer is a reply, the status and the reply of a failure, or an error.
+    An answer is a reply, the status and the reply of a failure, or an error. `hasty` are the requests that are not sent
+    again for as long as those of a writing run.
     """
 
     url = "http://cluster:9200"
     connection = Connection(timeout=0.2, shards=2)
-    writing = ONCE
+    writing = RetryPolicy(0.0, 1.0)
 
     def __init__(self, product, *answers):
-        self.product, self.lacking, self.asked = product, set(), []
+        self.product, self.lacking, self.asked, self.hasty = product, set(), [], []
         self._answers = list(answers)
 
-    def call(self, method, path, body=None, *, params=None, check=None, **_habits):
+    def call(self, method, path, body=None, *, params=None, retry=READING, check=None):
+        if retry != self.writing:
+            self.hasty.append(f"{method} {path}")
         lines = [orjson.loads(line) for line in body.splitlines()] if isinstance(body, bytes) else None
         self.asked.append((f"{method} {path}", lines or body, dict(params or {})))
         if path.endswith("/_refresh"):

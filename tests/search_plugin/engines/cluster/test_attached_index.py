@@ -97,6 +97,7 @@ def test_vectors_are_written_through_aliases_of_a_run_into_documents_that_are_th
     assert (script["lang"], script["params"]) == ("painless", {"own": {"hash": "hash of a", "prx_f": [1.0, 0.0, 0.0]}})
     assert "ctx._source['ses'].putAll(params.own)" in script["source"]
     assert index.cluster.asked[5][2] == {"require_alias": True}
+    assert index.cluster.hasty == ["POST /_bulk"]  # which has retries of its own
 
 
 def test_a_document_that_an_update_would_change_is_refused_and_a_second_page_needs_no_new_aliases():
@@ -159,6 +160,7 @@ def test_aliases_of_a_run_are_removed_after_it():
     assert index.cluster.requests == ["POST /shelves/_refresh", asked, "POST /_aliases"]
     removed = {"index": "shelf-a", "alias": alias("shelf-a"), "must_exist": False}
     assert index.cluster.asked[2][1] == {"actions": [{"remove": removed}]}
+    assert index.cluster.hasty == []
     for answers in (({},), (held, error(404, "aliases_not_found_exception", "gone"))):
         writing.unpin(Conversation(OPENSEARCH, *answers), "catalogue")
     with pytest.raises(ClusterError):

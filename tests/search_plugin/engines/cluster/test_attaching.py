@@ -96,6 +96,7 @@ def test_an_index_gets_a_field_for_vectors_and_what_is_kept_of_it():
     body = engine.cluster.asked[7][1]
     assert body["settings"] == {"index": {"number_of_shards": 1, "auto_expand_replicas": "0-1"}}
     assert body["mappings"] == {"dynamic": "strict", "_meta": made.facts()}
+    assert "PUT /shelves/_mapping" not in engine.cluster.hasty
 
 
 @pytest.mark.parametrize(
@@ -185,6 +186,7 @@ def test_indexes_that_have_come_behind_the_alias_get_the_field_unless_others_wri
     engine.renew(BEFORE)
     asked = ["GET /shelves", "GET /ses.attached.*.v*", "PUT /shelves/_mapping", f"PUT {STORE}/_mapping"]
     assert engine.cluster.requests == asked
+    assert engine.cluster.hasty == asked[:2]
     assert engine.cluster.asked[-1][1]["_meta"]["ses"]["attached"]["indexes"] == ("shelf-a", "shelf-b")
     other = replace(BEFORE, name="other")
     with pytest.raises(InputError, match="take that index out of shelves, or detach other"):

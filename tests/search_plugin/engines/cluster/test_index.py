@@ -155,6 +155,7 @@ def test_what_is_read_takes_one_search(read, body, reply, result):
     read(writing)
     read(writing)
     assert writing.cluster.requests == ["POST /ses.papers.v3/_refresh", SEARCH, SEARCH]
+    assert (index.cluster.hasty, writing.cluster.hasty) == ([SEARCH], [])
 
 
 def test_a_reply_that_is_not_whole_is_told():
@@ -272,6 +273,7 @@ def test_papers_are_written_through_an_alias_that_only_a_writer_makes():
     assert index.upsert([paper]) == []
     assert index.upsert([paper]) == []
     assert index.cluster.requests == [ALIAS, "GET /ses.papers.v3/_settings", BULK, BULK]
+    assert index.cluster.hasty == [BULK, BULK]  # which have retries of their own
     assert lease.checked == 2
     action, source = index.cluster.asked[2][1]
     assert action == {"index": {"_id": "a"}}
@@ -311,6 +313,7 @@ def test_what_was_stored_without_an_answer_is_not_sent_again(stored, sent_again)
         assert index.upsert([paper]) == []
     asked = {"docs": [{"_id": "a", "_source": ["content_hash", "origins", "shelf", "lent"]}]}
     assert index.cluster.asked[3] == ("POST /ses.papers.v3.writing/_mget", asked, {})
+    assert set(index.cluster.hasty) == {BULK}
 
 
 def test_papers_are_deleted_and_their_values_written():
@@ -350,7 +353,7 @@ def test_fields_are_added_to_schema_and_mapping_in_one_step():
     facts = body["_meta"]["ses"]
     assert (facts["source"], facts["published"]) == ("s", 7.5)
     assert [one["name"] for one in facts["schema"]["fields"]][-1] == "shelf"
-    assert index.schema == SCHEMA.with_fields([SHELF])
+    assert (index.schema, index.cluster.hasty) == (SCHEMA.with_fields([SHELF]), [])
     index.add_fields([SHELF])
     assert len(index.cluster.asked) == 3
 
@@ -379,6 +382,7 @@ def test_what_was_loaded_is_merged_and_served(size, segments):
     assert index.cluster.asked[4][2] == {"max_num_segments": segments, "wait_for_completion": False}
     served = {"refresh_interval": "1s", "auto_expand_replicas": "0-1", "merge.policy.segments_per_tier": 10}
     assert index.cluster.asked[5][1] == {"index": served}
+    assert index.cluster.hasty == []
 
 
 def test_another_scoring_of_words_is_for_a_while():
@@ -389,6 +393,7 @@ def test_another_scoring_of_words_is_for_a_while():
         assert len(index.cluster.asked) == 3
     steps = ["POST /ses.papers.v3/_close", "PUT /ses.papers.v3/_settings", "POST /ses.papers.v3/_open"]
     assert index.cluster.requests == [*steps, *steps]
+    assert index.cluster.hasty == []
     bodies = [index.cluster.asked[at][1]["index"]["similarity"]["default"] for at in (1, 4)]
     assert bodies == [{"type": "BM25", "k1": 2.0, "b": 0.5}, {"type": "BM25", "k1": 1.2, "b": 0.75}]
 
