@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import replace
 
 import orjson
@@ -110,3 +111,19 @@ def attachment(*, beside="", schema=None, **more):
 def attached_with(*answers, kind="opensearch", lease=None, **of_attachment):
     cluster = _cluster(kind, answers)
     return AttachedIndex(cluster, dialect_of(cluster.product), attachment(**of_attachment), lease)
+
+
+def unlocked(kind, *answers):
+    """An engine of a class whose cluster gives these answers, and whose locks nobody else takes."""
+    engine = object.__new__(kind)
+    engine.cluster = _cluster("opensearch", answers)
+    engine.url, engine.dialect, engine._leases = engine.cluster.url, dialect_of(engine.cluster.product), {}
+
+    @contextmanager
+    def lock(name):
+        engine._leases[name] = Lease()
+        yield
+        del engine._leases[name]
+
+    engine.lock = lock
+    return engine

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -20,7 +21,7 @@ from search_plugin.engines.cluster.attached.writing import _alias
 from search_plugin.engines.cluster.changes import Reached
 from search_plugin.engines.cluster.dialects import dialect_of
 from search_plugin.engines.cluster.product import Product
-from tests.search_plugin.engines.cluster.conversations import BESIDE, INSIDE, Conversation, Lease, attachment, found
+from tests.search_plugin.engines.cluster.conversations import BESIDE, INSIDE, attachment, found, unlocked
 from tests.search_plugin.engines.cluster.test_joining import SHARDS, error
 
 PRODUCT = Product("opensearch", "3.6.0", (3, 6))
@@ -31,24 +32,7 @@ STORE = "/ses.attached.catalogue.v1"
 OWN = {"hash": {"type": "keyword", "index": False}}
 
 
-class Unlocked(AttachingEngine):
-    """An engine whose cluster answers what a test wants, and whose locks nobody else takes."""
-
-    def __init__(self, *answers):
-        self.cluster = Conversation(PRODUCT, *answers)
-        self.url, self.dialect, self._leases = self.cluster.url, DIALECT, {}
-
-    def lock(self, name):
-        engine, lease = self, Lease()
-
-        class Lock:
-            def __enter__(self):
-                engine._leases[name] = lease
-
-            def __exit__(self, *_):
-                del engine._leases[name]
-
-        return Lock()
+engine_with = partial(unlocked, AttachingEngine)
 
 
 def kept(*attachments):
@@ -84,7 +68,7 @@ SHELF = {"shelf-a": described()}
 
 
 def test_an_index_gets_a_field_for_vectors_and_what_is_kept_of_it():
-    engine = Unlocked({}, {}, SHELF, SHELF, {}, {}, PLUGINS, {}, SHELF, {})
+    engine = engine_with({}, {}, SHELF, SHELF, {}, {}, PLUGINS, {}, SHELF, {})
     made = engine.attach(WANTED, SCHEMA)
     assert (made.beside, made.indexes, made.schema.vectors[0].name) == ("", ("shelf-a",), "ses.prx_f")
     assert engine.cluster.requests == [
@@ -109,7 +93,7 @@ def test_an_index_gets_a_field_for_vectors_and_what_is_kept_of_it():
 )  # fmt: skip
 def test_vectors_may_be_beside_the_documents(wanted, mapped, why):
     own = [{"shelf-a": described()}, {}, *mapped] if mapped else []
-    engine = Unlocked({}, {}, {"shelf-a": described()}, *own, PLUGINS, {}, {"shelf-a": described()}, {})
+    engine = engine_with({}, {}, {"shelf-a": described()}, *own, PLUGINS, {}, {"shelf-a": described()}, {})
     made = engine.attach(wanted, SCHEMA)
     assert why in made.beside
     assert not made.beside.endswith(".")
@@ -119,7 +103,7 @@ def test_vectors_may_be_beside_the_documents(wanted, mapped, why):
 
 
 def test_other_failures_of_the_mapping_are_told_and_nothing_is_kept():
-    engine = Unlocked({}, {}, {"a": described()}, {"a": described()}, {}, error(500, "x", "broken"))
+    engine = engine_with({}, {}, {"a": described()}, {"a": described()}, {}, error(500, "x", "broken"))
     with pytest.raises(UnavailableError, match="broken"):
         engine.attach(WANTED, SCHEMA)
     assert engine.cluster.requests[-1] == "PUT /shelves/_mapping"
@@ -128,7 +112,7 @@ def test_other_failures_of_the_mapping_are_told_and_nothing_is_kept():
 def test_of_two_runs_at_the_same_time_one_attaches():
     other = replace(attachment(), name="other")
     shelf = {"shelf-a": described()}
-    engine = Unlocked({}, {}, shelf, shelf, {}, {}, PLUGINS, {}, shelf, kept(other), {})
+    engine = engine_with({}, {}, shelf, shelf, {}, {}, PLUGINS, {}, shelf, kept(other), {})
     with pytest.raises(InputError, match=r"The documents of shelf-a are attached as other already \(by shelves\)"):
         engine.attach(WANTED, SCHEMA)
     assert engine.cluster.requests[-1] == f"DELETE {STORE}"
@@ -150,39 +134,39 @@ BEFORE = attachment(indexes=("shelf-a",))
 )  # fmt: skip
 def test_what_is_attached_otherwise_is_told(before, wanted, schema, told):
     with pytest.raises(InputError, match=told):
-        Unlocked(kept(before)).attach(wanted, schema)
+        engine_with(kept(before)).attach(wanted, schema)
 
 
 def test_an_attachment_keeps_its_moment_and_where_its_vectors_are():
     shelf = {"shelf-b": described(OWN)}
-    engine = Unlocked(kept(BEFORE), shelf, shelf, {}, {}, {})
+    engine = engine_with(kept(BEFORE), shelf, shelf, {}, {}, {})
     again = engine.attach(WANTED, SCHEMA)
     assert (again.moment, again.indexes) == (7.5, ("shelf-a", "shelf-b"))
     assert engine.cluster.requests[-2:] == ["PUT /shelves/_mapping", f"PUT {STORE}/_mapping"]
     assert engine.cluster.asked[-1][1] == {"_meta": again.facts(), "properties": {}}
     beside = attachment(beside="so", schema=BESIDE)
-    engine = Unlocked(kept(beside), shelf, {})
+    engine = engine_with(kept(beside), shelf, {})
     again = engine.attach(replace(WANTED, fields={"title": "headline"}), SCHEMA)
     assert (again.beside, engine.cluster.requests[-1]) == ("so", f"PUT {STORE}/_mapping")
     with pytest.raises(InputError, match="There is an index catalogue of ses already; choose another name"):
-        Unlocked({}, {"ses.catalogue.v1": {}}).attach(WANTED, SCHEMA)
+        engine_with({}, {"ses.catalogue.v1": {}}).attach(WANTED, SCHEMA)
 
 
 def test_attachments_are_found_by_name():
-    assert Unlocked(kept(BEFORE)).attached("catalogue") == BEFORE
+    assert engine_with(kept(BEFORE)).attached("catalogue") == BEFORE
     for there, hint in (({}, "attach one first"), (kept(BEFORE), "choose one of catalogue")):
         with pytest.raises(NotFoundError, match=f"No index 'x' of http://cluster:9200 is attached; {hint}"):
-            Unlocked({}, there).attached("x")
+            engine_with({}, there).attached("x")
     with pytest.raises(NotFoundError, match="http://cluster:9200 has no index shelves; check its name"):
-        Unlocked(error(404, "index_not_found_exception", "no such index")).found(WANTED)
-    found_ = Unlocked({"shelf-a": described()}).found(WANTED)
+        engine_with(error(404, "index_not_found_exception", "no such index")).found(WANTED)
+    found_ = engine_with({"shelf-a": described()}).found(WANTED)
     assert (found_.schema.model, found_.schema.vectors, found_.places[0].path) == ("", (), "headline")
 
 
 def test_indexes_that_have_come_behind_the_alias_get_the_field_unless_others_write_into_them():
     whole = {**described(OWN), "mappings": {"properties": {name: {"type": "text"} for name in TEXTS}}}
     whole["mappings"]["properties"] |= REST
-    engine = Unlocked({"shelf-b": whole}, {}, {}, {})
+    engine = engine_with({"shelf-b": whole}, {}, {}, {})
     engine.renew(BEFORE)
     asked = ["GET /shelves", "GET /ses.attached.*.v*", "PUT /shelves/_mapping", f"PUT {STORE}/_mapping"]
     assert engine.cluster.requests == asked
@@ -190,12 +174,12 @@ def test_indexes_that_have_come_behind_the_alias_get_the_field_unless_others_wri
     assert engine.cluster.asked[-1][1]["_meta"]["ses"]["attached"]["indexes"] == ("shelf-a", "shelf-b")
     other = replace(BEFORE, name="other")
     with pytest.raises(InputError, match="take that index out of shelves, or detach other"):
-        Unlocked({"shelf-b": whole}, kept(other)).renew(BEFORE)
+        engine_with({"shelf-b": whole}, kept(other)).renew(BEFORE)
     with pytest.raises(UnavailableError, match="has no index shelves any more, to which catalogue is attached"):
-        Unlocked(error(404, "index_not_found_exception", "no such index")).renew(BEFORE)
+        engine_with(error(404, "index_not_found_exception", "no such index")).renew(BEFORE)
     with pytest.raises(InputError, match="shelves was changed by its owner: its field headline is gone"):
-        Unlocked({"shelf-b": {}}, {}).renew(BEFORE)
-    beside = Unlocked({"shelf-b": whole}, {})
+        engine_with({"shelf-b": {}}, {}).renew(BEFORE)
+    beside = engine_with({"shelf-b": whole}, {})
     beside.renew(attachment(beside="so"))
     assert beside.cluster.requests == asked[:2]
 
@@ -219,13 +203,13 @@ def reached(**numbers):
 
 
 def test_how_far_the_changes_have_come_is_asked_before_they_are_made_visible():
-    engine = Unlocked(reached(a=[5, 3], b=[7]))
+    engine = engine_with(reached(a=[5, 3], b=[7]))
     assert engine.reached(BEFORE) == {"a": Reached("uuid of a", 3, 8), "b": Reached("uuid of b", 7, 7)}
     assert engine.cluster.asked == [
         ("GET /shelves/_stats/docs", None, {"level": "shards"}), ("POST /shelves/_refresh", None, {})
     ]  # fmt: skip
-    assert Unlocked(error(403, "x", "no rights")).reached(BEFORE) == {}
-    assert Unlocked().reached(attachment(beside="so")) == {}
+    assert engine_with(error(403, "x", "no rights")).reached(BEFORE) == {}
+    assert engine_with().reached(attachment(beside="so")) == {}
 
 
 def test_documents_that_may_have_changed_are_those_with_later_numbers_or_without_vectors():
@@ -236,14 +220,14 @@ def test_documents_that_may_have_changed_are_those_with_later_numbers_or_without
     def since(name, number):
         return {"bool": {"filter": [{"term": {"_index": name}}, {"range": {"_seq_no": {"gt": number}}}]}}
 
-    assert Unlocked().changed(seen, now) == {
+    assert engine_with().changed(seen, now) == {
         "bool": {
             "should": [{"bool": {"must_not": [{"bool": {"filter": marks}}]}}, since("a", 2), since("b", -1)],
             "minimum_should_match": 1,
         }
     }
-    assert Unlocked().changed(BEFORE, now) is None
-    assert Unlocked().changed(replace(BEFORE, seen={"other": 2}), now) is None
+    assert engine_with().changed(BEFORE, now) is None
+    assert engine_with().changed(replace(BEFORE, seen={"other": 2}), now) is None
 
 
 def counted(number):
@@ -260,13 +244,13 @@ def counted(number):
 )
 def test_how_far_documents_were_read_is_noted(after, written, seen):
     before = {"a": Reached("uuid of a", 3, 8)}
-    engine = Unlocked(kept(BEFORE), counted(9), counted(7), after, {})
+    engine = engine_with(kept(BEFORE), counted(9), counted(7), after, {})
     engine.note_read("catalogue", before, written, 2)
     request, body, _ = engine.cluster.asked[-1]
     assert request == f"PUT {STORE}/_mapping"
     assert body["_meta"]["ses"]["attached"]["seen"] == {"uuid of a": seen}
     for there, rejected in (({}, 2), (before, 1)):
-        engine = Unlocked(kept(BEFORE), counted(9), counted(7))
+        engine = engine_with(kept(BEFORE), counted(9), counted(7))
         engine.note_read("catalogue", there, written, rejected)
         assert engine.cluster.requests[-1] != request
 
@@ -282,7 +266,7 @@ def test_detaching_restores_each_document_and_forgets():
     taken = {"items": [{"update": {"status": 200, "result": "updated"}}] * 2}
     aliases = {"shelf-a": {"aliases": {_alias("catalogue", "shelf-a"): {}}}}
     gone = error(404, "index_not_found_exception", "no such index")
-    engine = Unlocked(
+    engine = engine_with(
         kept(replace(BEFORE, indexes=("old",))), held, counted(2), gone, {}, {}, {}, mapped, counted(2),
         *scrolled("a", "b"), mapped, {}, mapped, taken, counted(0), aliases, {}, {},
     )  # fmt: skip
@@ -296,7 +280,7 @@ def test_detaching_restores_each_document_and_forgets():
 
 def test_documents_of_another_attachment_are_left_as_they_are():
     other = replace(attachment(), name="other")
-    engine = Unlocked(kept(BEFORE), {"shelf-a": described(OWN)}, counted(2), {}, kept(BEFORE, other), {}, {})
+    engine = engine_with(kept(BEFORE), {"shelf-a": described(OWN)}, counted(2), {}, kept(BEFORE, other), {}, {})
     detached = engine.detach("catalogue", pytest.fail, pytest.fail)
     assert (detached.restored, detached.left, detached.shared) == (0, (), ("other",))
 
@@ -351,6 +335,6 @@ def test_documents_that_can_not_be_read_are_told():
 
 def test_a_field_is_of_one_model_and_quantization():
     quantized = replace(SCHEMA, quantization="int8")
-    engine = Unlocked({}, {}, {"a": described()}, {"a": described()}, {}, {}, PLUGINS, {}, {"a": described()}, {})
+    engine = engine_with({}, {}, {"a": described()}, {"a": described()}, {}, {}, PLUGINS, {}, {"a": described()}, {})
     assert engine.attach(WANTED, quantized).schema.vectors[0].name == "ses.prx_f_int8"
     assert own_properties(INSIDE, DIALECT) == {"ses": {"properties": {**OWN, **VECTORS}}}
