@@ -74,14 +74,17 @@ def find_sets(folder: Path) -> tuple[str, ...]:
     return tuple(sorted(names))
 
 
-def read_classification(folder: Path, name: str) -> Classification:
+def read_classification(folder: Path, name: str, *, names_only: bool = False) -> Classification:
     """Read `NAME_papers_test.json`, `NAME_label.json` and, if it exists, `NAME_matched.json` in a folder.
 
-    A paper whose `label` is a number has that one label, counted from 0, as SciMult's script reads it. Raises
-    `InputError` if a file is missing or malformed.
+    A paper whose `label` is a number has that one label, counted from 0, as SciMult's script reads it. With
+    `names_only`, labels are read without their definitions (appendix E.4, table A8). Raises `InputError` if a file is
+    missing or malformed.
     """
     papers = _Lines(_file(folder, name, _PAPERS), "paper")
     labels = _Lines(_file(folder, name, "_label.json"), "label", _label_parts).texts
+    if names_only:
+        labels = tuple(replace(label, abstract=None) for label in labels)
     gold: dict[str, frozenset[str]] = {}
     kinds = set()
     for paper, number, members in papers:

@@ -10,6 +10,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from sklearn.metrics import f1_score
 
 from corpora.errors import InputError
 from encoders.models.formats import Format
@@ -50,6 +51,23 @@ def test_the_probe_is_averaged_over_runs_and_folds_and_tested_on_test_papers_onl
     told = probe(np.zeros((20, 2), np.float32), classes, [False] * 16 + [True] * 4, seeds=3)
     assert told.cells["accuracy"].mean == pytest.approx((1 + 0.75) / 2)
     assert told.cells["F1 macro"].mean == pytest.approx((1 + (2 / 3 + 4 / 5) / 2) / 2)
+    assert told.cells["accuracy, deviation of runs"] == 0
+
+
+def test_the_deviation_is_that_of_the_runs_means(monkeypatch):
+    truth, rng = np.arange(40) % 3, np.random.default_rng(2)
+    drawn = [rng.integers(0, 3, (2, 40)) for _ in range(3)]
+    said = iter(drawn)
+    monkeypatch.setattr("eval.miread._fold_predictions", lambda *_: list(next(said)))
+    classes = [*"abc"] * 4 + ["abc"[one] for one in truth]
+    told = probe(np.zeros((52, 2), np.float32), classes, [False] * 12 + [True] * 40)
+    runs = [[f1_score(truth, fold, average="macro") for fold in run] for run in drawn]
+    assert told.cells["F1 macro, deviation of runs"] == pytest.approx(np.std(np.mean(runs, axis=1), ddof=1))
+    right = [np.mean(run == truth) for run in drawn]
+    assert told.cells["accuracy, deviation of runs"] == pytest.approx(np.std(right, ddof=1))
+    said = iter(drawn)
+    one = probe(np.zeros((52, 2), np.float32), classes, [False] * 12 + [True] * 40, seeds=1)
+    assert list(one.cells) == ["accuracy", "F1 macro"]
 
 
 def test_the_epoch_that_is_best_on_the_validating_quarter_is_tested(monkeypatch):

@@ -33,6 +33,32 @@ def test_matching_puts_mentioned_labels_first(tmp_path):
     assert found[""].counts["gold_labels_unknown"] == 1
 
 
+def test_labels_are_read_by_their_names_alone(tmp_path):
+    folder = write_fine(tmp_path / "data", [["l0"], ["l1"]], None, ["l0", "l1"])
+    data, names = (read_classification(folder, "Toy", names_only=one) for one in (False, True))
+    assert [(label.title, label.abstract) for label in data.labels] == [
+        ("name l0", "means l0"),
+        ("name l1", "means l1"),
+    ]
+    assert [(label.title, label.abstract) for label in names.labels] == [("name l0", None), ("name l1", None)]
+    assert (names.papers, names.gold) == (data.papers, data.gold)
+
+
+def test_the_command_with_names_only_is_the_command_without_definitions(tmp_path):
+    folder = write_fine(tmp_path / "data", [["l0"], ["l1"]], None, ["l0", "l1", "l2"])
+    model = make_model(tmp_path / "model")
+    given = ("eval", "scimult", "--data", folder, "--task", "classification", "--model", model, "--json")
+    told = ses(tmp_path, *given, "--names-only")
+    assert json.loads(told.stdout)["labels"] == "names"
+    lines = [{"label": name, "name": [f"name {name}"]} for name in ("l0", "l1", "l2")]
+    write_lines(folder / "Toy_label.json", lines)
+    plain = json.loads(ses(tmp_path, *given).stdout)
+    assert "labels" not in plain
+    assert json.loads(told.stdout)["rows"] == plain["rows"]
+    wrong = ses(tmp_path, *given[:4], "--task", "links", "--names-only")
+    fails(wrong, 2, "--names-only is for --task classification")
+
+
 def test_many_matches_against_the_plain_definition(tmp_path):
     rng = np.random.default_rng(0)
     labels = [f"l{i:03d}" for i in range(300)]

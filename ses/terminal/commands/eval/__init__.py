@@ -11,6 +11,7 @@ _HERE = "ses.terminal.commands.eval"
 COMMANDS = {
     "authors": (f"{_HERE}.protocols:authors", "Group papers with one author's name by their true author."),
     "compare": (f"{_HERE}.compare:compare", "Compare TREC run files."),
+    "factors": (f"{_HERE}.reviewers:factors", "Measure each factor of reviewer matching by itself."),
     "formats": (f"{_HERE}.formats:formats", "Compare a model's formats with its PRX vectors."),
     "gold-standard": (f"{_HERE}.reviewers:gold_standard", "Compare with what reviewers said of their own expertise."),
     "miread": (f"{_HERE}.protocols:miread", "Measure vectors as MIReAD's paper does."),

@@ -196,7 +196,10 @@ def scidocs(data: Path, opened: Opener, **options: Any) -> Measured:
     metavar="FILE",
     help="Vectors of the labels, where their ids may be those of papers too.",
 )
-def scimult(data: Path, opened: Opener, task: str, sets: tuple[str, ...], **options: Any) -> Measured:
+@click.option("--names-only", is_flag=True, help="Read labels without their definitions, as in table A8.")
+def scimult(
+    data: Path, opened: Opener, task: str, sets: tuple[str, ...], *, names_only: bool, **options: Any
+) -> Measured:
     """Measure vectors by SciMult's evaluations, without any training.
 
     Classification ranks labels by their descriptions (recall at 20, 50 and 100, with and without label matching; F1
@@ -213,6 +216,8 @@ def scimult(data: Path, opened: Opener, task: str, sets: tuple[str, ...], **opti
         raise InputError(f"{data} has no set {unknown[0]!r}; it has: {', '.join(known)}.")
     if labels and task != "classification":
         raise InputError("--label-embeddings is for --task classification: leave it out.")
+    if names_only and (labels or task != "classification"):
+        raise InputError("--names-only is for --task classification without --label-embeddings: leave it out.")
     source = opened()
     similarity: Similarity = options["similarity"] or source.similarity or "dot"
 
@@ -222,11 +227,11 @@ def scimult(data: Path, opened: Opener, task: str, sets: tuple[str, ...], **opti
         if task == "search":
             return {"": evaluate_searches(read_searches(data, name), source.embed, similarity=similarity)}
         of_labels = by_file(read_embeddings(labels)) if labels else None
-        read = read_classification(data, name)
+        read = read_classification(data, name, names_only=names_only)
         return evaluate_classification(read, source.embed, similarity=similarity, embed_labels=of_labels)
 
     outcomes = {f"{name} {part}".strip(): one for name in sets or known for part, one in measured(name).items()}
-    return outcomes, {"task": task, "similarity": similarity}
+    return outcomes, {"task": task, "similarity": similarity, **({"labels": "names"} if names_only else {})}
 
 
 @protocol(

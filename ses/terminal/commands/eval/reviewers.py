@@ -1,4 +1,4 @@
-"""`ses eval reviewers` and `ses eval gold-standard`."""
+"""`ses eval reviewers`, `ses eval factors` and `ses eval gold-standard`."""
 
 from __future__ import annotations
 
@@ -21,6 +21,24 @@ _aggregate = click.option(
 )
 
 
+_embeddings = click.option(
+    "--embeddings",
+    multiple=True,
+    metavar="[FACTOR=]FILE",
+    help="Take vectors from a file, by id, and not from a model; for cof and unipr by factor: semantic=FILE, "
+    "topic=FILE and citation=FILE.",
+)
+
+_named = click.option(
+    "--factor",
+    "named",
+    multiple=True,
+    metavar="FACTOR[=FORMAT]",
+    help="Format of the model's vectors that stands for a factor of cof or unipr, such as topic=clf, or a factor "
+    "alone for UniPR's own instruction. Factors that aren't named are left out.",
+)
+
+
 @click.command()
 @data_option(
     "A folder in SciRepEval's layout (test_hard_qrel.jsonl, test_soft_qrel.jsonl, reviewer_metadata.jsonl, "
@@ -30,21 +48,8 @@ _aggregate = click.option(
     "--protocol", default="scirepeval", show_default=True, type=click.Choice(PROTOCOLS), help="Rules to match by."
 )
 @_aggregate
-@click.option(
-    "--embeddings",
-    multiple=True,
-    metavar="[FACTOR=]FILE",
-    help="Take vectors from a file, by id, and not from a model; for cof and unipr by factor: semantic=FILE, "
-    "topic=FILE and citation=FILE.",
-)
-@click.option(
-    "--factor",
-    "named",
-    multiple=True,
-    metavar="FACTOR[=FORMAT]",
-    help="Format of the model's vectors that stands for a factor of cof or unipr, such as topic=clf, or a factor "
-    "alone for UniPR's own instruction. Factors that aren't named are left out.",
-)
+@_embeddings
+@_named
 @output_options
 def reviewers(
     data: Path, protocol: str, aggregate: str, embeddings: tuple[str, ...], named: tuple[str, ...], **options: Any
@@ -86,6 +91,35 @@ def reviewers(
     outcome = evaluate_reviewers(read, embedders, matching.only(factors))
     fewer = "" if len(factors) == len(matching.factors) else f", only {' and '.join(factors)}"
     show({f"{protocol}{fewer}": outcome}, [one.source for one in factors.values()], about, "protocol", options)
+
+
+@click.command("factors")
+@data_option("A folder with semantic.jsonl, topic.jsonl and citation.jsonl, or some of them.")
+@_embeddings
+@_named
+@output_options
+def factors(data: Path, embeddings: tuple[str, ...], named: tuple[str, ...], **options: Any) -> None:
+    """Measure each factor of reviewer matching by itself, as in UniPR's table 7: the mean rank of a relevant candidate.
+
+    A line of a factor's file holds a query and its candidates, one of them relevant (100 of them in the paper). Of a
+    checkpoint of UniPR the instructions are those for a data set of the folder's name, such as KDD.
+    """
+    from eval.reports.forms import check_report
+    from eval.reviewers.factor_ranks import evaluate_factor_ranks, read_factor_tasks
+    from products.reviewers.rules import MATCHINGS
+    from ses.evaluation.factors import find_factors
+    from ses.settings import load_settings
+    from ses.terminal.options import settings_of
+
+    if options["report_file"]:
+        check_report(options["report_file"])
+    tasks = read_factor_tasks(data, MATCHINGS["unipr"].factors)
+    matching, settings = MATCHINGS["unipr"].only(tasks), load_settings(**settings_of(options))
+    model_named = bool(options["model"])
+    found = find_factors(matching, data.resolve().name, embeddings, named, settings, model_named=model_named)
+    outcomes = {name: evaluate_factor_ranks(tasks[name], one.embed) for name, one in found.items()}
+    about = {"data": data, "factors": {name: one.facts for name, one in found.items()}}
+    show(outcomes, [one.source for one in found.values()], about, "factor", options)
 
 
 @click.command("gold-standard")
