@@ -87,9 +87,9 @@ def probe(matrix: np.ndarray, classes: Sequence[str], test: Sequence[bool], *, s
 
     The matrix is (papers, dimension); `test` says of each paper whether it is tested on. Each quarter of the training
     papers validates in turn, and the epoch that is best on it is tested. Each of the `seeds` has its own folds and
-    order of papers. Returns accuracy and macro F1, means over runs and folds, with intervals over the papers tested on.
-    Of two runs or more it also returns the standard deviation of the runs' means, as in the paper's table 1 (that of a
-    sample). Raises `InputError` if there are too few papers on one side.
+    order of papers. Returns accuracy and macro F1, means over runs and folds, with intervals over the papers tested on,
+    and the standard deviation over runs as in the paper's table 1 (that of a sample), if there are two or more. Raises
+    `InputError` if there are too few papers on one side.
     """
     truth, tested = np.unique(np.array(classes), return_inverse=True)[1], np.array(test)
     sizes = np.bincount(truth[~tested], minlength=2)

@@ -1,8 +1,8 @@
 """SciDocs (Cohan et al. 2020, section 5.2) as its own harness measures it, on a copy of its folder `data`.
 
-The recommendation task is left out, as in SciRepEval: it trains an AllenNLP model on clicks, weighted by propensity
-scores. The harness' linear SVM is sklearn-contrib-lightning's, which has no intercept; without an intercept,
-scikit-learn's makes the same predictions if both converge.
+Recommendations are ranked without the network that the harness trains on clicks (`eval.scidocs_clicks`). The harness'
+linear SVM is sklearn-contrib-lightning's, which has no intercept; without an intercept, scikit-learn's makes the same
+predictions if both converge.
 """
 
 from __future__ import annotations
@@ -26,12 +26,14 @@ from eval.measures.similarity import minus_distance
 from eval.outcome import Outcome
 from eval.probes.linear import REGRESSOR_GRID, classify
 from eval.reranking import only_found, ranked_outcome, rerank
+from eval.scidocs_clicks import TASK as CLICKS
+from eval.scidocs_clicks import evaluate_clicks, read_clicks
 from eval.statistics.interval import bootstrap_statistic
 from eval.trec.judgments import Qrels, read_qrels
 
 CLASSIFICATION = ("mag", "mesh")
 RANKING = ("coview", "coread", "cite", "cocite")
-TASKS = (*CLASSIFICATION, *RANKING)
+TASKS = (*CLASSIFICATION, *RANKING, CLICKS)
 SPLITS = ("val", "test")
 MEASURES = ("MAP", "nDCG")
 
@@ -88,10 +90,10 @@ def evaluate_scidocs(
 ) -> dict[str, Outcome]:
     """Run tasks of SciDocs; all that the folder has if none are named.
 
-    `embed` makes CLF vectors for the two classifications and PRX vectors for the four rankings. The split is `test`, or
-    `val` for choosing a model. Returns by task F1 averaged over classes, or MAP and nDCG; from 0 to 1, where SciDocs
-    prints 0 to 100. Raises `InputError` if a task or split isn't there, a file is damaged, or no paper of a task has a
-    vector, and `UnavailableError` if the extra eval isn't installed.
+    `embed` makes CLF vectors for the two classifications and PRX vectors for all others. The split is `test`, or `val`
+    for choosing a model. Returns by task F1 averaged over classes, MAP and nDCG, or nDCG and P@1 of clicks, adjusted by
+    propensities; from 0 to 1, where SciDocs prints 0 to 100. Raises `InputError` if a task or split isn't there, a file
+    is damaged, or no paper of a task has a vector, and `UnavailableError` if the extra eval isn't installed.
     """
     if absent := [task for task in tasks if task not in folder.tasks]:
         raise InputError(f"{folder.path} has no task {absent[0]!r}; it has: {', '.join(folder.tasks)}.")
@@ -99,6 +101,9 @@ def evaluate_scidocs(
     papers = cache(folder.papers)
     outcomes = {}
     for task in tasks or folder.tasks:
+        if task == CLICKS:
+            outcomes[task] = evaluate_clicks(read_clicks(folder.path, split), papers("recomm"), embed)
+            continue
         run, metadata = (_classification, "mag_mesh") if task in CLASSIFICATION else (_ranking, "view_cite_read")
         outcomes[task] = run(folder, task, split, papers(metadata), embed)
     return outcomes

@@ -92,7 +92,7 @@ def _read(path: Path) -> FactorTask:
     candidates: dict[str, tuple[str, ...]] = {}
     queries: dict[str, str] = {}
     for number, members in json_objects(path):
-        given = members.get("candidates")
+        given: Any = members.get("candidates")
         sound = isinstance(given, list) and all(isinstance(one, dict) for one in given)
         require_line(sound and "query" in members, path, number, "a line holds a query and a list of candidates")
         relevant = [one for one in given if one.get("score") == 1]

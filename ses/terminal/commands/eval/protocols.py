@@ -144,7 +144,7 @@ def miread(data: Path, opened: Opener, label: str, split_field: str, fewest: int
 
 @protocol(
     "task",
-    "SciDocs' folder data: mag, mesh, coview, coread, cite, cocite and the papers' metadata.",
+    "SciDocs' folder data: mag, mesh, coview, coread, cite, cocite, recomm and the papers' metadata.",
 )
 @click.option(
     "--task",
@@ -157,10 +157,11 @@ def miread(data: Path, opened: Opener, label: str, split_field: str, fewest: int
     "--split", default="test", show_default=True, help="Name of the split: test, or val to choose a model by."
 )
 def scidocs(data: Path, opened: Opener, **options: Any) -> Measured:
-    """Measure vectors by SciDocs: two classifications (macro F1) and four rankings (MAP, nDCG).
+    """Measure vectors by SciDocs: two classifications (macro F1), four rankings (MAP, nDCG) and recommendations.
 
     As in its own harness, papers without a vector get zeros in a classification and are left out of a ranking; the
-    output counts them. The recommendation task, which trains a model on clicks, is left out, as in SciRepEval.
+    output counts them. Recommendations (nDCG and P@1, adjusted by propensities) are ranked by the vectors alone, where
+    the harness trains a network on clicks.
     """
     from eval.scidocs import SciDocs, evaluate_scidocs
 

@@ -101,8 +101,8 @@ def reviewers(
 def factors(data: Path, embeddings: tuple[str, ...], named: tuple[str, ...], **options: Any) -> None:
     """Measure each factor of reviewer matching by itself, as in UniPR's table 7: the mean rank of a relevant candidate.
 
-    A line of a factor's file holds a query and its candidates, one of them relevant (100 of them in the paper). Of a
-    checkpoint of UniPR the instructions are those for a data set of the folder's name, such as KDD.
+    A line of a factor's file holds a query and its candidates, one of them relevant (100 of them in the paper). A
+    checkpoint of UniPR reads them under its instructions for a data set of the folder's name, such as KDD.
     """
     from eval.reports.forms import check_report
     from eval.reviewers.factor_ranks import evaluate_factor_ranks, read_factor_tasks
