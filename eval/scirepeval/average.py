@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
+from types import MappingProxyType
 from typing import Literal
 
+from corpora.errors import require
 from eval.outcome import Outcome
 from eval.reports.results import Results
 from eval.scirepeval.protocols import TaskResult
@@ -87,20 +89,23 @@ class Averages:
     missing: tuple[str, ...]
 
 
-def average(results: Sequence[TaskResult]) -> Averages:
+def average(results: Sequence[TaskResult], elsewhere: Mapping[str, float] = MappingProxyType({})) -> Averages:
     """Average tasks as the paper does.
+
+    `elsewhere` has figures from 0 to 1 of tasks that another program measured, such as S2AND, by the paper's names.
 
     A task gives one number, the mean of its few-shot and full measures or of its four precisions; but each of SciDocs'
     rankings gives two, MAP and nDCG. `Average` is the mean of all 28 numbers, 7, 11 and 10 in the groups: with these
     weights, the published groups give the published averages.
     """
     by_key = {key_of(result.task.name): result for result in results}
+    given = {key_of(name): [figure] for name, figure in elsewhere.items()}
     found = {
         group: [
             number
             for key in map(key_of, names)
-            if key in by_key
-            for number in _numbers(by_key[key], apart=group == "SciDocs")
+            if key in by_key or key in given
+            for number in given.get(key) or _numbers(by_key[key], apart=group == "SciDocs")
         ]
         for group, names in GROUPS.items()
     }
@@ -109,8 +114,24 @@ def average(results: Sequence[TaskResult]) -> Averages:
     formats: dict[str, list[float]] = {}
     for result in results:
         formats.setdefault(COLUMNS[result.task.type], []).extend(_numbers(result, apart=False))
-    absent = tuple(name for names in GROUPS.values() for name in names if key_of(name) not in by_key)
+    known = by_key.keys() | given.keys()
+    absent = tuple(name for names in GROUPS.values() for name in names if key_of(name) not in known)
     return Averages(groups, {name: fmean(numbers) for name, numbers in formats.items()}, absent)
+
+
+def checked_figures(figures: Mapping[str, float], run: Iterable[str]) -> dict[str, float]:
+    """Return figures of tasks that another program measured, to average with those of the tasks that are run here.
+
+    Raises `InputError` if a figure is not from 0 to 1, its task is run here, or is in none of the groups In-Train and
+    Out-of-Train, whose tasks have one number.
+    """
+    known = {key_of(name): name for group in ("In-Train", "Out-of-Train") for name in GROUPS[group]}
+    here = set(map(key_of, run))
+    for name, figure in figures.items():
+        require(key_of(name) in known, f"{name!r} has no single figure in SciRepEval's averages; correct its name.")
+        require(key_of(name) not in here, f"The task {name} is run here: leave its figure out.")
+        require(0 <= figure <= 1, f"The figure of {name} is {figure:g}; give one from 0 to 1.")
+    return {known[key_of(name)]: figure for name, figure in figures.items()}
 
 
 def leaderboard(averages: Averages, label: str = OURS) -> Results:

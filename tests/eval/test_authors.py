@@ -10,10 +10,12 @@ from io import BufferedReader, BytesIO
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from sklearn.cluster import AgglomerativeClustering
 
 from corpora.errors import InputError
+from encoders.files.embeddings import Embeddings
 from eval.authors import Signatures, evaluate_authors, read_named_papers, read_s2and
-from eval.embedder import Text, Vectors
+from eval.embedder import Text, Vectors, by_file
 from eval.files.text import read_within
 from ses.terminal.commands.eval import eval_
 
@@ -81,6 +83,43 @@ def test_blocks_are_halved_by_size_and_each_half_is_cut_by_the_threshold_of_the_
     assert outcome.per_unit["B3 recall"] == {"d": 1.0, "c": 0.5, "b": 1.0, "a": 0.5}
     assert outcome.per_unit["B3 precision"] == dict.fromkeys("dcba", 1.0)
     assert (outcome.counts["blocks"], outcome.counts["signatures"]) == (4, 20)
+
+
+def test_clusters_are_those_of_scikit_learn_and_b_cubed_is_its_definition():
+    rng = np.random.default_rng(3)
+    blocks = {
+        block: {f"{block}{author}": [f"{block}{author}{one}" for one in range(3)] for author in range(4)}
+        for block in ("a", "b")
+    }
+    data = make(blocks)
+    centres = {author: rng.standard_normal(8) for authors in blocks.values() for author in authors}
+    vectors = {name: centres[author] + 0.7 * rng.standard_normal(8) for name, author in data.author_of.items()}
+    found = evaluate_authors(data, by_file(Embeddings(list(vectors), np.array(list(vectors.values()), np.float32))))
+    names = [name for of_block in data.blocks.values() for name in of_block]
+    best, clusters = {}, {}
+    for block, of_block in data.blocks.items():
+        matrix = np.array([vectors[name] for name in of_block])
+        for step in range(101):
+            most = step / 100 + 1e-9
+            model = AgglomerativeClustering(None, metric="cosine", linkage="average", distance_threshold=most)
+            clusters[block, step] = dict(zip(of_block, model.fit_predict(matrix).tolist(), strict=True))
+        best[block] = max(range(101), key=lambda step, block=block: f1_of(clusters[block, step], data)[2])
+    joined = {name: ("a", cluster) for name, cluster in clusters["a", best["b"]].items()}
+    joined |= {name: ("b", cluster) for name, cluster in clusters["b", best["a"]].items()}
+    assert set(joined) == set(names)
+    assert [cell.mean for cell in found.cells.values()] == pytest.approx(f1_of(joined, data))
+    assert 0.3 < found.cells["B3 F1"].mean < 1
+
+
+def f1_of(clusters, data):
+    """B-cubed precision, recall and F1 from sets: of each signature's cluster and author, what they share."""
+    shares = []
+    for name, cluster in clusters.items():
+        together = {one for one, other in clusters.items() if other == cluster}
+        author = {one for one in clusters if data.author_of[one] == data.author_of[name]}
+        shares.append((len(together & author) / len(together), len(together & author) / len(author)))
+    precision, recall = np.mean(shares, axis=0)
+    return precision, recall, 2 * precision * recall / (precision + recall)
 
 
 def test_seeds_are_told_and_not_measured():

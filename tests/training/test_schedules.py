@@ -32,3 +32,17 @@ def test_the_factor_of_the_rate(name):
 @pytest.mark.parametrize(("warmup", "steps"), [(0, 0), (0.5, 100), (0.999, 199.8), (1, 1), (7, 7)])
 def test_warmup_in_steps_or_below_one_as_a_share(warmup, steps):
     assert warmup_steps(warmup, 200) == pytest.approx(steps)
+
+
+@pytest.mark.torch
+def test_rates_are_those_of_transformers():
+    optimization = pytest.importorskip("transformers.optimization")
+    ours = {
+        "linear": optimization._get_linear_schedule_with_warmup_lr_lambda,
+        "inverse-square-root": optimization._get_inverse_sqrt_schedule_lr_lambda,
+        "constant": optimization._get_constant_schedule_with_warmup_lr_lambda,
+    }
+    more = {"linear": {"num_training_steps": 90}, "inverse-square-root": {"timescale": 7}, "constant": {}}
+    for name, theirs in ours.items():
+        wanted = [theirs(step, num_warmup_steps=7, **more[name]) for step in range(90)]
+        assert [SCHEDULES[name](step, 7, 90) for step in range(90)] == pytest.approx(wanted), name

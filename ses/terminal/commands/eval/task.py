@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from corpora.errors import SesError
+from corpora.errors import InputError, SesError
 from encoders.models.formats import Format
 from ses.terminal.commands.eval.sources import command_words, vector_options, vector_source
 from ses.terminal.messages import message_of
@@ -39,9 +39,25 @@ _USES: Mapping[Use, str] = {
     help="Folder of local data, with a folder for each configuration that the task file names "
     "[default: the Hugging Face hub].",
 )
+@click.option(
+    "--figure",
+    "figures",
+    multiple=True,
+    metavar="TASK=NUMBER",
+    help="Figure from 0 to 1 of a task that another program measured, such as S2AND=0.93; it joins the averages; "
+    "repeatable.",
+)
 @vector_options
 @click.pass_context
-def task(context: click.RichContext, /, file: Path, names: tuple[str, ...], data: Path | None, **options: Any) -> None:
+def task(
+    context: click.RichContext,
+    /,
+    file: Path,
+    names: tuple[str, ...],
+    data: Path | None,
+    figures: tuple[str, ...],
+    **options: Any,
+) -> None:
     """Run tasks of SciRepEval's task FILE: those NAMEd, or all whose data exist.
 
     Papers are embedded in the format of each task: CLF, RGN, PRX, or QRY and PRX for search. In DIR/CONFIG, or
@@ -58,6 +74,7 @@ def task(context: click.RichContext, /, file: Path, names: tuple[str, ...], data
     from eval.scirepeval.task_file import choose_tasks, read_tasks
 
     chosen = choose_tasks(read_tasks(file), names)
+    elsewhere = _figures(figures, chosen)
     source = vector_source(options)
     results: list[TaskResult] = []
     failed: dict[str, SesError] = {}
@@ -69,8 +86,23 @@ def task(context: click.RichContext, /, file: Path, names: tuple[str, ...], data
             failed[one.name] = found
     if not results:
         raise next(iter(failed.values()))
-    _show({"file": file, "data": data or "hub"}, source, results, failed, options)
+    about = {"file": file, "data": data or "hub", **({"measured_elsewhere": elsewhere} if elsewhere else {})}
+    _show(about, source, results, failed, elsewhere, options)
     context.exit(1 if failed else 0)
+
+
+def _figures(given: Sequence[str], tasks: Sequence[Task]) -> dict[str, float]:
+    """Return the figures of tasks that another program measured, or raise `InputError` where one can't be used."""
+    from eval.scirepeval.average import checked_figures
+
+    figures: dict[str, float] = {}
+    for text in given:
+        name, _, number = text.rpartition("=")
+        try:
+            figures[name] = float(number)
+        except ValueError as error:
+            raise InputError(f"--figure {text} has no number: write it as in --figure S2AND=0.93.") from error
+    return checked_figures(figures, [task.name for task in tasks])
 
 
 def _given(source: VectorSource) -> frozenset[Format]:
@@ -88,6 +120,7 @@ def _show(
     source: VectorSource,
     results: Sequence[TaskResult],
     failed: Mapping[str, SesError],
+    elsewhere: Mapping[str, float],
     options: Mapping[str, Any],
 ) -> None:
     from rich.console import Console
@@ -96,7 +129,7 @@ def _show(
     from eval.scirepeval.average import average, leaderboard, task_table
     from ses.evaluation.vectors import VectorResults
 
-    averages = average(results)
+    averages = average(results, elsewhere)
     table, board = task_table(results), leaderboard(averages, source.name)
     solvers = {one.task.name: one.solver for one in results if one.solver}
     files = {one.task.name: one.files for one in results if one.files}
