@@ -14,8 +14,8 @@ import rich_click as click
 from corpora.errors import require
 from corpora.outgoing import in_a_line
 from products.screening.api import BATCH
-from ses.terminal.options import PATH, engine_options, open_library, together
-from ses.terminal.results import say, say_json, tell
+from ses.terminal.options import PATH, engine_options, html_option, open_library, together
+from ses.terminal.results import say, say_json, tell, write_page
 
 if TYPE_CHECKING:
     from corpora.paper import Paper
@@ -201,27 +201,31 @@ def _told(counts: ReadingCounts) -> str:
 @screen.command()
 @click.argument("name")
 @_recall
+@html_option
 @engine_options
-def status(*, name: str, target: float, confidence: float, as_json: bool, **options: Any) -> None:
+def status(
+    *,
+    name: str,
+    target: float,
+    confidence: float,
+    html: Path | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
     """Show how many papers are read, the recall that is reached, and whether reading may stop."""
     from dataclasses import asdict
 
-    from products.screening.stopping import ASSUMPTION, METHOD
+    from eval.reports.report import gather_provenance
+    from products.screening.report import review_report, status_lines
+    from products.screening.stopping import METHOD
 
-    found = open_library(options).screening.status(name, target=target, confidence=confidence)
+    screening = open_library(options).screening
+    found = screening.status(name, target=target, confidence=confidence)
+    if html:
+        write_page(html, review_report(name, screening.get(name), found, gather_provenance()))
     recall = found.recall
-    lines = [
-        f"{found.candidates:,} candidates: {found.included:,} included, {found.excluded:,} excluded, "
-        f"{found.unread:,} unread" + (f" ({found.later:,} of them put off)" if found.later else ""),
-        f"Recall is at least {recall.at_least:.3f} with {recall.confidence:.0%} confidence; "
-        f"up to {recall.missing_at_most:,} relevant papers may be unread.",
-        f"Method: {METHOD}. It holds however often you look, if {ASSUMPTION}.",
-        f"The target of {recall.target:.3f} is {'reached: reading may stop' if recall.reached else 'not reached yet'}.",
-    ]
-    if found.gone:
-        lines.insert(1, f"{found.gone:,} labelled papers are not among the candidates any more.")
     document = {"name": name, **asdict(found), "unread": found.unread, "reached": recall.reached, "method": METHOD}
-    say(document, "\n".join(lines), as_json=as_json)
+    say(document, "\n".join(status_lines(found)), as_json=as_json)
 
 
 @screen.command()
@@ -238,9 +242,22 @@ def export(*, name: str, output: Path, as_json: bool, **options: Any) -> None:
 @click.argument("name")
 @click.option("--draws", default=5, show_default=True, metavar="N", help="Times, each from another start.")
 @_recall
+@html_option
 @engine_options
-def simulate(*, name: str, draws: int, target: float, confidence: float, as_json: bool, **options: Any) -> None:
+def simulate(
+    *,
+    name: str,
+    draws: int,
+    target: float,
+    confidence: float,
+    html: Path | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
     """Screen the labelled papers again, to see how much reading the review saves."""
+    from eval.reports.report import gather_provenance
+    from products.screening.report import simulation_report
+
     runs = open_library(options).screening.simulate(name, draws=draws, target=target, confidence=confidence)
     rows = [
         {
@@ -257,6 +274,8 @@ def simulate(*, name: str, draws: int, target: float, confidence: float, as_json
         + (f"stopped after {row['stopped']:,} at recall {row['recall']:.3f}" if row["stopped"] else "never stopped")
         for row in rows
     ]
+    if html:
+        write_page(html, simulation_report(name, runs, lines, gather_provenance()))
     say({"name": name, "draws": rows}, "\n".join(lines), as_json=as_json)
 
 

@@ -205,15 +205,20 @@ def scores_of(views: Views, labels: Mapping[str, bool]) -> dict[str, float]:
     return dict(zip(views.ids, scores.tolist(), strict=True))
 
 
+def read_in_order(review: ReviewState) -> list[bool]:
+    """Return whether each paper that was offered and labelled was included, in the order in which they were offered."""
+    # Not in the order of labelling: a command or file may give the included papers of a batch first.
+    place = {id_: number for number, id_ in enumerate(review.offered)}
+    offered = sorted((one for one in review.decisions if one.offered), key=lambda one: place[one.id])
+    return [decision.included for decision in offered]
+
+
 def status_of(index: Index, review: ReviewState, target: float = TARGET, confidence: float = CONFIDENCE) -> Status:
     """Return how far a review is, and what is known of its recall; errors as of `estimate_recall`."""
     there = set(candidates_of(index, review))
     labels = review.labels
     gone = sum(id_ not in there for id_ in labels)
-    # Not in the order of labelling: a command or file may give the included papers of a batch first.
-    place = {id_: number for number, id_ in enumerate(review.offered)}
-    offered = sorted((one for one in review.decisions if one.offered), key=lambda one: place[one.id])
-    read = [decision.included for decision in offered]
+    read = read_in_order(review)
     known = sum(decision.included for decision in review.decisions if not decision.offered)
     unread = len(there - labels.keys())
     recall = estimate_recall(read, unread, known=known, target=target, confidence=confidence)

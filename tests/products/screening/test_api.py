@@ -312,6 +312,23 @@ def typed(folder, arguments, keys):
     return shown.decode().replace("\r", "").rstrip("\n").split("\n")
 
 
+def test_pages_show_what_was_found(run, screening, tmp_path):
+    run("create", "lungs")
+    run("label", "lungs", "--include", "v0")
+    reading = screening.reading("lungs")
+    for included in (True, False, True, None):
+        reading.decide(reading.next().paper.id, included=included)
+    told = run("status", "lungs", "--html", tmp_path / "status.html").stdout
+    assert told.startswith("34 candidates: 3 included, 1 excluded, 30 unread (1 of them put off)\n")
+    page = (tmp_path / "status.html").read_text()
+    # One was known beforehand, and two were found among three.
+    assert "papers included over papers read. included: 3 at 3." in page
+    assert "34 candidates: 3 included" in page
+    run("simulate", "lungs", "--draws", "2", "--html", tmp_path / "runs.html")
+    page = (tmp_path / "runs.html").read_text()
+    assert "recall over papers read. start 1: 1 at 2; start 2: 1 at 2." in page
+
+
 def test_mistakes_are_told_in_a_sentence(run, tmp_path):
     run("create", "one")
     fails(run("next", "one"), 2, "No paper is included yet, so there is nothing to learn from; label at least one")
