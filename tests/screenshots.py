@@ -1,7 +1,8 @@
 """The pictures of docs/page.md: the web page over 2,000 real papers, with the default model, in Chromium.
 
 `python -m tests.screenshots` indexes the papers and writes the pictures into docs/pictures. No abstract is shown in
-them: lists are compact, and the chosen paper has none. `tests/ses/service/web/test_screenshots.py` checks that the
+them: lists are compact, and the chosen paper has none. `python -m tests.screenshots FOLDER` writes them and those of
+further states of the page into a folder, to be looked at. `tests/ses/service/web/test_screenshots.py` checks that the
 pages are still there.
 """
 
@@ -63,6 +64,16 @@ PICTURES = {
 }
 """The pictures by name."""
 
+STATES = {
+    "home-dark": Picture("/?lang=de", height=900, scheme="dark"),
+    "home-phone": Picture("/?lang=zh", width=390, height=844),
+    "abstracts": Picture("/?query=risk+factors+for+severe+COVID-19"),
+    "pasted": Picture("/?query=(masks%5Btiab%5D+OR+lung*%5Btiab%5D)+NOT+Letter%5Bpt%5D"),
+    "nothing": Picture("/?query=xyzzyq"),
+    "cited": Picture("/cite?id={paper}"),
+}
+"""States of the page to look at, beside the pictures."""
+
 
 def shot(browser: Browser, address: str, picture: Picture, paper: str) -> bytes:
     """Return a picture of a page, as WebP.
@@ -101,8 +112,8 @@ def shot(browser: Browser, address: str, picture: Picture, paper: str) -> bytes:
         context.close()
 
 
-def main(names: list[str]) -> None:
-    """Write the pictures; all of them if none is named."""
+def main(folders: list[str]) -> None:
+    """Write the pictures; those of all states if a folder is named."""
     from playwright.sync_api import sync_playwright
 
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
@@ -112,11 +123,12 @@ def main(names: list[str]) -> None:
             folder / "indexes", data_dir=folder / "data", cache_dir=folder / "cache", index="pubmed-sample"
         )
         library.index("pubmed-sample", limit=_PAPERS)
-        FOLDER.mkdir(exist_ok=True)
+        written, pictures = (Path(folders[0]), {**PICTURES, **STATES}) if folders else (FOLDER, PICTURES)
+        written.mkdir(exist_ok=True)
         with served(library) as address, sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=chromium(), args=list(SWITCHES))
-            for one in names or PICTURES:
-                (FOLDER / f"{one}.webp").write_bytes(shot(browser, address, PICTURES[one], PAPER))
+            for one, picture in pictures.items():
+                (written / f"{one}.webp").write_bytes(shot(browser, address, picture, PAPER))
             browser.close()
 
 

@@ -68,7 +68,7 @@ def settle(state: SearchState) -> SearchState:
     left_out = set(wordless) - set(near)
     if not said and not named and wordless and not near:
         few = state.ranking[:NEAREST_FEW]
-        return replace(state, ranking=few, shown=few, hidden={}, versions={}, by_words=0)
+        return replace(state, ranking=few, shown=few, by_words=0)
     named -= said
     return replace(
         state,
@@ -89,8 +89,7 @@ def _above_floor(state: SearchState, ids: Sequence[str]) -> list[str]:
     scores = {hit.id: hit.score for hit in state.legs[leg]}
     # A paper that the leg did not find is no nearer than the last one that it found.
     last = min(scores.values(), default=0.0)
-    # One that stands for other versions stays, since one of them may hold a word.
-    return [id_ for id_ in ids if id_ in state.hidden or scores.get(id_, last) >= threshold.least]
+    return [id_ for id_ in ids if scores.get(id_, last) >= threshold.least]
 
 
 def goes_on(state: SearchState) -> bool:

@@ -219,13 +219,11 @@ RANKING: Mapping[str, Stage] = {
     "literal": literal,
     "boost": boost,
     "known": put_named_first,
-    "collapse": collapse,
-    "sort": sort,
 }
 """The stages that order the papers found, by the name under which a page reports their time."""
 
-SETTLING: Mapping[str, Stage] = {"settle": settle, "continue": continued}
-"""The stages that decide which papers were found, of those ranked and beside them."""
+SETTLING: Mapping[str, Stage] = {"settle": settle, "collapse": collapse, "sort": sort, "continue": continued}
+"""The stages that decide which papers were found, of those ranked and beside them, and which of them are shown."""
 
 SHOWING: Mapping[str, Stage] = {"render": render, "sentence": nearest_sentence, "warn": warn}
 """The stages that make a page of the papers ordered."""

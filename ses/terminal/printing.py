@@ -247,7 +247,10 @@ def _footer(page: Page) -> str:
     if LEXICAL in page.found and page.matches is not None and page.mode == "hybrid":
         legs = f"{page.matches:,} by words, {page.near:,} near in meaning"
     listing = page.mode == "listing"
-    found = _counted(page.candidates, "paper" if listing else "candidate") + ("" if listing else f" ({legs})")
+    # One that stands for several, as where they are collapsed, is one candidate.
+    papers = (page.matches or 0) + page.near
+    behind = f" for {_counted(papers, 'paper')}" if papers > page.candidates else ""
+    found = _counted(page.candidates, "paper" if listing else "candidate") + ("" if listing else f"{behind} ({legs})")
     order = f", sorted by {page.sort.removeprefix('-')}, {_direction(page.sort)} first," if page.sort else ""
     spent = sum(page.milliseconds.values())
     shown = f"{page.hits[0].rank} to {page.hits[-1].rank} of " if page.hits else ""

@@ -127,7 +127,7 @@ def test_of_papers_that_are_sorted_those_ranked_can_be_paged_through(index):
 FLOOR = THRESHOLD.least
 
 
-def settled(legs, ranking, known_by=(), hidden=(), window=9):
+def settled(legs, ranking, known_by=(), window=9):
     """What is left of a ranking where a model has a floor; papers hold the query's word if their leg is it."""
     schema = replace(SCHEMA, fingerprint=FINGERPRINT)
     found = {leg: [Scored(id_, score) for id_, score in hits.items()] for leg, hits in legs.items()}
@@ -136,11 +136,8 @@ def settled(legs, ranking, known_by=(), hidden=(), window=9):
     ranked = [Fused(id_, 1.0, {}) for id_ in ranking]
     meaning = Meaning("virus", known_by=dict.fromkeys(known_by, "title"))
     request = SearchRequest("virus", window=window, size=1)
-    hidden = dict.fromkeys(hidden, 1)
     index = SimpleNamespace(schema=schema)
-    return settle(
-        SearchState(index, request, plan, found, ranking=ranked, shown=ranked, hidden=hidden, meaning=meaning)
-    )
+    return settle(SearchState(index, request, plan, found, ranking=ranked, shown=ranked, meaning=meaning))
 
 
 def ids(hits):
@@ -152,19 +149,42 @@ def test_papers_below_the_floor_that_hold_no_word_are_left_out():
     after = settled(legs, ["near", "far", "said", "unfound"])
     assert ids(after.ranking) == ids(after.shown) == ["near", "said"]
     assert (after.near, after.named, after.by_words) == (("near",), (), 1)
-    # One that stands for others of its kind stays, and one that is named counts as a match.
-    other = settled(legs, ["near", "far", "said", "unfound"], known_by=["unfound", "said"], hidden=["far"])
-    assert ids(other.ranking) == ["near", "far", "said", "unfound"]
-    assert (other.near, other.named, other.by_words) == (("near", "far"), ("unfound",), 2)
+    # One that is named counts as a match.
+    other = settled(legs, ["near", "far", "said", "unfound"], known_by=["unfound", "said"])
+    assert ids(other.ranking) == ["near", "said", "unfound"]
+    assert (other.near, other.named, other.by_words) == (("near",), ("unfound",), 2)
     # A paper that the vectors did not find is no nearer than the last that they found.
     assert settled({**legs, "prx": {"near": 0.9, "last": FLOOR}}, ["near", "unfound"]).near == ("near", "unfound")
 
 
+@pytest.mark.parametrize("sort", [None, "year"])
+def test_papers_below_the_floor_stand_for_no_others_and_behind_none(tmp_path, sort):
+    schema = replace(SCHEMA, fingerprint=FINGERPRINT)
+    encoder = type("OfTheModel", (Encoder,), {"card": type("Card", (Encoder.card,), {"fingerprint": FINGERPRINT})})()
+    opened = connect(f"embedded:{tmp_path}").build("papers", schema, "s")
+    # By meaning, a paper that is too far is the first of its venue after the near one is not.
+    held = [
+        ("near", "star", "A", 0.99),
+        ("far", "sun", "B", 0.1),
+        ("said", "virus", "A", 0.05),
+        ("say", "virus", "B", 0.01),
+    ]
+    for at, (id_, title, venue, cosine) in enumerate(held):
+        paper = Paper(id_, title, venue=venue, year=2000 + at)
+        opened.upsert([Document(paper, id_, {"prx": unit(cosine)})])
+    opened.finish()
+    page = search(opened, replace(ASKED, collapse="venue", sort=sort and parse_sort(sort)), encoder)
+    assert (page.matches, page.near) == (2, 1)
+    assert sum(1 + hit.collapsed for hit in page) == page.matches + page.near
+    assert page.candidates == len(page) == 2
+    assert "far" not in ids(page)
+
+
 def test_if_all_that_is_left_is_far_the_nearest_five_are_shown():
     far = {f"f{at}": 0.2 - at / 100 for at in range(7)}
-    after = settled({"lexical": {}, "prx": far}, list(far), hidden=["other"])
+    after = settled({"lexical": {}, "prx": far}, list(far))
     assert ids(after.ranking) == ids(after.shown) == list(far)[:5]
-    assert (after.near, after.by_words, after.hidden) == ((), 0, {})
+    assert (after.near, after.by_words) == ((), 0)
     named = settled({"lexical": {}, "prx": far}, list(far), known_by=["f6"])
     assert (ids(named.ranking), named.by_words) == (["f6"], 1)
     nothing = settled({"lexical": {}, "prx": {}}, [])

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from tests.guide import PAGES
-from tests.screenshots import FOLDER, PICTURES, shot
+from tests.screenshots import FOLDER, PICTURES, STATES, shot
 from tests.ses.service.web.test_browser import browser
 
 __all__ = ["browser"]
@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.serve, pytest.mark.browser]
 
 @pytest.mark.slow
 def test_each_page_of_a_picture_exists(browser, address):
-    for name, picture in PICTURES.items():
+    for name, picture in {**PICTURES, **STATES}.items():
         made = shot(browser, address, picture, "p00001")
         assert (made[:4], made[8:12]) == (b"RIFF", b"WEBP"), name
     with pytest.raises(LookupError, match="There is no page /nowhere"):
