@@ -55,9 +55,7 @@ def simulation_report(name: str, runs: Sequence[Simulated], lines: Sequence[str]
     for number, run in enumerate(runs, start=1):
         found = enumerate(accumulate(run.relevant), start=1)
         drawn[f"start {number}"] = {count: held / sum(run.relevant) for count, held in found}
-    told = (
-        "The earlier a line rises, the less is read. Each start is a pair of papers, one included, one excluded."
-    )
+    told = "The earlier a line rises, the less is read. Each start is a pair of papers, one included, one excluded."
     plot = Plot("Recall", told, partial(curves, drawn, "papers read", "recall"))
     table = TextTable("Simulations", ("start", "result"), tuple((str(at), line) for at, line in enumerate(lines, 1)), 2)
     return Report(f"Review {name}, simulated", provenance, (table,), (plot,))
