@@ -28,10 +28,10 @@ OF_PAPERS = ["carotene", "immunohistochemistry", "sars", "zz", "病毒", "2019½
 TEXTS = [
     "the spread of a virus",
     "Hydroxychloroquine, T-cell IL-2: naïve électroencéphalographie",
-    "carotenes sarsx zzqxproteins zz zz",
+    "carotenes sarsx zzqxproteins zz zz telecommunicationsx",
     "ΑΣΦΑΛΕΙΑ İstanbul ß ﬁ Å Straße",
     "病毒 病毒学 한국어 ±5 °C 3.14e-10 10^6 CD4+ ½ \u200b\ufeff soft\u00adhyphen",
-    f"{'x' * 100} {'y' * 101} {'pneumono' * 12} {'a' * 64}",
+    f"{'x' * 100} {'y' * 101} {'pneumono' * 12} {'a' * 64} yyyq",
     "constructor __proto__ toString 0 00 -1 [UNKNOWN] ##ing",
     " \t\n\u2028 ",
     "",
