@@ -53,7 +53,7 @@ def test_a_page_shows_the_paper(client):
     assert "https://pubmed.ncbi.nlm.nih.gov/123/" in links
     assert "/?filter=shelf%3D%22top%22" in links
     assert "/?filter=topic%3D%22lungs%22" in links
-    assert "percentile 71.5, between 40 and 90" in reply.text
+    assert "cited more than 72 of 100 papers of its field and year, by the forecast (40 to 90)" in reply.text
     notice = "The source of this record says that the paper was retracted."
     assert notice not in reply.text
     assert notice in client.get("/papers/citing/2").text
