@@ -48,11 +48,12 @@ class Head:
     weight: np.ndarray
     bias: np.ndarray
 
-    def predict(self, vectors: np.ndarray) -> np.ndarray:
+    def predict(self, vectors: np.ndarray, added: np.ndarray | float = 0.0) -> np.ndarray:
         """Return the head's predictions for some papers.
 
         Args:
             vectors: Vectors of its format, float32 (papers, dimension).
+            added: What else adds to its outputs, float32 (papers, outputs).
 
         Returns:
             float32 (papers, labels): the probability of each label, with the sum 1 unless a paper may have several; or
@@ -60,7 +61,7 @@ class Head:
         """
         import numpy as np
 
-        outputs = vectors @ self.weight.T + self.bias
+        outputs = vectors @ self.weight.T + self.bias + added
         if not self.labels:
             return np.asarray(outputs)
         if self.several:

@@ -14,6 +14,7 @@ from corpora.writing import explaining, replacing
 from encoders.heads import Head, write_heads
 from encoders.models.formats import Format
 from products.indexed import read_vectors
+from products.words import WordWeights, texts_of, write_words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -84,14 +85,17 @@ def write_values(
     source: TrainedVectors,
     where: Filter | None,
     fields: Sequence[Field],
-    rows_of: Callable[[np.ndarray], Sequence[Mapping[str, FieldValue | None]]],
+    rows_of: Callable[[np.ndarray, Sequence[str]], Sequence[Mapping[str, FieldValue | None]]],
     progress: Progress,
+    *,
+    texts: bool,
 ) -> tuple[int, int]:
     """Write values that follow from vectors into fields of an index; only changed ones are written.
 
-    `rows_of` takes float32 (papers, dimension) of the vectors that `source` names, and returns the values of each paper
-    by field. The index is open for writing; fields that it lacks are added. `where` limits the papers, and `progress`
-    receives how many were read. Returns how many papers were read, and how many have changed.
+    `rows_of` takes float32 (papers, dimension) of the vectors that `source` names, and title and abstract of each paper
+    if it reads `texts`; it returns the values of each paper by field. The index is open for writing; fields that it
+    lacks are added. `where` limits the papers, and `progress` receives how many were read. Returns how many papers were
+    read, and how many have changed.
     """
     index.add_fields(fields)
     names = [field.name for field in fields]
@@ -100,7 +104,7 @@ def write_values(
     read = written = 0
     for found, vectors in read_vectors(index, ids, source.format.value):
         held = index.values(found, names)
-        rows = zip(found, rows_of(vectors), strict=True)
+        rows = zip(found, rows_of(vectors, texts_of(index, found) if texts else ()), strict=True)
         changes = {id_: row for id_, row in rows if _comparable(row) != _comparable(held.get(id_, {}))}
         if changes:
             index.update(changes)
@@ -118,13 +122,15 @@ def _comparable(row: Mapping[str, FieldValue | None]) -> dict[str, object]:
 
 
 @contextmanager
-def storing(folder: Path, head: Head) -> Iterator[Path]:
-    """Store a product whole or not at all: its head, and what the block writes into the folder that is yielded."""
+def storing(folder: Path, head: Head, words: WordWeights | None) -> Iterator[Path]:
+    """Store a product whole or not at all: its head and words, and what the block writes into the folder it gets."""
     with explaining(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
         with replacing(folder) as part:
             part.mkdir()
             write_heads(part, [head])
+            if words:
+                write_words(part, words)
             yield part
 
 

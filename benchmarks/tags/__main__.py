@@ -2,7 +2,8 @@
 
 Needs SES_TEST_DATA and scikit-learn. `quality` and `forecasts` encode 6,000 papers each, once: the cache keeps them.
 `speed` encodes 1,000 papers, whatever the number of papers that are tagged.
-Run: python -m benchmarks.tags quality | forecasts [MODEL] | speed [PAPERS [ENGINE]] | ship FOLDER
+`words` encodes 8,000 papers.
+Run: python -m benchmarks.tags quality | forecasts [MODEL] | speed [PAPERS [ENGINE]] | ship FOLDER | words [NAME...]
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from benchmarks.tags.forecasts import forecasts
 from benchmarks.tags.quality import quality
 from benchmarks.tags.shipped import ship
 from benchmarks.tags.speed import ENCODED, speed
+from benchmarks.tags.words import words
 
 
 def main() -> None:
@@ -24,6 +26,8 @@ def main() -> None:
         case ["speed", *rest]:
             size, url = [*rest, "", ""][:2]
             speed(int(size or ENCODED), url)
+        case ["words", *names]:
+            words(*names)
         case _:
             quality()
 

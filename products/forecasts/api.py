@@ -55,7 +55,7 @@ class Forecasts:
     def train(
         self, name: str, index: str, citations: str, *, within: str = "venue", **options: Any
     ) -> tuple[Forecaster, tuple[str, ...]]:
-        """Train a forecaster on the RGN vectors of an index, and keep it; nothing is encoded.
+        """Train a forecaster on the RGN vectors and words of an index's papers, and keep it; nothing is encoded.
 
         Args:
             name: Name of the forecaster, and of the field that will hold its forecasts.
@@ -77,6 +77,7 @@ class Forecasts:
         from products.forecasts.forecaster import write_forecaster
         from products.forecasts.training import ForecastOptions, cited_papers, ranked_papers, train_forecaster
         from products.trained import all_vectors, vectors_for
+        from products.words import texts_of
 
         check_field_name(name)
         chosen = checked(ForecastOptions)(**options)
@@ -97,6 +98,8 @@ class Forecasts:
             np.array([percentiles[id_] for id_ in ids]),
             [years[id_] for id_ in ids],
             chosen,
+            texts=() if chosen.vectors_only else texts_of(opened, ids),
+            language=opened.schema.language,
             made_from=made_from,
         )
         write_forecaster(self.folder / name, forecaster)

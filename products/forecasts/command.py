@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def forecasts() -> None:
-    """Forecast citations from vectors, as percentile within field and year (docs/forecasts.md)."""
+    """Forecast citations from vectors and words, as percentile within field and year (docs/forecasts.md)."""
 
 
 @forecasts.command()
@@ -35,7 +35,7 @@ def forecasts() -> None:
 @described_options(ForecastOptions)
 @engine_options
 def train(*, name: str, index: str | None, citations: str, within: str, as_json: bool, **options: Any) -> None:
-    """Train a forecaster on the vectors of an index; nothing is encoded."""
+    """Train a forecaster on the vectors and words of an index's papers; nothing is encoded."""
     library = open_library(options)
     given = given_of(ForecastOptions, options)
     forecaster, notes = library.forecasts.train(

@@ -1,11 +1,11 @@
-"""Forecasters: a linear model of citation percentiles, with intervals that hold as often as they claim.
+"""Forecasters: linear models of citation percentiles over vectors and words, with intervals that hold as often as said.
 
 The interval of a paper holds the outcomes of the calibration papers with a similar forecast, except for the same share
 of the highest and the lowest (conformal prediction by categories: Vovk, Gammerman & Shafer, "Algorithmic learning in a
 random world", 2005, section 4.5). For papers like those of calibration it holds with at least the stated probability.
 
-A forecaster is kept in a folder: a head as models have it, in safetensors, and `forecaster.json`. It is applied to the
-vectors of an index: nothing is encoded, and only what has changed is written.
+A forecaster is kept in a folder: a head as models have it and the weights of words, in safetensors, and JSON. It is
+applied to the papers of an index: nothing is encoded, and only what has changed is written.
 """
 
 from __future__ import annotations
@@ -21,9 +21,12 @@ from corpora.errors import InputError
 from encoders.heads import read_heads
 from encoders.models.folder import read_json, write_json
 from products.trained import TrainedVectors, check_vectors, storing, write_values
+from products.words import WordWeights, added, read_words
 from search_plugin.contract.schema import Field
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
 
     from corpora.custom import FieldValue
@@ -60,7 +63,7 @@ class ForecastMeasures:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Forecaster:
-    """Forecasts the percentile of citations from vectors.
+    """Forecasts the percentile of citations from vectors, and from words if it has learned from them.
 
     Attributes:
         name: Name of the forecaster and of the field of its forecasts; `NAME_low` and `NAME_high` hold the interval.
@@ -72,6 +75,7 @@ class Forecaster:
         level: Probability of the interval.
         made_from: Where citations came from, in words.
         measures: Measures on papers that it was not fitted to.
+        words: What words add to the percentile; None if it reads vectors alone.
     """
 
     name: str
@@ -83,17 +87,25 @@ class Forecaster:
     level: float
     made_from: str = ""
     measures: ForecastMeasures | None = None
+    words: WordWeights | None = None
 
     @property
     def fields(self) -> tuple[str, str, str]:
         """Names of the fields of forecast and interval."""
         return self.name, f"{self.name}_low", f"{self.name}_high"
 
-    def forecast(self, vectors: np.ndarray) -> np.ndarray:
-        """Return forecast and both ends of the interval, float64 (papers, 3), from 0 to 100."""
+    def forecast(self, vectors: np.ndarray, texts: Sequence[str] = ()) -> np.ndarray:
+        """Return forecast and both ends of the interval, float64 (papers, 3), from 0 to 100.
+
+        `texts` are title and abstract of each paper.
+
+        Raises:
+            InputError: If the forecaster reads words, and not each vector has a text.
+        """
         import numpy as np
 
-        expected = np.clip(self.head.predict(vectors)[:, 0].astype(np.float64), 0, 100)
+        found = self.head.predict(vectors, added(self.words, vectors, texts))
+        expected = np.clip(found[:, 0].astype(np.float64), 0, 100)
         category = np.searchsorted(self.edges, expected, "right")
         low, high = self.low[category], self.high[category]
         # The mean of skewed outcomes may be outside of the middle ones.
@@ -141,7 +153,7 @@ def write_forecaster(folder: Path, forecaster: Forecaster) -> None:
         "made_from": forecaster.made_from,
         "measures": asdict(forecaster.measures) if forecaster.measures else None,
     }
-    with storing(folder, forecaster.head) as part:
+    with storing(folder, forecaster.head, forecaster.words) as part:
         write_json(part / DESCRIPTION, described)
 
 
@@ -166,6 +178,7 @@ def read_forecaster(folder: Path) -> Forecaster:
             level=float(described["level"]),
             made_from=str(described["made_from"]),
             measures=TypeAdapter(ForecastMeasures).validate_json(orjson.dumps(found)) if found else None,
+            words=read_words(folder, 1),
         )
         _check(forecaster)
     except (LookupError, TypeError, ValueError, AttributeError) as error:
@@ -203,9 +216,11 @@ def apply_forecaster(index: Index, forecaster: Forecaster, where: Filter | None,
     check_vectors(f"The forecaster {forecaster.name}", forecaster.source, index)
     names = forecaster.fields
 
-    def rows_of(vectors: np.ndarray) -> list[dict[str, FieldValue | None]]:
-        return [dict(zip(names, row, strict=True)) for row in forecaster.forecast(vectors).round(1).tolist()]
+    def rows_of(vectors: np.ndarray, texts: Sequence[str]) -> list[dict[str, FieldValue | None]]:
+        return [dict(zip(names, row, strict=True)) for row in forecaster.forecast(vectors, texts).round(1).tolist()]
 
     fields = [Field(name, "number", facet=False, origin="forecast") for name in names]
-    papers, written = write_values(index, forecaster.source, where, fields, rows_of, progress)
+    papers, written = write_values(
+        index, forecaster.source, where, fields, rows_of, progress, texts=forecaster.words is not None
+    )
     return ForecastReport(forecaster.name, index.name, papers, written, time.perf_counter() - begun)

@@ -1,4 +1,4 @@
-"""Trains a forecaster: ridge regression on part of the papers, intervals on another, measures on the rest.
+"""Trains a forecaster: ridge regressions on part of the papers, intervals on another, measures on the rest.
 
 It learns the percentile of a paper's citations among the papers of its field and year.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from corpora.errors import InputError
 from corpora.options import Option, check_options
@@ -15,6 +15,8 @@ from encoders.heads import Head
 from products.forecasts.forecaster import Forecaster, ForecastMeasures, intervals
 from products.indexed import read_values
 from products.optional import optional
+from products.words import vocabulary_of, word_weights
+from search_plugin.words.languages import DEFAULT_LANGUAGE
 
 if TYPE_CHECKING:
     import numpy as np
@@ -118,6 +120,8 @@ STRENGTHS = tuple(10.0**power for power in range(-2, 4))
 FEWEST_PAPERS = 100
 """To fit, calibrate and measure on."""
 
+_NEED = "Training a forecaster needs scikit-learn"
+_FOLDS = 5
 _PER_CATEGORY = 100
 _MOST_CATEGORIES = 10
 
@@ -134,6 +138,7 @@ class ForecastOptions:
             "Share of the papers for the report; the same share calibrates the intervals", "SHARE", least=0.05, most=0.4
         ),
     ] = 0.25
+    vectors_only: Annotated[bool, Option("Don't learn from the words of title and abstract")] = False
     seed: Annotated[
         int, Option("Seed of the split into papers to fit, calibrate and test on", least=0, most=2**32 - 1)
     ] = 0
@@ -150,13 +155,16 @@ def train_forecaster(
     years: Sequence[int],
     options: ForecastOptions,
     *,
+    texts: Sequence[str] = (),
+    language: str = DEFAULT_LANGUAGE,
     made_from: str = "",
 ) -> Forecaster:
     """Train a forecaster, and measure it on papers that are held out.
 
     `source` is what the vectors are, float32 (papers, dimension). The percentiles are float64 (papers,), from 0 to 100,
-    the years those of publication, and `made_from` says in words where citations came from. Raises `InputError` if
-    there are too few papers, and `UnavailableError` if scikit-learn isn't installed.
+    the years those of publication, and `made_from` says in words where citations came from. `texts` are titles and
+    abstracts, without which only vectors are learned from, and `language` that of these. Raises `InputError` if there
+    are too few papers, and `UnavailableError` if scikit-learn isn't installed.
     """
     import numpy as np
 
@@ -167,40 +175,78 @@ def train_forecaster(
     order = np.random.default_rng(options.seed).permutation(len(vectors))
     share = int(options.held_out * len(order))
     test, calibration, fitted = order[:share], order[share : 2 * share], order[2 * share :]
-    regression = optional("sklearn.linear_model", "Training a forecaster needs scikit-learn").RidgeCV(STRENGTHS)
-    model = regression.fit(vectors[fitted].astype(np.float64), percentiles[fitted])
+    read = [] if options.vectors_only or not len(texts) else [texts[row] for row in fitted]
+    vocabulary = vocabulary_of(read, language, 1)
+    views = [vectors[fitted].astype(np.float64), *([vocabulary.matrix(read)] if vocabulary else [])]
+    weights, bias = _fit(views, percentiles[fitted], options.seed)
     head = Head(
         name,
         source.format,
         (),
         several=False,
-        weight=model.coef_[None].astype(np.float32),
-        bias=np.array([model.intercept_], np.float32),
+        weight=weights[0][None].astype(np.float32),
+        bias=np.array([bias], np.float32),
     )
     nothing = np.zeros(0), np.zeros(1), np.full(1, 100.0)
-    rough = Forecaster(name, source, head, *nothing, options.level, made_from)
+    words = word_weights(vocabulary, weights[1][None]) if vocabulary else None
+    rough = Forecaster(name, source, head, *nothing, options.level, made_from, words=words)
+
+    def of(rows: np.ndarray) -> tuple[np.ndarray, Sequence[str]]:
+        return vectors[rows], [texts[row] for row in rows] if words else ()
+
     categories = max(1, min(_MOST_CATEGORIES, len(calibration) // _PER_CATEGORY))
-    expected = rough.forecast(vectors[calibration])[:, 0]
+    expected = rough.forecast(*of(calibration))[:, 0]
     edges, low, high = intervals(expected, percentiles[calibration], options.level, categories)
     forecaster = replace(rough, edges=edges, low=low, high=high)
     how = f"{len(test):,} papers that were held out, of {len(order):,}"
-    return replace(
-        forecaster,
-        measures=measured_forecasts(forecaster, vectors[test], percentiles[test], np.array(years)[test], how),
-    )
+    found, read = of(test)
+    measures = measured_forecasts(forecaster, found, percentiles[test], np.array(years)[test], how, read)
+    return replace(forecaster, measures=measures)
 
 
-def measured_forecasts(
-    forecaster: Forecaster, vectors: np.ndarray, percentiles: np.ndarray, years: np.ndarray, how: str
-) -> ForecastMeasures:
-    """Measure a forecaster on papers it was not fitted to.
+def _fit(views: Sequence[Any], percentiles: np.ndarray, seed: int) -> tuple[list[np.ndarray], float]:
+    """Return the weights of each view of the papers, float64 (features,), and the bias of their sum.
 
-    Vectors are float32 (papers, dimension), percentiles float64 (papers,), and years of publication int64 (papers,);
-    `how` says in words which papers these are.
+    How much each of several views counts is fitted to what it says of papers that it was not fitted to.
     """
     import numpy as np
 
-    expected, low, high = forecaster.forecast(vectors).T
+    linear = optional("sklearn.linear_model", _NEED)
+    if len(views) == 1:
+        model = linear.RidgeCV(STRENGTHS).fit(views[0], percentiles)
+        return [model.coef_], float(model.intercept_)
+    selection = optional("sklearn.model_selection", _NEED)
+    folds = selection.KFold(_FOLDS, shuffle=True, random_state=seed)
+    models, said = [], []
+    for view in views:
+        held_out = {
+            strength: selection.cross_val_predict(linear.Ridge(strength), view, percentiles, cv=folds)
+            for strength in STRENGTHS
+        }
+        best = min(STRENGTHS, key=lambda one: float(((held_out[one] - percentiles) ** 2).sum()))
+        models.append(linear.Ridge(best).fit(view, percentiles))
+        said.append(held_out[best])
+    total = linear.LinearRegression(positive=True).fit(np.column_stack(said), percentiles)
+    bias = sum(share * float(one.intercept_) for share, one in zip(total.coef_, models, strict=True))
+    return [share * one.coef_ for share, one in zip(total.coef_, models, strict=True)], bias + float(total.intercept_)
+
+
+def measured_forecasts(
+    forecaster: Forecaster,
+    vectors: np.ndarray,
+    percentiles: np.ndarray,
+    years: np.ndarray,
+    how: str,
+    texts: Sequence[str] = (),
+) -> ForecastMeasures:
+    """Measure a forecaster on papers it was not fitted to.
+
+    Vectors and texts are as `Forecaster.forecast` takes them, percentiles float64 (papers,), and years of publication
+    int64 (papers,); `how` says in words which papers these are.
+    """
+    import numpy as np
+
+    expected, low, high = forecaster.forecast(vectors, texts).T
     within = (low <= percentiles) & (percentiles <= high)
     by_year = [
         (int(year), float(within[years == year].mean()), int((years == year).sum())) for year in np.unique(years)

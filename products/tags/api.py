@@ -16,7 +16,7 @@ from ses.models.stored_formats import note_of_format
 if TYPE_CHECKING:
     from corpora.progress import Progress
     from encoders.text_encoder import TextEncoder
-    from products.tags.apply import LabelSuggestion, TaggingReport
+    from products.tags.apply import LabelSuggestion, TaggingReport, TagReason
     from products.tags.hierarchy import Hierarchy
     from products.tags.tagger import Tagger
     from search_plugin.contract.engine import Index
@@ -72,7 +72,7 @@ class Tags:
         progress: Progress | None = None,
         **options: Any,
     ) -> tuple[Tagger, tuple[str, ...]]:
-        """Train a tagger on the vectors of an index, and keep it; nothing is encoded.
+        """Train a tagger on the vectors and words of an index's papers, and keep it; nothing is encoded.
 
         Args:
             name: Name of the tagger, and of the field that will hold its tags.
@@ -99,6 +99,7 @@ class Tags:
         from products.tags.tagger import write_tagger
         from products.tags.training import TaggerOptions, train_tagger
         from products.trained import vectors_for
+        from products.words import texts_of
 
         check_field_name(name)
         chosen = checked(TaggerOptions)(**options)
@@ -114,7 +115,18 @@ class Tags:
             notes.append(f"Labels of fewer than {chosen.fewest} papers, left out: {len(papers.rare):,}")
         progress = progress or Silent()
         progress.stage(f"training {len(papers.labels):,} labels", None)
-        tagger = train_tagger(name, source, rows, papers, known, chosen, made_from=made_from, done=progress.advance)
+        tagger = train_tagger(
+            name,
+            source,
+            rows,
+            papers,
+            known,
+            chosen,
+            texts=() if chosen.vectors_only else texts_of(opened, papers.ids),
+            language=opened.schema.language,
+            made_from=made_from,
+            done=progress.advance,
+        )
         if alone := set(papers.labels) - set(tagger.labels):
             notes.append(f"Labels that too few papers lack or have in the training part, left out: {len(alone):,}")
         write_tagger(self.folder / name, tagger)
@@ -228,8 +240,31 @@ class Tags:
         require(tagger.method == "labels", f"The scores of the tagger {name} are no probabilities.")
         check_vectors(f"The tagger {name}", tagger.source, opened)
         ids, vectors = all_vectors(opened, tagger.source, list(papers))
-        rows = tagger.probabilities(vectors).tolist() if ids else []
+        rows = tagger.probabilities(vectors, _texts(tagger, opened, ids)).tolist() if ids else []
         return {id_: dict(zip(tagger.labels, row, strict=True)) for id_, row in zip(ids, rows, strict=True)}
+
+    def explain(self, name: str, index: str, papers: Sequence[str]) -> dict[str, list[TagReason]]:
+        """Say why papers get their tags: how likely each is, and the words of the paper that speak most for it.
+
+        Args:
+            name: Name of the tagger.
+            index: Index that holds the papers.
+            papers: Ids of the papers.
+
+        Returns:
+            The tags by id, the most probable first; papers that the index does not hold are left out. A tagger that
+            learned from vectors alone names no words.
+
+        Raises:
+            InputError: If the tagger can't be applied to the index.
+        """
+        from products.tags.apply import reasons
+        from products.trained import all_vectors, check_vectors
+
+        tagger, opened = self[name], self.open(index)
+        check_vectors(f"The tagger {name}", tagger.source, opened)
+        ids, vectors = all_vectors(opened, tagger.source, list(papers))
+        return dict(zip(ids, reasons(tagger, vectors, _texts(tagger, opened, ids)), strict=True)) if ids else {}
 
     def record(self, name: str, index: str, labels: Path | Mapping[str, Mapping[str, bool]]) -> list[str]:
         """Write labels that a person gave into the field `NAME_by_person`; return ids that the index does not hold."""
@@ -249,7 +284,7 @@ class Tags:
         check_vectors(f"The tagger {name}", tagger.source, opened)
         judgments, made_from = judgments_from(opened, labels)
         papers, rows = labelled_vectors(opened, tagger.source, judgments, tagger.hierarchy, 1)
-        return measure_tagger(tagger, papers, rows, made_from)
+        return measure_tagger(tagger, papers, rows, made_from, _texts(tagger, opened, papers.ids))
 
     def suggest(
         self,
@@ -282,13 +317,20 @@ class Tags:
         done = judgments_from(opened, labelled)[0] if labelled else {}
         unlabelled = islice((id_ for id_ in opened.ids() if id_ not in done), _SAMPLE)
         ids, vectors = all_vectors(opened, tagger.source, list(unlabelled))
-        return suggested(tagger, ids, vectors, count)
+        return suggested(tagger, ids, vectors, count, _texts(tagger, opened, ids))
 
     @property
     def _folders(self) -> list[Path]:
         from products.tags.tagger import SHIPPED
 
         return [self.folder, SHIPPED]
+
+
+def _texts(tagger: Tagger, index: Index, ids: Sequence[str]) -> list[str]:
+    """Return title and abstract of papers, if a tagger reads their words."""
+    from products.words import texts_of
+
+    return texts_of(index, ids) if tagger.words else []
 
 
 def room(library: LibraryParts) -> Tags:

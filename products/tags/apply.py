@@ -69,15 +69,17 @@ def apply_tagger(index: Index, tagger: Tagger, where: Filter | None, progress: P
     counts: Counter[str] = Counter()
     tagged = 0
 
-    def rows_of(vectors: np.ndarray) -> list[dict[str, FieldValue | None]]:
+    def rows_of(vectors: np.ndarray, texts: Sequence[str]) -> list[dict[str, FieldValue | None]]:
         nonlocal tagged
-        given = tagger.tags(vectors)
+        given = tagger.tags(vectors, texts)
         tagged += sum(map(bool, given))
         counts.update(tag for tags in given for tag in tags)
         return [{tagger.name: tags or None} for tags in given]
 
     fields = [Field(tagger.name, "keywords", origin="tag")]
-    papers, written = write_values(index, tagger.source, where, fields, rows_of, progress)
+    papers, written = write_values(
+        index, tagger.source, where, fields, rows_of, progress, texts=tagger.words is not None
+    )
     ranked = dict(sorted(counts.items(), key=lambda one: (-one[1], one[0])))
     return TaggingReport(tagger.name, index.name, papers, tagged, written, ranked, time.perf_counter() - begun)
 
@@ -94,8 +96,10 @@ def record_labels(index: Index, name: str, judgments: LabelJudgments) -> list[st
     return missing
 
 
-def measure_tagger(tagger: Tagger, papers: LabelledPapers, vectors: np.ndarray, made_from: str) -> Tagger:
-    """Return a tagger with its measures on labelled papers with vectors, float32 (papers, dimension).
+def measure_tagger(
+    tagger: Tagger, papers: LabelledPapers, vectors: np.ndarray, made_from: str, texts: Sequence[str] = ()
+) -> Tagger:
+    """Return a tagger with its measures on labelled papers, with vectors and texts as its `probabilities` takes them.
 
     `made_from` says in words where the labels came from. The numbers of papers that the tagger's labels were trained on
     stay. Raises `InputError` if it has none of the labels.
@@ -103,7 +107,7 @@ def measure_tagger(tagger: Tagger, papers: LabelledPapers, vectors: np.ndarray, 
     shared = [label for label in tagger.labels if label in papers.labels]
     require(shared, f"The tagger {tagger.name} has none of the labels from {made_from}.")
     own = [tagger.labels.index(label) for label in shared]
-    probabilities = tagger.probabilities(vectors)
+    probabilities = tagger.probabilities(vectors, texts)
     before = {one.label: one.trained for one in tagger.measures.labels} if tagger.measures else {}
     found = measured(
         probabilities[:, own],
@@ -115,6 +119,38 @@ def measure_tagger(tagger: Tagger, papers: LabelledPapers, vectors: np.ndarray, 
         how=f"{len(vectors):,} papers with labels from {made_from}",
     )
     return replace(tagger, measures=found)
+
+
+@dataclass(frozen=True, slots=True)
+class TagReason:
+    """A tag that a paper gets, its probability, and the words of the paper that speak most for it, the most first."""
+
+    label: str
+    probability: float
+    words: tuple[str, ...]
+
+
+_WORDS_SHOWN = 5
+
+
+def reasons(tagger: Tagger, vectors: np.ndarray, texts: Sequence[str]) -> list[list[TagReason]]:
+    """Return the tags of each paper with the words that speak for them, the most probable first.
+
+    Vectors and texts are as `Tagger.probabilities` takes them. A tagger that reads vectors alone names no words, and
+    nor does a tag that words speak against.
+    """
+    probabilities = tagger.probabilities(vectors, texts)
+    found = []
+    for row, given in enumerate(tagger.given(probabilities)):
+        places = sorted(given.nonzero()[0].tolist(), key=lambda place: (-probabilities[row, place], place))
+        said = [tagger.words.telling(texts[row], place, _WORDS_SHOWN) if tagger.words else {} for place in places]
+        found.append(
+            [
+                TagReason(tagger.labels[place], float(probabilities[row, place]), tuple(words))
+                for place, words in zip(places, said, strict=True)
+            ]
+        )
+    return found
 
 
 _POOL = 20
@@ -130,19 +166,21 @@ class LabelSuggestion:
     probability: float
 
 
-def suggested(tagger: Tagger, ids: Sequence[str], vectors: np.ndarray, count: int) -> list[LabelSuggestion]:
+def suggested(
+    tagger: Tagger, ids: Sequence[str], vectors: np.ndarray, count: int, texts: Sequence[str] = ()
+) -> list[LabelSuggestion]:
     """Choose at most `count` papers that the tagger is unsure of, and that differ from each other; most doubt first.
 
     A paper's doubt is that of the label whose probability is nearest to its threshold (uncertainty sampling: Lewis &
     Gale, "A sequential algorithm for training text classifiers", 1994). Among the papers of most doubt, each next one
-    has the largest product of doubt and distance from those chosen. `vectors` are float32 (papers, dimension), of
-    papers that are not labelled yet.
+    has the largest product of doubt and distance from those chosen. Vectors and texts are those of papers that are not
+    labelled yet, as `Tagger.probabilities` takes them.
     """
     import numpy as np
 
     if not len(ids):
         return []
-    probabilities = tagger.probabilities(vectors)
+    probabilities = tagger.probabilities(vectors, texts)
     thresholds = np.where(np.isfinite(tagger.thresholds), tagger.thresholds, 0.5)
     doubts = 1 - np.abs(probabilities - thresholds) / np.maximum(thresholds, 1 - thresholds)
     labels, doubt = doubts.argmax(axis=1), doubts.max(axis=1)

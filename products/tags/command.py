@@ -32,7 +32,7 @@ _label_options = together(
 
 @click.group()
 def tags() -> None:
-    """Tag papers by linear models on their vectors: train, apply, measure (docs/tags.md)."""
+    """Tag papers by linear models on their vectors and words: train, apply, measure (docs/tags.md)."""
 
 
 @tags.command()
@@ -48,7 +48,7 @@ def tags() -> None:
 @described_options(TaggerOptions)
 @engine_options
 def train(*, name: str, index: str | None, as_json: bool, **options: Any) -> None:
-    """Train a tagger on the vectors of an index; nothing is encoded.
+    """Train a tagger on the vectors and words of an index's papers; nothing is encoded.
 
     NAME is that of the tagger and of the field of its tags. Labels come from a field of the index (--from), from a
     person (--labels), or are only named (--names).
@@ -157,6 +157,27 @@ def suggest(*, name: str, index: str | None, count: int, as_json: bool, **option
         say({"papers": [dict(zip(head, row, strict=True)) for row in rows]}, [], as_json=True)
         return
     csv.writer(sys.stdout, lineterminator="\n").writerows([head, *(map(cell, row) for row in rows)])
+
+
+@tags.command()
+@click.argument("name")
+@click.argument("papers", nargs=-1, required=True, metavar="PAPER...")
+@_index_option
+@engine_options
+def explain(*, name: str, papers: Sequence[str], index: str | None, as_json: bool, **options: Any) -> None:
+    """Say why papers get their tags: how likely each is, and the words of the paper that speak most for it."""
+    from dataclasses import asdict
+
+    library = open_library(options)
+    found = library.tags.explain(name, index or library.default().name, papers)
+    lines = []
+    for paper in papers:
+        lines.append(paper if found.get(paper) else f"{paper}: {'no tags' if paper in found else 'not in the index'}")
+        lines += [
+            f"  {one.label} {one.probability:.3f}" + (f" ({', '.join(one.words)})" if one.words else "")
+            for one in found.get(paper, ())
+        ]
+    say({"papers": {id_: [asdict(one) for one in tags] for id_, tags in found.items()}}, lines, as_json=as_json)
 
 
 @tags.command()

@@ -1,6 +1,6 @@
-"""Taggers: calibrated linear models over the vectors of papers, with a threshold for each label; kept in folders.
+"""Taggers: calibrated linear models over vectors and words of papers, a threshold for each label; kept in folders.
 
-A folder holds a head as models have it, in safetensors, and `tagger.json`; nothing that runs code.
+A folder holds a head as models have it and the weights of words, in safetensors, and JSON; nothing that runs code.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from encoders.models.folder import read_json
 from products.tags.hierarchy import Concept, Hierarchy, make_hierarchy
 from products.tags.measures import TaggerMeasures
 from products.trained import TrainedVectors, storing
+from products.words import WordWeights, added, read_words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,7 +30,7 @@ TaggingMethod = Literal["labels", "names"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tagger:
-    """Tags papers by their vectors.
+    """Tags papers by their vectors, and by their words if it has learned from them.
 
     Attributes:
         name: Name of the tagger and of the field that holds its tags.
@@ -42,6 +43,7 @@ class Tagger:
         method: How it was made. Without labelled papers, scores are no probabilities.
         measures: Measures on papers that it was not trained on; None if there are none.
         made_from: Where its labels came from, in words.
+        words: What words add to the log odds of each label; None if it reads vectors alone.
     """
 
     name: str
@@ -54,20 +56,24 @@ class Tagger:
     method: TaggingMethod = "labels"
     measures: TaggerMeasures | None = None
     made_from: str = ""
+    words: WordWeights | None = None
 
     @property
     def labels(self) -> Sequence[str]:
         """Its labels, in order."""
         return self.head.labels
 
-    def probabilities(self, vectors: np.ndarray) -> np.ndarray:
+    def probabilities(self, vectors: np.ndarray, texts: Sequence[str] = ()) -> np.ndarray:
         """Return the calibrated probability of each label, float32 (papers, labels).
 
-        A broader label is at least as likely as each narrower one.
+        A broader label is at least as likely as each narrower one. `texts` are title and abstract of each paper.
+
+        Raises:
+            InputError: If the tagger reads words, and not each vector has a text.
         """
         import numpy as np
 
-        found = self.head.predict(vectors)
+        found = self.head.predict(vectors, added(self.words, vectors, texts))
         for number, label in enumerate(self.labels):
             if label in self.curves:
                 found[:, number] = np.interp(found[:, number], *self.curves[label])
@@ -87,9 +93,9 @@ class Tagger:
             given[:, broad] |= given[:, narrow]
         return np.asarray(given)
 
-    def tags(self, vectors: np.ndarray) -> list[tuple[str, ...]]:
-        """Return the labels of each paper, of vectors float32 (papers, dimension); none where none is likely enough."""
-        given = self.given(self.probabilities(vectors))
+    def tags(self, vectors: np.ndarray, texts: Sequence[str] = ()) -> list[tuple[str, ...]]:
+        """Return the labels of each paper, none where none is likely enough; parameters as of `probabilities`."""
+        given = self.given(self.probabilities(vectors, texts))
         return [tuple(self.labels[number] for number in row.nonzero()[0]) for row in given]
 
 
@@ -118,7 +124,7 @@ def write_tagger(folder: Path, tagger: Tagger) -> None:
         "made_from": tagger.made_from,
         "measures": asdict(tagger.measures) if tagger.measures else None,
     }
-    with storing(folder, tagger.head) as part:
+    with storing(folder, tagger.head, tagger.words) as part:
         (part / DESCRIPTION).write_text(_written(described), encoding="utf-8")
 
 
@@ -165,6 +171,7 @@ def read_tagger(folder: Path) -> Tagger:
             method="names" if described["method"] == "names" else "labels",
             measures=TypeAdapter(TaggerMeasures).validate_json(orjson.dumps(found)) if found else None,
             made_from=str(described["made_from"]),
+            words=read_words(folder, len(head.labels)),
         )
         _check(tagger)
     except (LookupError, TypeError, ValueError, AttributeError) as error:

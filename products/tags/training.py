@@ -1,9 +1,12 @@
-"""Trains a tagger: a logistic regression for each label, calibrated and cut on papers that it was not fitted to."""
+"""Trains a tagger: for each label a logistic regression on vectors and one on words, added, calibrated and cut.
+
+How much each of the two counts, the calibration and the threshold are fitted to papers that they were not fitted to.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from corpora.errors import InputError
@@ -14,6 +17,8 @@ from products.tags.hierarchy import Hierarchy
 from products.tags.labels import UNKNOWN, YES, LabelledPapers
 from products.tags.measures import TaggerMeasures, measured
 from products.tags.tagger import Tagger
+from products.words import vocabulary_of, word_weights
+from search_plugin.words.languages import DEFAULT_LANGUAGE
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,7 +29,7 @@ Calibration = Literal["auto", "platt", "isotonic"]
 
 NEED = "Training a tagger needs scikit-learn"
 STRENGTHS = (1.0, 10.0, 100.0)
-"""Values of C to choose from for each label: vectors of length 1 need weaker regularisation than usual."""
+"""Values of C to choose from for each label: rows of length 1 need weaker regularisation than usual."""
 
 ISOTONIC_FROM = 1_000
 """Positive papers from which isotonic calibration is better than Platt's (Niculescu-Mizil & Caruana, "Predicting good
@@ -55,6 +60,7 @@ class TaggerOptions:
     calibration: Annotated[
         Calibration, Option("Calibration of probabilities; auto is isotonic for labels of many papers")
     ] = "auto"
+    vectors_only: Annotated[bool, Option("Don't learn from the words of title and abstract")] = False
     seed: Annotated[int, Option("Seed of the split into training and test papers", least=0, most=2**32 - 1)] = 0
 
     def __post_init__(self) -> None:
@@ -63,9 +69,12 @@ class TaggerOptions:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Fitted:
-    """A label's model, with the probabilities that cross-validation gave to papers of known label (0 to others)."""
+    """A label's model, with the probabilities that cross-validation gave to papers of known label (0 to others).
 
-    weight: np.ndarray
+    There are weights (features,) of the vectors, and then of the words if they are learned from.
+    """
+
+    weights: Sequence[np.ndarray]
     bias: float
     curve: tuple[np.ndarray, np.ndarray] | None
     threshold: float
@@ -80,12 +89,15 @@ def train_tagger(
     hierarchy: Hierarchy,
     options: TaggerOptions,
     *,
+    texts: Sequence[str] = (),
+    language: str = DEFAULT_LANGUAGE,
     made_from: str = "",
     done: Callable[[int], None] = lambda _: None,
 ) -> Tagger:
     """Train a tagger, and measure it on papers that are held out, or by cross-validation if there are few.
 
-    `source` is what the vectors are, float32 (papers, dimension), of the labelled papers in their order; `made_from`
+    `source` is what the vectors are, float32 (papers, dimension), of the labelled papers in their order; `texts` are
+    their titles and abstracts, without which only vectors are learned from, and `language` that of these; `made_from`
     says in words where the labels came from, and `done` receives how many more labels are trained. Raises `InputError`
     if no label has two papers with it and two without it, and `UnavailableError` if scikit-learn isn't installed.
     """
@@ -103,9 +115,12 @@ def train_tagger(
         raise InputError(
             "A label needs two papers with it and two without it, and none has them", "label papers that lack it too"
         )
+    read = [] if options.vectors_only or not len(texts) else [texts[row] for row in train]
+    vocabulary = vocabulary_of(read, language, len(usable))
+    views = [rows, vocabulary.matrix(read)] if vocabulary else [rows]
     fitted = []
     for number in usable:
-        fitted.append(_fit_label(rows, truth[:, number], options))
+        fitted.append(_fit_label(views, truth[:, number], options))
         done(1)
     labels = tuple(papers.labels[number] for number in usable)
     head = Head(
@@ -113,12 +128,13 @@ def train_tagger(
         source.format,
         labels,
         several=True,
-        weight=np.stack([one.weight for one in fitted]).astype(np.float32),
+        weight=np.stack([one.weights[0] for one in fitted]).astype(np.float32),
         bias=np.array([one.bias for one in fitted], np.float32),
     )
     curves = {label: one.curve for label, one in zip(labels, fitted, strict=True) if one.curve}
     thresholds = np.array([one.threshold for one in fitted])
-    tagger = Tagger(name, source, head, thresholds, curves, hierarchy, made_from=made_from)
+    words = word_weights(vocabulary, np.stack([one.weights[1] for one in fitted])) if vocabulary else None
+    tagger = Tagger(name, source, head, thresholds, curves, hierarchy, made_from=made_from, words=words)
     trained = [int((truth[:, number] == YES).sum()) for number in usable]
 
     def measure(probabilities: np.ndarray, true: np.ndarray, how: str) -> TaggerMeasures:
@@ -127,18 +143,19 @@ def train_tagger(
 
     if len(test):
         how = f"{len(test):,} labelled papers that were held out, of {len(order):,}"
-        found = measure(tagger.probabilities(vectors[test]), papers.truth[test][:, usable], how)
+        probabilities = tagger.probabilities(vectors[test], [texts[row] for row in test] if words else ())
+        found = measure(probabilities, papers.truth[test][:, usable], how)
     else:
         how = f"cross-validation of all {len(order):,} labelled papers, which flatters the thresholds"
         found = measure(np.column_stack([one.probabilities for one in fitted]), truth[:, usable], how)
-    return Tagger(name, source, head, thresholds, curves, hierarchy, measures=found, made_from=made_from)
+    return replace(tagger, measures=found)
 
 
 def _regression(strength: float) -> Any:
     return optional("sklearn.linear_model", NEED).LogisticRegression(C=strength, max_iter=1_000)
 
 
-def _held_out_odds(rows: np.ndarray, true: np.ndarray, strength: float, seed: int) -> np.ndarray:
+def _held_out_odds(rows: Any, true: np.ndarray, strength: float, seed: int) -> np.ndarray:
     """Return each paper's log odds by a model that was not fitted to it (stratified cross-validation)."""
     import numpy as np
 
@@ -148,50 +165,60 @@ def _held_out_odds(rows: np.ndarray, true: np.ndarray, strength: float, seed: in
     return np.asarray(odds)
 
 
-def _choose_strength(rows: np.ndarray, true: np.ndarray, seed: int) -> tuple[float, np.ndarray]:
+def _choose_strength(rows: Any, true: np.ndarray, seed: int) -> tuple[float, np.ndarray]:
     """Return the C of the best F1 in cross-validation, and the log odds of the papers there."""
     odds = {strength: _held_out_odds(rows, true, strength, seed) for strength in STRENGTHS}
     strength = max(STRENGTHS, key=lambda one: _best_cut(odds[one], true)[1])
     return strength, odds[strength]
 
 
-def _fit_label(rows: np.ndarray, truth: np.ndarray, options: TaggerOptions) -> _Fitted:
+def _fit_label(views: Sequence[Any], truth: np.ndarray, options: TaggerOptions) -> _Fitted:
+    """Fit a label's models: `views` are vectors float64 (papers, dimension), and perhaps words, sparse."""
     import numpy as np
 
-    known = truth != UNKNOWN
+    known = np.flatnonzero(truth != UNKNOWN)
     true = truth[known] == YES
-    strength, odds = _choose_strength(rows[known], true, options.seed)
-    slope, shift = _platt(odds, true)
-    held_out = _logistic(slope * odds + shift)
+    chosen = [_choose_strength(view[known], true, options.seed) for view in views]
+    odds = np.column_stack([own for _, own in chosen])
+    slopes, shift = _platt(odds, true)
+    held_out = _logistic(odds @ slopes + shift)
     curve = None
     if options.calibration == "isotonic" or (options.calibration == "auto" and true.sum() >= ISOTONIC_FROM):
         isotonic = optional("sklearn.isotonic", NEED).IsotonicRegression(out_of_bounds="clip").fit(held_out, true)
         curve = np.asarray(isotonic.X_thresholds_), np.asarray(isotonic.y_thresholds_)
         held_out = np.interp(held_out, *curve)
-    model = _regression(strength).fit(rows[known], true)
+    models = [_regression(strength).fit(view[known], true) for view, (strength, _) in zip(views, chosen, strict=True)]
     everywhere = np.zeros(len(truth))
     everywhere[known] = held_out
     threshold = threshold_for(held_out, true, options.precision)
-    return _Fitted(slope * model.coef_[0], slope * float(model.intercept_[0]) + shift, curve, threshold, everywhere)
+    weights = [slope * model.coef_[0] for slope, model in zip(slopes, models, strict=True)]
+    bias = shift + sum(slope * float(model.intercept_[0]) for slope, model in zip(slopes, models, strict=True))
+    return _Fitted(weights, bias, curve, threshold, everywhere)
 
 
-def _platt(odds: np.ndarray, true: np.ndarray) -> tuple[float, float]:
-    """Return slope and shift of Platt's calibration (Platt, "Probabilistic outputs for SVMs", 1999, section 2.2).
+def _platt(odds: np.ndarray, true: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return slopes and shift of Platt's calibration (Platt, "Probabilistic outputs for SVMs", 1999, section 2.2).
 
-    The targets are (n + 1) / (n + 2) for the n positive papers and 1 / (m + 2) for the m negative ones. Each paper is
-    given twice, as positive and negative, weighted by its target.
+    The log odds are those of one or more models, (papers, models), which are added; each has a slope. The targets are
+    (n + 1) / (n + 2) for the n positive papers and 1 / (m + 2) for the m negative ones. Each paper is given twice, as
+    positive and negative, weighted by its target.
     """
     import numpy as np
 
     positives, negatives = int(true.sum()), int((~true).sum())
     target = np.where(true, (positives + 1) / (positives + 2), 1 / (negatives + 2))
     model = _regression(1e6).fit(
-        np.concatenate([odds, odds])[:, None],
+        np.concatenate([odds, odds]),
         np.repeat([True, False], len(odds)),
         sample_weight=np.concatenate([target, 1 - target]),
     )
+    slopes = np.asarray(model.coef_[0])
+    useful = slopes > 0
     # A label that can't be predicted may get a slope below 0, which would turn the order of all papers around.
-    return max(float(model.coef_[0, 0]), 0.0), float(model.intercept_[0])
+    if useful.any() and not useful.all():
+        slopes[useful], shift = _platt(odds[:, useful], true)
+        return np.where(useful, slopes, 0), shift
+    return np.maximum(slopes, 0), float(model.intercept_[0])
 
 
 def threshold_for(probabilities: np.ndarray, true: np.ndarray, precision: float | None = None) -> float:

@@ -255,3 +255,27 @@ def test_the_penalty_suits_the_papers():
         np.testing.assert_allclose(head.weight[0], wanted.coef_, rtol=1e-5)
         np.testing.assert_allclose(head.bias, wanted.intercept_, rtol=1e-5)
         assert wanted.alpha_ in (10, 100), wanted.alpha_
+
+
+def test_words_say_what_vectors_do_not(tmp_path):
+    draw = np.random.default_rng(6)
+    vectors = draw.standard_normal((800, 6)).astype(np.float32)
+    fresh = draw.random(800) < 0.5
+    fill = np.array(["river", "stone", "cloud", "window", "garden", "market", "bridge", "mirror"])
+    texts = [" ".join([*draw.choice(fill, 5), "enzymes" if one else "galaxies"]) for one in fresh]
+    signal = vectors[:, 0] + 2 * fresh + 0.3 * draw.standard_normal(800)
+    percentiles = 100 * (signal.argsort().argsort() + 0.5) / 800
+    made = {
+        only: train_forecaster(
+            "n", SOURCE, vectors, percentiles, [2020] * 800, ForecastOptions(vectors_only=only), texts=texts
+        )
+        for only in (False, True)
+    }
+    assert made[True].words is None
+    assert made[False].measures.correlation > 0.9 > 0.75 > made[True].measures.correlation
+    assert 0.82 <= made[False].measures.coverage <= 0.97
+    write_forecaster(tmp_path / "n", made[False])
+    again = read_forecaster(tmp_path / "n")
+    assert again.forecast(vectors, texts).tolist() == made[False].forecast(vectors, texts).tolist()
+    with pytest.raises(InputError, match="800 vectors came with 0 texts"):
+        again.forecast(vectors)

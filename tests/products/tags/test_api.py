@@ -115,6 +115,15 @@ def library(tmp_path_factory):
     return opened
 
 
+def texts(index, ids):
+    papers = index.papers([*index.vectors(ids, "clf")])
+    return [f"{papers[id_].title} {papers[id_].abstract}" for id_ in index.vectors(ids, "clf")]
+
+
+def tags_of(tagger, index, ids):
+    return tagger.tags(np.stack([*index.vectors(ids, "clf").values()]), texts(index, ids))
+
+
 def _folders(folder):
     return {"data_dir": folder / "data", "cache_dir": folder / "cache"}
 
@@ -127,19 +136,25 @@ def test_papers_are_tagged_when_they_are_indexed(library, tmp_path):
     index = library["fresh"].index
     assert {vector.format for vector in index.schema.vectors} == {"prx", "clf"}
     ids = list(index.ids())
-    said = library.tags["kind"].tags([*index.vectors(ids, "clf").values()])
+    said = tags_of(library.tags["kind"], index, ids)
     assert [index.papers(ids)[id_].extra.get("kind", ()) for id_ in index.vectors(ids, "clf")] == said
     assert any(said)
-    own = library.tags["kind"].probabilities(np.stack([*index.vectors(ids[:2], "clf").values()]))
+    own = library.tags["kind"].probabilities(np.stack([*index.vectors(ids[:2], "clf").values()]), texts(index, ids[:2]))
     likely = library.tags.probabilities("kind", "fresh", [*ids[:2], "gone"])
     assert [[one["viral"]] for one in (likely[id_] for id_ in index.vectors(ids[:2], "clf"))] == own.tolist()
     assert len(likely) == 2
+    why = library.tags.explain("kind", "fresh", [*ids, "gone"])
+    assert {id_: tuple(one.label for one in tags) for id_, tags in why.items()} == dict(
+        zip(index.vectors(ids, "clf"), said, strict=True)
+    )
+    named = [one.words for tags in why.values() for one in tags]
+    assert sum("virus" in words for words in named) > len(named) / 2
     assert library.tags.probabilities("kind", "fresh", []) == {}
     # A changed paper gets the tags of its new text.
     changed = [*papers(60, seed=4)[:30], *papers(60, seed=3)[30:]]
     library.index("fresh", changed, tags="kind")
     index = library["fresh"].index
-    said = library.tags["kind"].tags([*index.vectors(ids, "clf").values()])
+    said = tags_of(library.tags["kind"], index, ids)
     assert [index.papers(ids)[id_].extra.get("kind", ()) for id_ in index.vectors(ids, "clf")] == said
 
 

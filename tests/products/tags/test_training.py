@@ -14,6 +14,7 @@ from encoders.models.formats import Format
 from products.tags.hierarchy import Concept, Hierarchy, make_hierarchy
 from products.tags.labels import labelled_papers
 from products.tags.measures import calibration_error, reliability
+from products.tags.tagger import read_tagger, write_tagger
 from products.tags.training import STRENGTHS, Calibration, TaggerOptions, _platt, threshold_for, train_tagger
 from products.trained import TrainedVectors
 from tests.products import planted
@@ -185,8 +186,58 @@ def test_platts_calibration_is_the_minimum_of_its_own_loss(count):
         scaled = parts[0] * odds + parts[1]
         return (target * np.logaddexp(0, -scaled) + (1 - target) * np.logaddexp(0, scaled)).sum()
 
-    np.testing.assert_allclose(_platt(odds, true), minimize(loss, [1.0, 0.0]).x, atol=2e-3)
-    assert _platt(-odds, true)[0] == 0  # the order of papers is never turned around
+    (slope,), shift = _platt(odds[:, None], true)
+    np.testing.assert_allclose([slope, shift], minimize(loss, [1.0, 0.0]).x, atol=2e-3)
+    assert _platt(-odds[:, None], true)[0] == 0  # the order of papers is never turned around
+    # A model that says the contrary of what is true does not count beside one that is right.
+    (slope, none), shift = _platt(np.column_stack([odds, -odds + draw.standard_normal(count)]), true)
+    assert none == 0
+    np.testing.assert_allclose([slope, shift], minimize(loss, [1.0, 0.0]).x, atol=2e-3)
+
+
+def worded(count=400):
+    """Papers of which vectors say one half of a label, and words the other; the texts have other words too."""
+    draw = np.random.default_rng(3)
+    matrix = draw.standard_normal((count, 6)).astype(np.float32)
+    said = draw.random(count) < 0.5
+    fill = np.array(["river", "stone", "cloud", "window", "garden", "market", "bridge", "mirror"])
+    texts = [" ".join([*draw.choice(fill, 4), "enzymes" if yes else "galaxies", *draw.choice(fill, 3)]) for yes in said]
+    return matrix, texts, (matrix[:, 0] > 0) & said
+
+
+def test_words_say_what_vectors_do_not(tmp_path):
+    matrix, texts, true = worded()
+    judged = {f"p{row:04}": {"both": bool(yes)} for row, yes in enumerate(true)}
+    papers = labelled_papers(judged, judged, Hierarchy(), 10)
+    made = {
+        only: train_tagger("x", SOURCE, matrix, papers, Hierarchy(), TaggerOptions(vectors_only=only), texts=texts)
+        for only in (False, True)
+    }
+    assert made[False].measures.macro_f1 > 0.85
+    assert made[True].measures.macro_f1 < 0.75
+    assert made[True].words is None
+    # Its files hold the words, as one byte for each weight, and give the same tags.
+    write_tagger(tmp_path / "x", made[False])
+    again = read_tagger(tmp_path / "x")
+    assert again.tags(matrix, texts) == made[False].tags(matrix, texts)
+    telling = again.words.telling("Galaxies, an Enzyme and enzymes near a river", 0, 3)
+    assert next(iter(telling)) == "enzyme"
+    assert "galaxies" not in telling
+    with pytest.raises(InputError, match="400 vectors came with 0 texts; give title and abstract of each paper"):
+        again.tags(matrix)
+
+
+def test_words_that_say_nothing_do_no_harm(matrix):
+    judged = planted.judgments(matrix)
+    papers = labelled_papers(judged, judged, ANIMALS, 10)
+    rows = matrix[[int(id_[1:]) for id_ in papers.ids]]
+    draw = np.random.default_rng(4)
+    texts = [" ".join(f"word{number}" for number in draw.integers(0, 300, 20)) for _ in papers.ids]
+    plain, beside = (
+        train_tagger("x", SOURCE, rows, papers, ANIMALS, TaggerOptions(), texts=given).measures for given in ((), texts)
+    )
+    assert beside.macro_f1 > plain.macro_f1 - 0.02
+    assert beside.ece < plain.ece + 0.02
 
 
 def test_the_calibration_error_is_that_of_its_equation():

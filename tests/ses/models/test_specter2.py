@@ -85,13 +85,13 @@ def test_queries_have_the_adapter_of_queries_and_meet_papers_of_prx(library, vec
 
 @pytest.mark.slow
 def test_tags_and_forecasts_read_the_vectors_of_their_adapters(library, vectors):
-    tagger, _ = library.tags.train("kind", "mine", "kind")
+    tagger, _ = library.tags.train("kind", "mine", "kind", vectors_only=True)
     assert tagger.source.format == "clf"
     likely = library.tags.probabilities("kind", "mine", IDS)
     wanted = tagger.probabilities(vectors("clf").astype(np.float32))
     np.testing.assert_allclose([[*likely[id_].values()] for id_ in IDS], wanted, atol=2e-3)
     assert np.abs(tagger.probabilities(vectors("prx").astype(np.float32)) - wanted).max() > 0.05
-    forecaster, _ = library.forecasts.train("impact", "mine", "cited")
+    forecaster, _ = library.forecasts.train("impact", "mine", "cited", vectors_only=True)
     assert forecaster.source.format == "rgn"
     library.forecasts.apply("impact", "mine")
     wanted = forecaster.forecast(vectors("rgn").astype(np.float32))[:, 0]
