@@ -108,7 +108,7 @@ class WordWeights:
         for row, text in zip(found, texts, strict=True):
             places, weights = self.vocabulary.entries(text)
             row[:] = weights @ self.steps[places].astype(np.float32)
-        return found * self.scales
+        return np.asarray(found * self.scales)
 
     def telling(self, text: str, output: int, count: int) -> dict[str, float]:
         """Return the words of a text that speak most for an output, with what each adds, the most first.

@@ -199,8 +199,8 @@ def train_forecaster(
     edges, low, high = intervals(expected, percentiles[calibration], options.level, categories)
     forecaster = replace(rough, edges=edges, low=low, high=high)
     how = f"{len(test):,} papers that were held out, of {len(order):,}"
-    found, read = of(test)
-    measures = measured_forecasts(forecaster, found, percentiles[test], np.array(years)[test], how, read)
+    held, said = of(test)
+    measures = measured_forecasts(forecaster, held, percentiles[test], np.array(years)[test], how, said)
     return replace(forecaster, measures=measures)
 
 
