@@ -84,25 +84,33 @@ def weights_of(neighbours: Sequence[Neighbour], temperature: float = TEMPERATURE
     return np.asarray(raised / max(float(raised.sum()), 1e-12))
 
 
-def fit_temperature(neighbours: Sequence[Neighbour]) -> float:
+def _venue(paper: Paper) -> tuple[str, ...]:
+    return (paper.venue,)
+
+
+def fit_temperature(
+    neighbours: Sequence[Neighbour], names: Callable[[Paper], Sequence[str]] = _venue, *, several: bool = False
+) -> float:
     """Return the one of `TEMPERATURES` that makes the venues of papers most probable, each predicted from the others.
 
     So probabilities suit the index and its model: cosines of one model spread more than those of another, and so do the
-    papers of a venue. All papers have a venue and a vector; fewer than `FEWEST_TO_FIT` get `TEMPERATURE`.
+    papers of a venue. All papers have a venue and a vector; fewer than `FEWEST_TO_FIT` get `TEMPERATURE`. `names`
+    returns something else than the venue; if a paper may have `several`, what it lacks counts too.
     """
     if len(neighbours) < FEWEST_TO_FIT:
         return TEMPERATURE
     rows = np.stack([one.vector for one in neighbours])
     cosines = rows @ rows.T
     np.fill_diagonal(cosines, -np.inf)
-    venues = np.array([one.paper.venue for one in neighbours])
-    same = venues[:, None] == venues
-    unseen = _UNSEEN / len(set(venues.tolist()))
+    held = [{*names(one.paper)} for one in neighbours]
+    known = sorted(set().union(*held))
+    true = np.array([[name in own for name in known] for own in held])
+    unseen = _UNSEEN / len(known)
 
     def likelihood(temperature: float) -> float:
         raised = np.exp((cosines - cosines.max(axis=1, keepdims=True)) / temperature)
-        shares = (raised * same).sum(axis=1) / raised.sum(axis=1)
-        return float(np.log((1 - _UNSEEN) * shares + unseen).sum())
+        likely = (1 - _UNSEEN) * (raised @ true / raised.sum(axis=1, keepdims=True)) + unseen
+        return float(np.log(likely[true]).sum() + (np.log1p(-likely[~true]).sum() if several else 0.0))
 
     return max(TEMPERATURES, key=likelihood)
 
@@ -111,6 +119,19 @@ def suggest_venues(neighbours: Sequence[Neighbour]) -> list[Suggestion]:
     """Return the venues of the nearest papers, the most probable first; papers without a venue are left out."""
     held = [one for one in neighbours if one.paper.venue]
     return _by_weight(held, lambda paper: (paper.venue,), fit_temperature(held))
+
+
+def suggest_labels(neighbours: Sequence[Neighbour], labels: Mapping[str, Sequence[str]]) -> list[Suggestion]:
+    """Return the labels of the nearest papers, the most probable first; `labels` are those of each paper, by its id.
+
+    A label's probability is the weight of the papers that have it, of those that have any.
+    """
+    held = [one for one in neighbours if labels.get(one.paper.id)]
+
+    def names(paper: Paper) -> Sequence[str]:
+        return labels[paper.id]
+
+    return _by_weight(held, names, fit_temperature(held, names, several=True))
 
 
 def suggest_references(

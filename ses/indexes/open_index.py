@@ -371,25 +371,27 @@ class OpenIndex(SearchableIndex):
 
     def suggest(
         self,
-        what: Literal["venues", "references", "reviewers"],
+        what: Literal["venues", "references", "reviewers", "labels"],
         *,
         text: str = "",
         paper_id: str | Paper | Hit = "",
+        field: str = "",
         size: int = 10,
     ) -> list[Suggestion]:
-        """Suggest venues, references or reviewers for a manuscript, from the 100 papers most like it.
+        """Suggest venues, references, reviewers or labels for a manuscript, from the 100 papers most like it.
 
         Args:
-            what: Kind of suggestions.
+            what: Kind of suggestions; `labels` are values of a field, such as subject headings.
             text: The manuscript: its title, and its abstract in the lines after that.
             paper_id: Id of a paper in the index instead, as `similar` takes it.
+            field: Field of the labels; they are those of the 100 papers most like it that have any.
             size: Number of suggestions.
 
         Returns:
             The best first, each with the papers that speak for it.
 
         Raises:
-            InputError: If neither or both of text and paper are given.
+            InputError: If neither or both of text and paper are given, or the field does not hold labels.
             NotFoundError: If the paper is not in the index.
         """
         from products import suggestions as near
@@ -397,24 +399,41 @@ class OpenIndex(SearchableIndex):
 
         require(bool(text) != bool(paper_id), "Give the manuscript as a text, or name a paper in the index.")
         require(size >= 1, f"{size} suggestions can't be made", "give <size> of 1 or more")
+        labelled = what == "labels"
+        require(
+            bool(field) == labelled, "To suggest labels, and only then, name the field of the index that holds them."
+        )
+        where = [self._labels_field(field)] if field else []
         authors: tuple[str, ...] = ()
         leg = self.index.schema.legs[0]
         if text:
             vector = text_vector(self.index, *title_and_abstract(text), self._encoder())
-            page = self.similar_text(text, size=near.NEAREST, window=near.NEAREST)
+            page = self.similar_text(text, size=near.NEAREST, window=near.NEAREST, filter=where)
         else:
             paper = self.show(self._id_of(paper_id))
             authors = paper.authors
             held = self.index.vectors([paper.id], leg)
             require(paper.id in held, f"The paper {paper.id[:100]} has no vector", "give its text instead")
             vector = held[paper.id]
-            page = self.similar(paper.id, size=near.NEAREST, window=near.NEAREST)
+            page = self.similar(paper.id, size=near.NEAREST, window=near.NEAREST, filter=where)
         found = near.read_neighbours(self.index, [hit.id for hit in page], vector, leg)
         if what == "venues":
             return near.suggest_venues(found)[:size]
         if what == "reviewers":
             return near.suggest_reviewers(found, authors)[:size]
+        if labelled:
+            values = self.index.values([one.paper.id for one in found], [field])
+            labels = {id_: own[field] for id_, own in values.items() if field in own}
+            listed = {id_: one if isinstance(one, tuple) else (str(one),) for id_, one in labels.items()}
+            return near.suggest_labels(found, listed)[:size]
         return near.suggest_references(found, self._titles)[:size]
+
+    def _labels_field(self, name: str) -> str:
+        """Return the filter of papers with labels in a field, or raise `InputError` if it holds none."""
+        kind = self.index.schema.field(name).kind
+        known = kind in ("keyword", "keywords")
+        require(known, f"The field {name} is of the kind {kind}; labels are in keyword and keywords.")
+        return f"{name} exists"
 
     def evaluate(
         self,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from search_plugin.request import DEFAULTS
 from ses.terminal.options import PATH, engine_option, open_index, page_asked, page_options
 from ses.terminal.results import say
@@ -28,12 +28,21 @@ _LONGEST = 1 << 20
 @click.option("--file", type=PATH, metavar="FILE", help="A manuscript in a text file.")
 @click.option(
     "--suggest",
-    type=click.Choice(("venues", "references", "reviewers")),
-    help="From the 100 nearest papers, suggest venues with their probability, references, or reviewers.",
+    type=click.Choice(("venues", "references", "reviewers", "labels")),
+    help="From the 100 nearest papers, suggest venues or labels with their probability, references, or reviewers.",
+)
+@click.option(
+    "--from",
+    "field",
+    default="",
+    metavar="FIELD",
+    help="Field of the labels that are suggested, such as subject headings.",
 )
 @page_options(search=False)
 @engine_option
-def similar(paper_id: str, text: str, file: Path | None, suggest: Any, index: str | None, **options: Any) -> None:
+def similar(
+    paper_id: str, text: str, file: Path | None, suggest: Any, field: str, index: str | None, **options: Any
+) -> None:
     """Find papers like one in the index, by its vector (or by its title's words too, with --mode hybrid).
 
     With --text or --file, find papers like a manuscript: its first line is the title, the rest the abstract.
@@ -46,8 +55,10 @@ def similar(paper_id: str, text: str, file: Path | None, suggest: Any, index: st
     opened, given = open_index(options, index), page_asked(options)
     if suggest:
         size = given.get("size", DEFAULTS["size"])
-        _show(opened.suggest(suggest, text=text, paper_id=paper_id, size=size), as_json=options["as_json"])
+        found = opened.suggest(suggest, text=text, paper_id=paper_id, field=field, size=size)
+        _show(found, as_json=options["as_json"])
         return
+    require(not field, "Labels are suggested with --suggest labels --from FIELD.")
     page = opened.similar_text(text, **given) if text else opened.similar(paper_id, **given)
     show_page(page, options, fields=added_fields(opened))
 

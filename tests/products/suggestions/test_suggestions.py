@@ -16,6 +16,7 @@ from products.suggestions import (
     Neighbour,
     fit_temperature,
     read_neighbours,
+    suggest_labels,
     suggest_references,
     suggest_reviewers,
     suggest_venues,
@@ -73,6 +74,36 @@ def test_the_temperature_is_the_most_likely_one_for_papers_held_out_in_turn():
         venue: pytest.approx(sum(weight for weight, held in zip(weights, venues, strict=True) if held == venue))
         for venue in "XYZ"
     }
+
+
+def test_labels_have_the_weight_of_their_papers_and_the_most_likely_temperature():
+    draw = np.random.default_rng(3)
+    rows = draw.normal(size=(40, 3))
+    labels = {
+        f"p{n:02}": tuple(np.array(["X", "Y", "Z"])[row + draw.normal(size=3) * 0.4 > 0]) for n, row in enumerate(rows)
+    }
+    near = near_of([""] * 40, rows)
+    held = [one for one in near if labels[one.paper.id]]
+
+    def likelihood(temperature):
+        total = 0.0
+        for one in held:
+            weights = {other: math.exp(float(one.vector @ other.vector) / temperature) for other in held}
+            del weights[one]
+            for label in "XYZ":
+                share = sum(weight for other, weight in weights.items() if label in labels[other.paper.id])
+                likely = 0.95 * share / sum(weights.values()) + 0.05 / 3
+                total += math.log(likely if label in labels[one.paper.id] else 1 - likely)
+        return total
+
+    best = max(TEMPERATURES, key=likelihood)
+    assert TEMPERATURES[0] < best < TEMPERATURES[-1]
+    weights = weights_of(held, best)
+    assert {one.name: one.score for one in suggest_labels(near, labels)} == {
+        label: pytest.approx(sum(w for w, one in zip(weights, held, strict=True) if label in labels[one.paper.id]))
+        for label in "XYZ"
+    }
+    assert suggest_labels(near, {}) == []
 
 
 def test_venues_that_near_papers_share_make_probabilities_sharper():
@@ -171,6 +202,25 @@ def test_the_command_suggests(home, what, name):
         assert sum(scores) == pytest.approx(1)
     if what == "reviewers":
         assert "Ada Byron" not in ses(folder, "similar", "a", *given).stdout
+
+
+def test_labels_come_from_a_field_of_the_papers_that_have_any(home):
+    folder, library = home
+    given = ("--engine", f"embedded:{folder / 'library'}", "--suggest", "labels", "--from")
+    library.index("headed", [
+        Paper("a", "virus lung cell", "protein gene", fields=("Lung", "Virus")),
+        Paper("b", "virus vaccine", "immune response", fields=("Virus",)),
+        Paper("c", "virus lung cell", "protein"),
+    ])  # fmt: skip
+    found = {one.name: one for one in library["headed"].suggest("labels", paper_id="c", field="fields")}
+    assert found["Virus"].score == pytest.approx(1)
+    assert found["Lung"].because == ("a",)
+    assert 0.2 < found["Lung"].score < 1
+    done = ses(folder, "similar", "c", "--index", "headed", *given, "fields", "--json")
+    assert [one["name"] for one in json.loads(done.stdout)["suggestions"]] == ["Virus", "Lung"]
+    fails(ses(folder, "similar", "c", "--index", "headed", *given, "year"), 2, "The field year is of the kind number")
+    fails(ses(folder, "similar", "c", *given[:-1]), 2, "To suggest labels, and only then, name the field")
+    fails(ses(folder, "similar", "c", *given[:2], "--from", "fields"), 2, "Labels are suggested with --suggest labels")
 
 
 def test_one_manuscript_or_one_paper(home):
