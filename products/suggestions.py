@@ -95,7 +95,7 @@ def fit_temperature(
 
     So probabilities suit the index and its model: cosines of one model spread more than those of another, and so do the
     papers of a venue. All papers have a venue and a vector; fewer than `FEWEST_TO_FIT` get `TEMPERATURE`. `names`
-    returns something else than the venue; if a paper may have `several`, what it lacks counts too.
+    returns what is suggested in place of venues; if a paper may have `several`, what it lacks counts too.
     """
     if len(neighbours) < FEWEST_TO_FIT:
         return TEMPERATURE

@@ -97,10 +97,8 @@ class Forecaster:
     def forecast(self, vectors: np.ndarray, texts: Sequence[str] = ()) -> np.ndarray:
         """Return forecast and both ends of the interval, float64 (papers, 3), from 0 to 100.
 
-        `texts` are title and abstract of each paper.
-
-        Raises:
-            InputError: If the forecaster reads words, and not each vector has a text.
+        `texts` are title and abstract of each paper. Raises `InputError` if the forecaster reads words, and not each
+        vector has a text.
         """
         import numpy as np
 

@@ -67,9 +67,7 @@ class Tagger:
         """Return the calibrated probability of each label, float32 (papers, labels).
 
         A broader label is at least as likely as each narrower one. `texts` are title and abstract of each paper.
-
-        Raises:
-            InputError: If the tagger reads words, and not each vector has a text.
+        Raises `InputError` if the tagger reads words, and not each vector has a text.
         """
         import numpy as np
 
