@@ -149,6 +149,29 @@ def test_what_stands_in_for_what_an_article_lacks(tmp_path, written, instead, ex
     assert {name: getattr(record.paper, name) for name in expected} == expected
 
 
+def test_elements_with_text_are_named_but_for_those_of_a_text(tmp_path):
+    (record,) = read(tmp_path, document(FULL))
+    parts = record.made_of.parts
+    assert sorted(parts.names()) == [
+        *("AbstractText", "ArticleId", "ArticleTitle", "Citation", "CollectiveName", "CopyrightInformation", "Country"),
+        *(
+            "DescriptorName",
+            "ELocationID",
+            "ForeName",
+            "ISSN",
+            "ISSNLinking",
+            "Initials",
+            "Issue",
+            "Keyword",
+            "Language",
+        ),
+        *("LastName", "MedlineDate", "MedlinePgn", "MedlineTA", "PMID", "PublicationType", "QualifierName", "Title"),
+        "Volume",
+    ]
+    assert (parts.text("Keyword"), parts.text("Issue")) == ("Drosophila wing; Humans", "23")
+    assert record.made_of.convert(parts.without(["Keyword", "Title"])).paper.venue == "Curr Biol"
+
+
 def test_a_field_that_no_record_has_is_refused_with_those_they_have(tmp_path):
     with pytest.raises(InputError, match=r"PubMed has no column colour .* country, abbreviation, issn, volume, issue"):
         read(tmp_path, document(FULL), custom=[CustomField("colour", "keyword")])
