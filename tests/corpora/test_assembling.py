@@ -160,7 +160,7 @@ def test_texts_of_several_are_divided(record, expected):
         ({"id": "1", "title": "a", "retracted": "2019-05-01"}, "retracted should be true or false, not 2019-05-01"),
         ({"id": "1", "title": " \x00 "}, "neither title nor abstract"),
         ({"id": "1", "title": "a" * (LONGEST_TITLE + 1)}, "title is longer than 10,000"),
-        ({"id": "1", "title": "a", "abstract": "b" * (LONGEST_ABSTRACT + 1)}, "abstract is longer"),
+        ({"id": "1", "title": "a", "abstract": "b" * (LONGEST_ABSTRACT + 1)}, "abstract is longer than 1,000,000"),
     ],
 )
 def test_rejections_say_why(record, reason):

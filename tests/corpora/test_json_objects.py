@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpora.json_objects import JsonObject, read_items, read_lines
+from corpora.json_objects import JsonObject, read_items, read_lines, read_lists
 from corpora.paper import Rejected
 
 VALUES = st.recursive(
@@ -70,6 +70,16 @@ def test_damage_rejects_the_rest_once(data, line, says):
     assert isinstance(last, Rejected)
     assert last.line == line
     assert re.search(says, last.reason)
+
+
+@pytest.mark.parametrize(
+    ("data", "line"),
+    [(b'{"a": 1 x', 1), (b'{"a": 1}', 1), (b'{"a": 1,\n"items":\n[{"b": 2},\n{"c"', 4), (b'{"m": {"items": 3}}', 1)],
+)
+def test_damage_to_a_list_within_an_object_rejects_the_rest(data, line):
+    *items, last = read_lists(io.BytesIO(data), ("m", "items"))
+    assert [item.members for item in items] == [{"b": 2}] * (b"[" in data)
+    assert (type(last), last.line) == (Rejected, line)
 
 
 def test_bytes_that_are_not_utf8_reject_one_record():

@@ -119,17 +119,18 @@ def test_a_few_odd_bytes_do_not_make_a_file_binary(tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "odd", "most"),
-    [("a" * 50, b"\x01", 3), ("a" * 50, b"\xe9 ", 3), ("a" * 95, b"\xe9 ", 5), ("a" * 950, b"\xe9 ", 52)],
+    [("a" * 50, b"\x01", 3), ("a" * 50, b" \xe9", 3), ("a" * 95, b"\xe9 ", 5), ("a" * 950, b"\xe9 ", 52)],
 )
 def test_how_many_bytes_may_be_unreadable(tmp_path, text, odd, most):
     path = tmp_path / "odd"
     for count in (most, most + 1):
-        path.write_bytes(odd * count + text.encode())
-        if count == most:
-            open_binary(path).close()
-        else:
-            with pytest.raises(InputError, match=r"is a binary file|is text, but not UTF-8"):
-                open_binary(path)
+        for content in (odd * count + text.encode(), text.encode() + odd * count + b"."):
+            path.write_bytes(content)
+            if count == most:
+                open_binary(path).close()
+            else:
+                with pytest.raises(InputError, match=r"is a binary file|is text, but not UTF-8"):
+                    open_binary(path)
     path.write_bytes(b"\t\n\v\f\r\x1a\x1b" * 100 + b"caf\xc3")
     open_binary(path).close()
 

@@ -214,6 +214,7 @@ def test_line_ends_and_blanks_of_other_programs(tmp_path):
         assert (record.line, record.paper.title) == (1, "A title of two lines")
         assert record.paper.authors == ("Sample, Ana", "Example, B.")
     records = read(tmp_path, (FULL + "TY  - JOUR\nID  - 2\nER  - \n").replace("\n", "\r"))
+    assert read(tmp_path, (FULL * 2).replace("\n", "\r\n"))[1].line == len(FULL.splitlines()) + 1
     assert records[1] == Rejected(len(FULL.splitlines()) + 1, "The record has neither title nor abstract.", "2")
 
 
