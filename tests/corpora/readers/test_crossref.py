@@ -205,7 +205,8 @@ def test_a_list_of_dois_is_looked_up_once(tmp_path, api):
         Rejected(28, "It is no DOI.", "nonsense"),
     ]
     path.write_text("10.5555/3\n10.5555/30\n10.5555/none\n")
-    assert obtain(order(path, api)).records == 1
+    shorter = obtain(order(path, api))
+    assert (shorter.records, shorter.identity != got.identity, shorter.path != got.path) == (1, True, True)
     assert len(api.asked) == 5
     assert obtain(order(path, api, harvest=Harvest(again=True), limit=2)).records == 2
 

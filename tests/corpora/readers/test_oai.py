@@ -25,7 +25,9 @@ def given(name, metadata, status=""):
     return name, status, f"<metadata>{metadata}</metadata>"
 
 
-BEES = given("oai:x:1", dublin_core(title="Bees", publisher="A Press", rights=["CC", "BY"], date="2020"))
+BEES = given(
+    "oai:x:1", dublin_core(title="Bees", publisher="A Press", rights=["CC", "BY"], date="2020", coverage="Bonn")
+)
 DELETED = ' status="deleted"'
 
 
@@ -58,6 +60,7 @@ def test_records_of_dublin_core_are_papers_or_say_why_not(tmp_path):
                     "sets": ("bees", "wasps"),
                     "rights": ("CC", "BY"),
                     "publisher": "A Press",
+                    "coverage": "Bonn",
                 },
                 publication=Publication(publisher="A Press"),
             ),
@@ -81,6 +84,7 @@ def test_records_of_marcxml_have_the_servers_name_and_their_own_fields(tmp_path)
     custom.append(CustomField("sets", "keywords"))
     (record,) = read(tmp_path / "a.xml", custom)
     assert (record.paper.id, record.paper.title, record.paper.types) == ("oai:x:m", "Bees", ("book",))
+    assert "852h" in record.made_of.parts.names()
     assert record.paper.extra == {"publisher": "A Press", "shelf": "R 1", "sets": ("bees", "wasps")}
 
 

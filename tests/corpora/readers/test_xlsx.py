@@ -83,6 +83,10 @@ def test_columns_are_checked_as_for_csv(tmp_path):
     with pytest.raises(InputError, match="has no column Name; it has: Nr, Title, Year, Bought"):
         read(tmp_path, workbook([HEADER]), {"title": "Name"})
     assert read(tmp_path, workbook([HEADER])) == []
+    with pytest.raises(InputError, match="Papers have no attribute colour"):
+        read(tmp_path, workbook([HEADER]), {"colour": "Nr"})
+    with pytest.raises(InputError, match="is a folder where a spreadsheet is wanted"):
+        list(xlsx.read(tmp_path, {}))
 
 
 @pytest.mark.parametrize(
