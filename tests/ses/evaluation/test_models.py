@@ -293,7 +293,8 @@ def test_the_python_function_takes_split_measure_and_queries(home, tmp_path, mon
     monkeypatch.setattr("ses.evaluation.models.compare_on", lambda *given: given)
     beir = shutil.copytree(home / "mine", tmp_path / "mine")
     (beir / "qrels" / "test.tsv").rename(beir / "qrels" / "dev.tsv")
-    collection, models, settings, measure = library.compare_models(beir, ("a",), split="dev", measure="RR", model="b")
+    options = {"split": "dev", "measure": "RR", "model": "b"}
+    collection, models, settings, measure = library.compare_models(beir, ("a",), queries="judged", **options)
     assert (collection.facts, len(collection.judged.texts)) == ({"data": str(beir), "split": "dev"}, 10)
     assert (models, settings.model, measure) == (("a",), "b", "RR")
     rows = [
@@ -302,3 +303,5 @@ def test_the_python_function_takes_split_measure_and_queries(home, tmp_path, mon
     (tmp_path / "own.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     collection, *_, measure = library.compare_models(tmp_path / "own.jsonl", queries="titles", corpus="jsonl")
     assert (collection.facts["split"], len(collection.judged.texts), measure) == (PSEUDO_SPLIT, 40, "nDCG@10")
+    with pytest.raises(library.InputError, match="queries can't be 'made'"):
+        library.compare_models(beir, queries="made")

@@ -17,6 +17,7 @@ from search_plugin.engines.cluster.attached.engine import (
     own_properties,
     why_beside,
 )
+from search_plugin.engines.cluster.attached.vectors import NamedVectors
 from search_plugin.engines.cluster.attached.writing import _alias
 from search_plugin.engines.cluster.changes import Reached
 from search_plugin.engines.cluster.dialects import dialect_of
@@ -161,6 +162,11 @@ def test_attachments_are_found_by_name():
         engine_with(error(404, "index_not_found_exception", "no such index")).found(WANTED)
     found_ = engine_with({"shelf-a": described()}).found(WANTED)
     assert (found_.schema.model, found_.schema.vectors, found_.places[0].path) == ("", (), "headline")
+    shelf = {"shelf-a": described()}
+    shelf["shelf-a"]["mappings"]["properties"]["emb"] = {"type": "knn_vector", "dimension": 3}
+    named = NamedVectors("emb", "theirs", "g", 3, "cosine")
+    found_ = engine_with(shelf).found(replace(WANTED, vectors=(named,)))
+    assert (found_.schema.model, found_.schema.fingerprint, found_.foreign[0].name) == ("theirs", "g", "emb")
 
 
 def test_indexes_that_have_come_behind_the_alias_get_the_field_unless_others_write_into_them():
