@@ -174,6 +174,7 @@ def test_systems_of_all_kinds_are_compared(tmp_path):
         "batch": lambda texts: [found.get(text, {}) for text in texts],
         "pyterrier": Transformer(),
         "run": RUN,
+        "rows of a run": frame(("qid", "docno", "score"), flat(RUN)),
         "nothing": lambda text: ["y"],
     }
     compared = ses.experiment(systems, TOPICS, QRELS, ["RR@10", "AP"], batched=["batch"])
@@ -181,7 +182,7 @@ def test_systems_of_all_kinds_are_compared(tmp_path):
     expected = ses.measure(RUN, QRELS, ["RR@10", "AP"]).per_query["run"]
     assert all(compared.per_query[name] == expected for name in systems if name != "nothing")
     assert compared.pairs == compare_values(compared.per_query)
-    assert len(compared.pairs) == 2 * 8 * 7 / 2
+    assert len(compared.pairs) == 2 * 9 * 8 / 2
     frame_of = frame(("qid", "query"), list(TOPICS.items()))
     (tmp_path / "topics.tsv").write_text("".join(f"{query}\t{text}\n" for query, text in TOPICS.items()))
     for topics in (frame_of, tmp_path / "topics.tsv", list(TOPICS.items())):

@@ -122,3 +122,18 @@ def test_retries_end_when_they_are_stopped_or_their_time_is_over():
     with pytest.raises(BusyError):
         with_retries(ONCE, busy, attempts=2)
     assert len(tried) == 6
+
+
+def test_the_wait_between_two_attempts_doubles_from_a_tenth_of_a_second_up_to_the_longest(monkeypatch):
+    class Hurried(Event):
+        def wait(self, seconds):
+            waited.append(seconds)
+
+    def busy():
+        raise BusyError("busy", 429)
+
+    waited = []
+    monkeypatch.setattr("random.uniform", lambda _least, most: most)
+    with pytest.raises(BusyError):
+        with_retries(RetryPolicy(0.0, 1.0), busy, Hurried(), attempts=7)
+    assert waited == pytest.approx([0.1, 0.2, 0.4, 0.8, 1.0, 1.0])
