@@ -11,6 +11,7 @@ from search_plugin.engines.cluster.errors import (
     UnansweredError,
     blockade,
     cause,
+    check_whole,
     failure,
     lacking,
     unreachable,
@@ -211,3 +212,27 @@ def test_what_is_hidden_is_told():
     hidden = {"ses.a.v*": held, "ses.b.v1": {**held, "view_index_metadata": False}}
     assert unseen({"index": hidden}) == "the index privilege view_index_metadata on ses.b.v1 is missing"
     assert unseen({}) == ""
+
+
+LEFT = {"failed": 1, "failures": [{"reason": {"type": "x", "reason": "a node left."}}]}
+
+
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [
+        ({"_shards": {"total": 2, "successful": 2, "failed": 0}}, ""),
+        ({}, ""),
+        ({"responses": [{"_shards": {"total": 1, "successful": 1}}] * 2}, ""),
+        ({"_shards": {"total": 2, "successful": 1, **LEFT}}, "answered for 1 of 2 parts .* only (a node left); wait"),
+        ({"_shards": {"total": 2, "successful": 1}}, "1 of 2 parts .* only (the others are on no node); wait"),
+        ({"_shards": {"total": 2, "successful": 2}, "timed_out": True}, "2 of 2 parts .* only (it ran out of time)"),
+        ({"responses": [{}, {"error": {"type": "x", "reason": "broken"}, "status": 400}]}, "answered 400 (broken)"),
+        ({"error": {"type": "x", "reason": "broken"}}, "answered 500 (broken)"),
+    ],
+)
+def test_a_reply_is_whole_or_says_why_not(reply, why):
+    if not why:
+        check_whole(reply, url="http://c", name="papers")
+        return
+    with pytest.raises(ClusterError, match=why.replace("(", r"\(").replace(")", r"\)")):
+        check_whole(reply, url="http://c", name="papers")

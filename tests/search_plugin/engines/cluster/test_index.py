@@ -398,6 +398,12 @@ def test_another_scoring_of_words_is_for_a_while():
     assert bodies == [{"type": "BM25", "k1": 2.0, "b": 0.5}, {"type": "BM25", "k1": 1.2, "b": 0.75}]
 
 
+def test_what_was_written_is_searched_by_the_other_scoring_too():
+    index = index_with(SCHEMA_2, *[{}] * 6, lease=Lease())
+    with index.scored_by(Bm25(2.0, 0.5)):
+        assert index.cluster.requests[:2] == ["POST /ses.papers.v3/_refresh", "POST /ses.papers.v3/_close"]
+
+
 def test_the_scoring_comes_back_after_a_failure():
     index = index_with(SCHEMA_2, {}, error(400, "x", "why"), {}, {}, {})
     with pytest.raises(ClusterError), index.scored_by(Bm25(2.0, 0.5)):

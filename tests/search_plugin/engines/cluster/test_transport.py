@@ -126,8 +126,8 @@ def test_retries_end_when_they_are_stopped_or_their_time_is_over():
 
 def test_the_wait_between_two_attempts_doubles_from_a_tenth_of_a_second_up_to_the_longest(monkeypatch):
     class Hurried(Event):
-        def wait(self, seconds):
-            waited.append(seconds)
+        def wait(self, timeout=None):
+            waited.append(timeout)
 
     def busy():
         raise BusyError("busy", 429)
