@@ -10,6 +10,7 @@ import pytest
 from encoders.registry import find_model
 from eval.retrieval.protocol import make_protocol
 from search_plugin.contract.schema import Bm25
+from search_plugin.engines import registry
 from search_plugin.fusion.search_settings import SearchSettings
 from ses.evaluation.collection import beir_collection, index_collection
 from ses.evaluation.retrieval import TIMES, evaluate_collection, evaluate_index, judged_of, protocol_of, seconds_of
@@ -116,3 +117,14 @@ def test_tuned_settings_name_the_fusion_unless_others_are_named(home):
     # A search can't change the constants of BM25.
     assert (made.tuned, made.fusions) == (replace(tuned, bm25=index.schema.bm25), (tuned.name,))
     assert protocol_of(index, tuned, synonyms, fusions=("zscore",)).fusions == ("zscore",)
+
+
+def test_an_engine_is_asked_with_the_connection_of_the_settings(home, monkeypatch):
+    _, settings, collection, _ = home
+    asked, connect = [], registry.connect
+    monkeypatch.setattr(registry, "connect", lambda *given: asked.append(given) or connect(*given))
+    own = replace(settings, engine_timeout=7.0)
+    indexed = index_collection(collection, own)
+    evaluate_collection(collection, make_protocol(modes=("lexical",)), own, indexed).provenance()
+    assert asked == [(own.engine_url, own.connection)] * len(asked)
+    assert len(asked) >= 2
