@@ -232,6 +232,19 @@ def test_a_reading_stores_each_decision(screening):
     assert reading.counts() == (1, 0, 0, 33)
 
 
+def test_a_reading_learns_and_shows_again_what_is_taken_back(screening):
+    screening.create("lungs")
+    screening.label("lungs", include=["v0"], exclude=["p00003"])
+    reading = screening.reading("lungs")
+    before = reading.next()
+    reading.decide("p00005", included=True)
+    learned = reading.next()
+    assert learned == screening.next("lungs", size=1)[0]
+    assert learned != before
+    assert reading.undo()
+    assert reading.next().paper.id == "p00005"
+
+
 def test_papers_put_off_come_last_in_turn(screening):
     screening.create("lungs", filter="id in (v0, v1, v2, v3)")
     screening.label("lungs", include=["v0"])
