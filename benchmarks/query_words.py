@@ -95,6 +95,8 @@ def _run(
     """Return the ranking of each query, by the printed request with a vector, or without one by words."""
     given: dict[str, Any] = {"index": name, "verbatim": True, "literal": True, "size": 10}
     given |= {"mode": "lexical"} if way == "none" else {"join": "engine", "parameters": ["vector"]}
+    # Words have the vectors of the table, which count less beside BM25 than the model's.
+    given |= {"query_encoder": "table"} if way == "words" else {}
     index: Any = library[name].index
     ranked = {}
     for (query, text), vector in zip(texts.items(), vectors, strict=True):

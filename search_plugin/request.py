@@ -54,7 +54,7 @@ class RankingOptions(TypedDict, total=False):
         Option(
             "Weights of the legs, such as lexical=0.7",
             "LEG=NUMBER",
-            default_help="1 for words, 1 for all vectors together",
+            default_help="1 for words, 1 for all vectors together; 2/3 for that of a table",
             example=["lexical=0.7"],
         ),
     ]

@@ -77,6 +77,9 @@ class PaperMap:
 
         Args:
             shown: Numbers of the topics whose papers are wanted; all if empty.
+
+        Returns:
+            The map with its topics, and the papers as points.
         """
         content = {"index": self.index, "query": self.query, "candidates": self.candidates, "notes": list(self.notes)}
         topics = [{"number": number, **asdict(topic)} for number, topic in enumerate(self.topics, start=1)]

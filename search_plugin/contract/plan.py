@@ -50,11 +50,13 @@ class TermGroup:
 class VectorClause:
     """Find the papers whose vector in `field` is nearest to `vector`.
 
-    The vector is float32 (dimension,), or for a field of sparse vectors (entries, 2), tokens and weights.
+    The vector is float32 (dimension,), or for a field of sparse vectors (entries, 2), tokens and weights. `weight` is
+    how much it counts beside the words, where a request says nothing.
     """
 
     field: str
     vector: np.ndarray
+    weight: float = 1.0
 
 
 def check_vector(clause: VectorClause, schema: IndexSchema) -> VectorField:

@@ -7,9 +7,13 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import count
+from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, UnavailableError
 from search_plugin.contract.legs import Fused, Scored
+
+if TYPE_CHECKING:
+    from search_plugin.contract.plan import VectorClause
 
 Legs = Mapping[str, Sequence[Scored]]
 """The hits of each leg by its name, best first."""
@@ -104,12 +108,14 @@ def check_weights(legs: Iterable[str], weights: Mapping[str, float]) -> dict[str
     return complete
 
 
-def with_defaults(vector_legs: Sequence[str], weights: Mapping[str, float]) -> dict[str, float]:
+def with_defaults(vectors: Sequence[VectorClause], weights: Mapping[str, float]) -> dict[str, float]:
     """Return weights with those of the vector legs that they do not name, which share a weight of 1.
 
-    So words count as much as meaning, however many fields of vectors there are.
+    So words count as much as meaning, however many fields of vectors there are. If there are no weights, each vector
+    has its own share of that.
     """
-    return {**dict.fromkeys(vector_legs, 1 / max(len(vector_legs), 1)), **weights}
+    share = 1 / max(len(vectors), 1)
+    return {**{clause.field: share * (1 if weights else clause.weight) for clause in vectors}, **weights}
 
 
 def shares(legs: Iterable[str], weights: Mapping[str, float]) -> dict[str, float]:

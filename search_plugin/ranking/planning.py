@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 EncoderSource: TypeAlias = "TextEncoder | Callable[[str], TextEncoder]"
 """An encoder of the index's model, or a function that loads that of a leg: a query without vectors loads no model."""
 
+TABLE_WEIGHT = 2 / 3
+"""How much a query's vector by a table counts beside its words: it only imitates the vector of the papers' model, so
+words count .6 of the whole (docs/results.md, Queries by a table)."""
+
 
 class QueryModels(Protocol):
     """The models of searches, each loaded when it is first needed."""
@@ -48,8 +52,8 @@ def make_plan(index: Index, request: SearchRequest, encoder: EncoderSource | Non
     vectors: tuple[VectorClause, ...] = ()
     if request.mode != "lexical" and request.searched:
         legs = legs_of(request, index.schema.legs)
-        made = {leg: _query_vector(index, leg, encoder, request.searched) for leg in legs if leg != SENTENCES}
-        vectors = tuple(VectorClause(leg, made[SEARCHED if leg == SENTENCES else leg]) for leg in legs)
+        made = {leg: _clause(index, leg, encoder, request.searched) for leg in legs if leg != SENTENCES}
+        vectors = tuple(replace(made[SEARCHED if leg == SENTENCES else leg], field=leg) for leg in legs)
     return plan_of(index, request, vectors)
 
 
@@ -93,9 +97,12 @@ def encoder_of(index: Index, leg: str, encoder: EncoderSource | None) -> TextEnc
     return loaded
 
 
-def _query_vector(index: Index, leg: str, encoder: EncoderSource | None, query: str) -> np.ndarray:
-    vector: np.ndarray = encoder_of(index, leg, encoder).encode([query], Format.QRY)[0]
-    return _as_compared(index, leg, vector)
+def _clause(index: Index, leg: str, encoder: EncoderSource | None, query: str) -> VectorClause:
+    loaded = encoder_of(index, leg, encoder)
+    vector: np.ndarray = loaded.encode([query], Format.QRY)[0]
+    # Only tables for the queries of another model have its papers.
+    by_table = loaded.card.papers_by and loaded.card.architecture == "static"
+    return VectorClause(leg, _as_compared(index, leg, vector), TABLE_WEIGHT if by_table else 1.0)
 
 
 def text_vector(index: Index, title: str, abstract: str, encoder: EncoderSource, leg: str = "") -> np.ndarray:

@@ -78,7 +78,7 @@ class SearchState:
     def weights(self) -> Mapping[str, float]:
         """The weights of the legs: those of the request. Vector legs that it does not name share a weight of 1."""
         given = {leg: weight for leg, weight in self.request.weights.items() if weight or leg != SPARSE}
-        return with_defaults([clause.field for clause in self.plan.vectors], given)
+        return with_defaults(self.plan.vectors, given)
 
     def joined(self, legs: Legs) -> list[Fused]:
         """Return the papers of some legs, joined by the fusion of the request and the weights of this search."""

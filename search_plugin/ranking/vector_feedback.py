@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from search_plugin.contract.plan import LEXICAL, VectorClause
+from search_plugin.contract.plan import LEXICAL
 from search_plugin.ranking.state import SearchState
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def feed_back(state: SearchState) -> SearchState:
     if clause is None or not state.legs.get(LEXICAL):
         return state if state.legs.get(field) else replace(state, notes=(*state.notes, NO_FEEDBACK))
     first = [hit.id for hit in state.legs[LEXICAL][:FIRST_PAPERS]]
-    moved = VectorClause(field, moved_vector(clause.vector, state.index.vectors(first, field), weight))
+    moved = replace(clause, vector=moved_vector(clause.vector, state.index.vectors(first, field), weight))
     vectors = tuple(moved if one is clause else one for one in state.plan.vectors)
     again = replace(state.plan, words="", vectors=(moved,))
     found = state.index.search(again)

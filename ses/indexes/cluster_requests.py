@@ -233,7 +233,7 @@ def _joining(index: SearchedByOthers, request: SearchRequest, legs: Sequence[str
     """Return how the sender joins legs; `InputError` for a fusion that the programs have no code for."""
     from search_plugin.contract.plan import LEXICAL
     from search_plugin.engines.cluster.frontends.script import Joining
-    from search_plugin.fusion.fusions import check_weights, rank_constant, shares, with_defaults
+    from search_plugin.fusion.fusions import check_weights, rank_constant, shares
 
     constant = rank_constant(request.fusion)
     require(
@@ -241,8 +241,7 @@ def _joining(index: SearchedByOthers, request: SearchRequest, legs: Sequence[str
         f"There is no code to join legs by {request.fusion}",
         "choose <fusion=minmax> or <fusion=rrf>",
     )
-    given = with_defaults([leg for leg in legs if leg != LEXICAL], request.weights)
-    weights = check_weights(legs, given) if constant else shares(legs, given)
+    weights = check_weights(legs, request.weights) if constant else shares(legs, request.weights)
     measures = [None if leg == LEXICAL else index.schema.leg(leg).similarity for leg in legs]
     return Joining(tuple(weights.values()), tuple(measures), constant, request.window, request.offset, request.size)
 

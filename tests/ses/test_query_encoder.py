@@ -79,6 +79,22 @@ def test_a_search_ranks_by_the_vector_of_the_table(library, table, mode):
             assert hit.legs["prx"].raw == pytest.approx(float(own @ vector), abs=2e-3)
 
 
+def test_the_vector_of_a_table_counts_less_than_the_words(library, home):
+    """By default 2 to 3, also of shorter vectors; weights that a user gives are taken as they are."""
+
+    def scores(index="papers", **options):
+        return [(hit.id, hit.score) for hit in library[index].search("the spread of a virus", size=12, **options)]
+
+    for index in ("papers", "short"):
+        weighted = scores(index, query_encoder="table", weights={"lexical": 1.5})
+        assert scores(index, query_encoder="table") == [(name, pytest.approx(score)) for name, score in weighted]
+    assert scores(query_encoder="table") != scores(query_encoder="table", weights={"lexical": 1})
+    assert scores() == scores(weights={"lexical": 1})
+    with opened_at(home, query_encoder="table") as other:
+        page = other["papers"].search("the spread of a virus", size=12)
+    assert [(hit.id, hit.score) for hit in page] == scores(query_encoder="table")
+
+
 def test_shorter_vectors_take_the_table_too(library):
     assert len(library["short"].search("virus", mode="vector", query_encoder="table")) == 10
 

@@ -67,7 +67,7 @@ def leg_shares(plan: Plan, weights: Mapping[str, float]) -> list[float]:
 
     Vector legs that have no weight share a weight of 1, as where ses joins them.
     """
-    return list(shares(plan.legs, with_defaults([clause.field for clause in plan.vectors], weights)).values())
+    return list(shares(plan.legs, with_defaults(plan.vectors, weights)).values())
 
 
 def is_weighted(weights: Iterable[float]) -> bool:
