@@ -52,6 +52,11 @@ def test_punctuation_numbers_and_stop_words_end_a_phrase_and_a_possessive_does_n
     assert found == ("alzheimer disease", "drugs")
 
 
+def test_a_question_leaves_only_its_subject():
+    titles = ["Does MAFLD really matter?", "Does MAFLD really differ?", "Can bees do more?", "Can bees have more?"]
+    assert [best[0] for best in phrases_of(titles, np.array([0, 0, 1, 1]), 2)] == ["mafld", "bees"]
+
+
 def test_singular_and_plural_are_one():
     (found,) = named(["Heart valve", "Heart valve", "Heart valve", "Heart valves", "Heart valves"])
     assert found == ("heart valve",)
