@@ -33,7 +33,9 @@ const byWords = () => ({
 /** Both, joined by the cluster: OpenSearch scales the scores and takes their mean, Elasticsearch adds them up. */
 function joined(vector) {
   if (cluster !== "opensearch") return { query: { bool: { should: [byWords(), nearest(vector)] } } };
-  const normalization = { normalization: { technique: "min_max" }, combination: { technique: "arithmetic_mean" } };
+  const weights = encode ? [0.5, 0.5] : [0.6, 0.4]; // without the model, the vector only imitates the model's
+  const combination = { technique: "arithmetic_mean", parameters: { weights } };
+  const normalization = { normalization: { technique: "min_max" }, combination };
   const queries = [byWords(), nearest(vector)];
   return {
     counted: { bool: { should: queries } }, // `hybrid` itself counts only papers that may be among its best
