@@ -31,7 +31,8 @@ def counts(text, field):
 def test_the_first_page_begins_with_the_subjects_of_the_index(client, library):
     text = client.get("/").text
     for subject, _ in library["papers"].index.value_counts("fields", 3):
-        assert links(text, subject) == [{"query": subject}]
+        # An example of a search, and a bar of the picture.
+        assert links(text, subject) == [{"query": subject}, {"only": f"fields:{subject}"}]
     assert f"Browse all {len(library['papers'])} papers" in text
 
 
