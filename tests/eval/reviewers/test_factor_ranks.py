@@ -98,6 +98,7 @@ def test_the_command_takes_files_of_vectors_by_factor(tmp_path):
     assert found == {name: pytest.approx(np.mean(by_scipy(tmp_path / "KDD", name, vectors[name]))) for name in FACTORS}
 
 
+@pytest.mark.torch
 def test_a_checkpoint_reads_each_factor_under_its_instruction(tmp_path):
     folder = tmp_path / "NIPS"
     folder.mkdir()
