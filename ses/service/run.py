@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import copy
 import errno
-import functools
 import gc
 import logging
 import math
@@ -239,7 +238,7 @@ def left_threads(seconds: float) -> list[threading.Thread]:
 _LEAVING_SECONDS = 1.0
 """How long threads that have nothing more to do may take to end."""
 
-Announce = Callable[[str, SesError | None], None]
+Announce = Callable[[str, str, SesError | None], None]
 
 OPTIONS: Mapping[str, Any] = {
     "http": GuardedProtocol,
@@ -257,7 +256,8 @@ def run(library: Library, settings: ServiceSettings, announce: Announce) -> None
     Args:
         library: The library; several workers open it again.
         settings: Settings of the service.
-        announce: Receives the address of the page when it can be searched, and before that, once, why it can't yet.
+        announce: Receives the address of the page and the name of the default index when it can be searched, and
+            before that, once, the address and why it can't yet.
 
     Raises:
         InputError: If there is no such address, or the default index does not exist.
@@ -292,7 +292,11 @@ def _serve(library: Library, settings: ServiceSettings, listening: socket.socket
     from ses.service.service import Service
 
     address = address_of(listening, settings.root_path)
-    service = Service(library, settings, functools.partial(announce, address))
+
+    def ready(error: SesError | None) -> None:
+        announce(address, "" if error else library.default().name, error)
+
+    service = Service(library, settings, ready)
     config = uvicorn.Config(
         make_app(service),
         root_path=settings.root_path,

@@ -242,14 +242,15 @@ def load_service_settings(**flags: Any) -> ServiceSettings:
 
 def warnings_of(settings: ServiceSettings, keys: Keys) -> Iterator[str]:
     """Yield a sentence for each danger of the settings."""
-    if _is_public(settings.host) and settings.anonymous and not keys.all():
+    if is_public(settings.host) and settings.anonymous and not keys.all():
         yield (
             f"{settings.host} can be reached from other machines, and no API key exists, so everybody may "
             f"{' and '.join(settings.anonymous)} (anonymous in the table [serve] of ses.toml says what is allowed)."
         )
 
 
-def _is_public(host: str) -> bool:
+def is_public(host: str) -> bool:
+    """Return whether other machines can reach what listens at a host."""
     try:
         return not ip_address(host).is_loopback
     except ValueError:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import Any, get_args
 
 import rich_click as click
 
 from corpora.errors import SesError
 from ses.service.keys import Scope, keys_of
-from ses.service.settings import ServiceSettings, load_service_settings, warnings_of
+from ses.service.settings import ServiceSettings, is_public, load_service_settings, warnings_of
 from ses.terminal.messages import message_of
 from ses.terminal.options import (
     default_index_option,
@@ -47,13 +48,16 @@ def serve(context: click.RichContext, /, index: str | None, **options: Any) -> N
     library = open_library(options, index)
     for sentence in warnings_of(settings, keys_of(library.data_dir)):
         tell(f"Warning: {sentence}", err=True)
-    run(library, settings, _announce)
+    run(library, settings, partial(_announce, settings))
 
 
-def _announce(address: str, error: SesError | None) -> None:
+def _announce(settings: ServiceSettings, address: str, index: str, error: SesError | None) -> None:
     if error:
         tell(message_of(error), err=True)
     tell(f"The page is at {address}" + (", and waits for that." if error else ""))
+    if index:
+        whom = "Other machines can reach it." if is_public(settings.host) else "Only this machine can reach it."
+        tell(f"It searches the index {index}. {whom}")
 
 
 @serve.group()

@@ -39,6 +39,7 @@ def start(library):
         process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
         started.append(process)
         found = re.fullmatch(r"The page is at (http://127\.0\.0\.1:\d+)/\n", process.stdout.readline())
+        assert process.stdout.readline() == "It searches the index papers. Only this machine can reach it.\n"
         return process, found[1]
 
     yield started_with
