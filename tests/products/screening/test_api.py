@@ -315,7 +315,8 @@ def typed(folder, arguments, keys):
             except OSError:  # the process has left
                 break
             while pressed < len(keys) and pressed < shown.count(b"q quit"):
-                while termios.tcgetattr(terminal)[3] & termios.ICANON:  # what is typed before is lost
+                # What is typed before the terminal is in raw mode is lost.
+                while process.poll() is None and termios.tcgetattr(terminal)[3] & termios.ICANON:
                     time.sleep(0.01)
                 os.write(terminal, keys[pressed].encode())
                 pressed += 1
