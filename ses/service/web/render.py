@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from gettext import NullTranslations
 from pathlib import Path
@@ -15,6 +15,7 @@ from fastapi import Request, Response
 from search_plugin.pages.hit import unshown_sentence
 from ses.service.methods import path_within
 from ses.service.web.address import PageAddress, address, same_path
+from ses.service.web.histogram import drawn
 from ses.service.web.languages import SOURCE, choose, languages, own_name, translations
 from ses.service.web.reasons import snippet_parts, why
 from ses.service.web.static_files import logo_of, static_file
@@ -22,6 +23,7 @@ from ses.service.web.value_names import identifier_name, notable_kind, value_nam
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
 
     from ses.service.settings import SiteSettings
 
@@ -81,18 +83,43 @@ def environment(language: str = SOURCE) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         extensions=["jinja2.ext.i18n"],
+        auto_reload=False,  # a running service would look at each file of a page
     )
-    made.install_gettext_translations(translations(language), newstyle=True)  # type: ignore[attr-defined]  # of the extension
+    texts = translations(language)
+    made.globals.update(_=_escaped(texts), ngettext=_escaped_of_number(texts))
     made.filters["parts"] = snippet_parts
     made.filters["unshown"] = unshown_sentence
-    texts = translations(language)
     made.filters["notable"] = functools.partial(notable_kind, texts=texts)
     made.filters["named"] = lambda value, field: value_name(field, str(value), language, texts)
     made.filters["identifier"] = identifier_name
-    made.filters["why"] = functools.partial(why, texts=translations(language))
-    made.filters["number"] = lambda value, form=None: format_decimal(value, form, locale=language.replace("-", "_"))
+    made.filters["why"] = functools.partial(why, texts=texts)
+    # A page of hits has more than a hundred numbers, most of them more than once.
+    made.filters["number"] = functools.lru_cache(5000)(
+        functools.partial(format_decimal, locale=language.replace("-", "_"))
+    )
+    made.filters["bars"] = functools.partial(drawn, number=made.filters["number"])
     made.filters["percent"] = functools.partial(format_percent, locale=language.replace("-", "_"))
     return made
+
+
+def _escaped(texts: NullTranslations) -> Callable[..., Markup]:
+    """Return `_` of the templates; jinja's own takes three calls more, and a page of hits has hundreds of texts."""
+    from markupsafe import Markup
+
+    def gettext(text: str, **values: object) -> Markup:
+        return Markup(texts.gettext(text)) % values  # noqa: S704 - texts are our own
+
+    plain = functools.cache(gettext)
+    return lambda text, **values: gettext(text, **values) if values else plain(text)
+
+
+def _escaped_of_number(texts: NullTranslations) -> Callable[..., Markup]:
+    from markupsafe import Markup
+
+    def ngettext(one: str, many: str, num: int, **values: object) -> Markup:
+        return Markup(texts.ngettext(one, many, num)) % {"num": num, **values}  # noqa: S704 - as above
+
+    return ngettext
 
 
 def _page_of(base: str, kept: Mapping[str, str], path: str, *, name: str = "", **parameters: Any) -> str:

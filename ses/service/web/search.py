@@ -186,7 +186,8 @@ def _results(
         alone = found([name], name, size=0, offset=0, boost="", sort="", rerank="", collapse="")
         counts[name] = alone.facets.counts[name] if alone.facets else ()
     nothing = bool(page.hits) and page.matches == 0 and not page.near
-    where_read = None if asked.literal else _condition(schema, asked.query)
+    kinds = {change.kind for change in page.changes}
+    where_read = _condition(schema, asked.query) if "operators" in kinds else None
     parts = parts_of(where_read) if isinstance(where_read, And | Or) else None
     base = here.path.removesuffix("/")
     where = [*(("filter", one) for one in typed), *(("narrow", one) for one in narrower)]
@@ -222,7 +223,7 @@ def _results(
         "drawn": PageAddress(
             f"{base}/map", tuple(pair for pair in (*api, ("lang", asked.lang)) if pair[0] in _DRAWN and pair[1])
         ),
-        "kinds": {change.kind for change in page.changes},
+        "kinds": kinds,
         "undo": tuple(dict.fromkeys(change.undo for change in page.changes if change.kind != "expanded")),
         "expanded": [change for change in page.changes if change.kind == "expanded"],
     }

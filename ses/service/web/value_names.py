@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ IDENTIFIERS: Mapping[str, str] = {
 """Names of identifiers, the same in all languages."""
 
 
+@functools.lru_cache(1000)
 def language_name(code: str, reader: str) -> str:
     """Return the name of a language in the reader's language; the code itself if it is none of ISO 639."""
     from babel import Locale
@@ -37,6 +39,7 @@ def language_name(code: str, reader: str) -> str:
     return name[0].upper() + name[1:] if name else code
 
 
+@functools.cache
 def _kinds(texts: NullTranslations) -> Mapping[str, str]:
     _ = texts.gettext
     return {

@@ -1,7 +1,8 @@
 """The map, feeds, saved searches and history in a browser."""
 
+import json
 import re
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, parse_qsl, urlsplit
 
 import pytest
 
@@ -22,7 +23,7 @@ def test_the_map_is_zoomed_and_walked_by_keys(visit):
     for key in ("+", "+", "+"):
         page.keyboard.press(key)
     expect(drawing).to_have_attribute("data-zoom", re.compile(r"2\.[5-9]|[3-9]"))
-    assert page.locator("[data-titles] text").count() > 0
+    expect(page.locator("[data-titles] text").first).to_be_attached()
     before = drawing.get_attribute("viewBox")
     page.keyboard.press("ArrowRight")
     expect(drawing).not_to_have_attribute("viewBox", before)
@@ -168,3 +169,69 @@ def test_a_title_that_is_suggested_opens_its_paper_and_a_name_puts_authors_first
     expect(options).to_have_text(["Garcia, Ana", "Virus in the garcia", "Telemedicine"])
     options.nth(1).click()
     page.wait_for_url("**/papers/p00001")
+
+
+@pytest.fixture
+def typing(visit):
+    """Opens a page of hits that measures no time but the one given, and returns it with the queries of its requests."""
+
+    def opened(milliseconds, **settings):
+        page = visit("/?query=ocean&size=20", **settings)
+        page.add_init_script(
+            "performance.getEntriesByType = () => [{ requestStart: 0, responseStart: 1 }];"
+            f"let passed = 0; performance.now = () => (passed += {milliseconds});"
+        )
+        queries = []
+        page.on("request", lambda request: "/?" in request.url and queries.append(asked(request)["query"]))
+        page.reload(wait_until="networkidle")
+        return page, queries
+
+    return opened
+
+
+@pytest.mark.parametrize("phone", [False, True])
+def test_hits_follow_what_is_typed(typing, phone):
+    from playwright.sync_api import expect
+
+    page, queries = typing(1, **({"viewport": {"width": 390, "height": 844}, "has_touch": True} if phone else {}))
+    before = page.locator(".hit-title").all_inner_texts()
+    length = page.evaluate("history.length")
+    page.locator("#query").fill("virus")
+    page.wait_for_url("**query=virus**")
+    expect(page.locator(".hit-title")).not_to_have_text(before)
+    assert asked(page) == {"query": "virus", "size": "20"}
+    assert (page.evaluate("history.length"), queries) == (length, ["ocean", "virus"])
+    assert page.evaluate("document.activeElement.id") == "query"
+    expect(page.locator("#status")).to_have_text(page.locator("#found").inner_text())
+    # What is half a search changes nothing and says nothing, and few letters ask for nothing.
+    shown = page.locator(".hit-title").all_inner_texts()
+    page.route("**/?query=*", lambda route: route.fulfill(status=400, body="no"))
+    with page.expect_response("**/?query=*"):
+        page.locator("#query").fill('title:"')
+    page.locator("#query").fill("vi")
+    page.wait_for_timeout(500)
+    assert page.locator(".hit-title").all_inner_texts() == shown
+    assert not page.locator("#trouble").is_visible()
+    assert len(queries) == 3
+    # The searches between are none that somebody looked at.
+    page.locator("#query").press("Escape")
+    page.locator("#found").click()
+    noted = page.evaluate(
+        "Object.entries(localStorage).filter(([name]) => name.includes('history')).map(([, one]) => one)"
+    )
+    assert [one["search"] for one in json.loads(noted[0])] == ["?query=virus&size=20", "?query=ocean&size=20"]
+
+
+def test_a_slow_service_is_not_asked_while_somebody_types(typing):
+    page, queries = typing(101)
+    page.locator("#query").fill("virus")
+    page.wait_for_url("**query=virus**")
+    page.locator("#query").fill("telemedicine")
+    page.wait_for_timeout(700)
+    assert queries == ["ocean", "virus"]
+    page.locator("#query").press("Enter")
+    page.wait_for_url("**query=telemedicine**")
+
+
+def asked(place):
+    return dict(parse_qsl(urlsplit(place.url).query))

@@ -202,7 +202,10 @@
     });
     tools.querySelector("[data-clear-history]").addEventListener("click", () => { write("history", []); list(); });
   }
-  const begin = () => { note(); offer(); keepers(); };
+  // While somebody types, hits change with each word; the search that is looked at is noted.
+  const box = document.getElementById("query");
+  const begin = () => { if (!box || document.activeElement !== box) note(); offer(); keepers(); };
+  box?.addEventListener("blur", note);
   document.addEventListener("htmx:afterSettle", begin); // a facet or a page was chosen without a new page
   begin();
   list();

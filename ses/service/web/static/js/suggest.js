@@ -34,6 +34,8 @@
     const kept = new URLSearchParams([...new FormData(input.form)].filter(([name]) => ["index", "lang"].includes(name)));
     return kept.size ? `${place}?${kept}` : place;
   };
+  // Where hits follow what is typed, they must stay in sight.
+  const most = input.form.hasAttribute("hx-get") ? 1 : 5;
   const plain = (text) => text.toLowerCase().normalize("NFKD").replace(/\p{M}/gu, "");
   const show = (groups) => {
     const made = [], seen = new Set(), words = (text) => plain(text).split(/[\s,.;]+/);
@@ -50,7 +52,7 @@
       const head = document.createElement("li");
       head.setAttribute("role", "presentation"); head.textContent = input.dataset[group];
       made.push(head);
-      for (const one of values.slice(0, 5)) {
+      for (const one of values.slice(0, most)) {
         const { text, id } = one;
         const option = document.createElement("li");
         option.setAttribute("role", "option"); option.setAttribute("aria-selected", "false");
