@@ -2,8 +2,9 @@
 
 The package of `javascript/` makes the vector of each query in node, as a front end does: by `_mget`, without a process
 of ses. The same printed request (`--join engine`) ranks by them, by the model's vectors, and by words alone:
-nDCG@10 of the test queries, with the paired interval of the difference from the model. The milliseconds for a query
-are of node's processor, its requests included.
+nDCG@10 of the test queries, with the paired interval of the difference from the model. The printed program that joins
+the legs itself ranks as a search of ses by the table does (tests/engines/test_query_vectors.py); it is compared with
+the default search. The milliseconds for a query are of node's processor, its requests included.
 
 Needs the extra eval, node and an OpenSearch or Elasticsearch, in which the indexes are made and stay.
 Run: python -m benchmarks.query_words URL FOLDER...   (folders in BEIR's form)
@@ -25,8 +26,14 @@ from eval.retrieval.beir import BeirFolder
 from eval.statistics.pairs import compare_values
 from eval.trec.runs import Run
 from search_plugin.engines.cluster.frontends.http import Parameter, replaced
+from search_plugin.request import PageOptions
+from ses.indexes.open_index import OpenIndex
 
 MEASURE = "nDCG@10"
+_SEARCHES: Mapping[str, PageOptions] = {
+    "ses": {"size": 10},
+    "program": {"size": 10, "verbatim": True, "literal": True, "query_encoder": "table"},
+}
 ROOT = Path(__file__).parents[1]
 _NODE = """
 import {readFileSync} from "node:fs";
@@ -71,12 +78,14 @@ def _measure(library: ses.Library, folder: Path) -> None:
     by_model = ses.load_model(index.schema.model).encode(texts, Format.QRY).tolist()
     ways: dict[str, Sequence[Any]] = {"model": by_model, "words": made["vectors"], "none": [None] * len(texts)}
     runs = {way: _run(library, name, way, judged.texts, vectors) for way, vectors in ways.items()}
+    runs |= {way: _searched(library[name], way, judged.texts, options) for way, options in _SEARCHES.items()}
     found = {way: evaluate(run, judged.qrels, [MEASURE]) for way, run in runs.items()}
     print(f"{name}, {index.cluster.product.kind}: {len(texts)} queries")
     for way, scores in found.items():
-        (pair,) = compare_values({"model": found["model"].per_query, "other": scores.per_query})
+        beside = "ses" if way == "program" else "model"
+        (pair,) = compare_values({beside: found[beside].per_query, "other": scores.per_query})
         told = f"{pair.difference.mean:+.4f} ({pair.difference.low:+.4f} to {pair.difference.high:+.4f})"
-        print(f"{way:8}{scores.means[MEASURE]:.4f}  {told if way != 'model' else ''}", flush=True)
+        print(f"{way:8}{scores.means[MEASURE]:.4f}  {told if way not in ('model', 'ses') else ''}", flush=True)
     each = {what: made[what] / len(texts) for what in ("requests", "bytes")}
     print(f"{each['requests']:.2f} requests, {each['bytes'] / 1000:.0f} kB, {made['taken']:.1f} ms of node's processor")
 
@@ -87,6 +96,12 @@ def _made(url: str, texts: Sequence[str]) -> Any:
     command = ["node", "--input-type=module", "-e", code, "--", url]
     done = subprocess.run(command, input=json.dumps(texts), capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
+
+
+def _searched(opened: OpenIndex, way: str, texts: Mapping[str, str], options: PageOptions) -> Run:
+    """Return the ranking of each query by a search of ses."""
+    found = {query: opened.search(text, **options) for query, text in texts.items()}
+    return Run(way, {query: [(hit.id, hit.score) for hit in page] for query, page in found.items()})
 
 
 def _run(

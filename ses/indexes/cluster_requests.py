@@ -12,8 +12,9 @@ from ses.indexes.open_index import encoders_for
 
 if TYPE_CHECKING:
     from search_plugin.contract.plan import Plan
+    from search_plugin.contract.trace import Sent
     from search_plugin.engines.cluster.frontends.http import HttpRequest, SearchedByOthers
-    from search_plugin.engines.cluster.frontends.script import Joining, PageScript, VectorWay
+    from search_plugin.engines.cluster.frontends.script import Joining, NeighbourVectors, PageScript, VectorWay
     from search_plugin.ranking.state import SearchState
     from search_plugin.request import PageOptions, SearchRequest
     from ses.indexes.open_index import OpenIndex
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 OpenParameter = Literal["vector", "words"]
 """What the sender of the requests can fill: the query's vector, or its words."""
 
-_BY_SES = ("sort", "expand", "feedback", "neighbours", "boost", "rerank", "collapse")
+_BY_SES = ("sort", "expand", "feedback", "boost", "rerank", "collapse")
 """Options that ses follows between the requests."""
 
 _JOINED = ("retrieve", "fuse")
@@ -102,7 +103,8 @@ def cluster_requests(
     state = _asked(opened, query, similar, options)
     _check(state, parameters)
     # Those of the legs that there are.
-    state = replace(state, request=replace(state.request, weights=state.weights))
+    weight = _weight_of_neighbours(index, state, options)
+    state = replace(state, request=replace(state.request, weights=state.weights, neighbours=weight))
     if len(state.plan.legs) < 2 or state.request.join == "engine":
         added = len(state.plan.legs) > 1 and index.cluster.product.kind == "elasticsearch"
         named = state.meaning.preferences or state.meaning.papers
@@ -117,7 +119,7 @@ def cluster_requests(
         asked = (*script.asked, *([TERMS] if vector == "words" else []))
         script = replace(script, asked=asked, query_vector=replace(source, request=opened_source))
     joined = len(state.plan.legs) > 1 and state.request.join == "ses"
-    alone = [_WITHOUT_NEIGHBOURS] if joined and "neighbours" not in options else []
+    alone = [_WITHOUT_NEIGHBOURS] if joined and not script.neighbours and "neighbours" not in options else []
     return Requests(script, tuple(dict.fromkeys([*state.notes, *found.notes, *alone])))
 
 
@@ -146,9 +148,25 @@ def _asked(opened: OpenIndex, query: str, similar: str, options: PageOptions) ->
     if similar:
         like: PageOptions = {"mode": "vector", "neighbours": 0.0, **options, "literal": True}
         return asked_like(index, similar, make_request(similar, tuned=tuned, fields=schema.fields, **like), clock)
-    given: PageOptions = {"synonyms": opened.synonyms, "neighbours": 0.0, **options}
+    given: PageOptions = {"synonyms": opened.synonyms, **options}
     request = make_request(query, tuned=tuned, fields=schema.fields, language=schema.language, **given)
     return asked(index, request, encoders_for(opened, request), clock)
+
+
+def _weight_of_neighbours(index: SearchedByOthers, state: SearchState, options: PageOptions) -> float:
+    """Return how much neighbours count in a page whose legs its sender joins; `InputError` if they can't and must."""
+    from search_plugin.engines.cluster.attached.index import AttachedIndex
+
+    legs, weight = index.schema.legs, state.request.neighbours
+    # Vectors of passages are many for each paper, and those of an attached index may be in another one.
+    able = state.request.join == "ses" and legs and index.schema.leg(legs[0]).unit == "paper"
+    if (able and not isinstance(index, AttachedIndex)) or len(state.plan.legs) < 2:
+        return weight
+    if options.get("neighbours"):
+        raise InputError(
+            "ses lets neighbours count itself here, so no request to copy holds them", "leave <neighbours> out"
+        )
+    return 0.0
 
 
 def _check(state: SearchState, parameters: Sequence[OpenParameter]) -> None:
@@ -184,6 +202,7 @@ class _Page:
         searches: What is sent first.
         papers: What is sent after the legs were joined.
         joining: How they are joined.
+        neighbours: How neighbours count.
         values: The ids that were found.
         notes: What differs from the page of ses.
     """
@@ -191,6 +210,7 @@ class _Page:
     searches: list[HttpRequest]
     papers: HttpRequest | None = None
     joining: Joining | None = None
+    neighbours: NeighbourVectors | None = None
     values: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
@@ -199,14 +219,19 @@ def _as_sent(index: SearchedByOthers, state: SearchState) -> _Page:
     """Return the requests of the legs and of the papers as ses sends them; `InputError` if the page has no papers."""
     from search_plugin.contract.plan import Counting
     from search_plugin.contract.trace import Clock, recorded
-    from search_plugin.engines.cluster.frontends.script import FOUND, IDS
+    from search_plugin.engines.cluster.frontends.script import FOUND, IDS, NEAR
     from search_plugin.engines.cluster.frontends.sent import leg_requests, papers_request
+    from search_plugin.ranking.neighbours import POOL
     from search_plugin.ranking.stages import RANKING
     from search_plugin.search import rank_papers, run_stages
 
     with recorded() as sent:
         state = run_stages(state, {name: RANKING[name] for name in _JOINED}, Clock())
     searches, legs = leg_requests(sent, index, state.plan)
+    best = [hit.id for hit in state.ranking[:POOL]]
+    with recorded() as sent:
+        state = run_stages(state, {"neighbours": RANKING["neighbours"]}, Clock())
+    neighbours = _neighbours(sent, index, state.request, best) if sent else None
     request, found = state.request, [hit.id for hit in state.ranking]
     ids = found[request.offset : request.offset + request.size]
     require(
@@ -226,7 +251,21 @@ def _as_sent(index: SearchedByOthers, state: SearchState) -> _Page:
     if len(searches) > 1:
         notes.append("The vectors are in another index, so papers that were deleted since leave gaps in the page.")
     joining = _joining(index, request, legs)
-    return _Page(searches, papers, joining, {IDS: ids, FOUND: found}, tuple(notes))
+    return _Page(searches, papers, joining, neighbours, {IDS: ids, FOUND: found, NEAR: best}, tuple(notes))
+
+
+def _neighbours(
+    sent: Sequence[Sent], index: SearchedByOthers, request: SearchRequest, best: Sequence[str]
+) -> NeighbourVectors:
+    """Return how a program lets neighbours count, by what ses has sent for the vectors of the best papers."""
+    from search_plugin.engines.cluster.frontends.script import NeighbourVectors
+    from search_plugin.engines.cluster.frontends.sent import vectors_request
+    from search_plugin.engines.cluster.passages import path_of
+    from search_plugin.ranking.neighbours import FIRST, NEAREST, POOL
+
+    field = path_of(index.schema.leg(index.schema.legs[0]))
+    asked = vectors_request(sent, index, best, POOL)
+    return NeighbourVectors(request.neighbours, POOL, NEAREST, FIRST, asked, field, scaled=request.fusion == "minmax")
 
 
 def _joining(index: SearchedByOthers, request: SearchRequest, legs: Sequence[str]) -> Joining:
@@ -273,6 +312,7 @@ def _script(
         searches=tuple(opened_for(one, values, words="words" in parameters) for one in page.searches),
         papers=page.papers and opened_for(page.papers, values, words="words" in parameters),
         joining=page.joining,
+        neighbours=page.neighbours,
         values=values,
         asked=tuple(dict.fromkeys(parameters)),
         vector_from=made_by.format(dimension=plan.vectors[0].vector.size) if plan.vectors else "",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from unittest.mock import ANY
 
 import pytest
 
@@ -79,11 +80,31 @@ def test_marked_texts_are_html(library, tmp_path):
     assert hit["_source"].keys() == {"id", "title", "origins"}
 
 
-def test_a_note_says_that_neighbours_are_left_out(library):
-    (note,) = library.cluster.request("virus lung", index="papers").notes
-    assert note.startswith("In a search of ses, neighbours of the papers count too")
-    with pytest.raises(InputError, match="ses follows neighbours itself"):
-        library.cluster.request("virus", index="papers", neighbours=0.2)
+@pytest.mark.parametrize("fusion", ["minmax", "rrf"])
+@pytest.mark.parametrize("language", languages("curl"))
+def test_scripts_let_neighbours_count(library, language, fusion, tmp_path):
+    options = {**PAGES["hybrid"], "neighbours": 0.6, "fusion": fusion}
+    page, requests = asked(library, options)
+    assert [one.why for one in requests.requests][1:] == ["The vectors of the best papers", ANY]
+    product = library["papers"].index.cluster.product
+    printed = (
+        run_with_client(product, requests, tmp_path)
+        if language == "python"
+        else run(language, requests.text(language), tmp_path)
+    )
+    hits = check(page, *printed)
+    assert [hit["_score"] for hit in hits] == pytest.approx([hit.score for hit in page], abs=1e-6)
+    without, _ = asked(library, options, neighbours=0)
+    assert [hit.id for hit in without] != [hit.id for hit in page]
+    assert not requests.notes
+
+
+def test_neighbours_count_by_default_where_the_sender_joins_legs(library):
+    assert library.cluster.request("virus lung", index="papers").script.neighbours.weight == 0.3
+    for left in ({"neighbours": 0}, {"join": "engine"}, {"mode": "lexical"}):
+        assert library.cluster.request("virus lung", index="papers", **left).script.neighbours is None
+    with pytest.raises(InputError, match="ses lets neighbours count itself here"):
+        library.cluster.request("virus", index="papers", join="engine", neighbours=0.2)
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -161,7 +182,7 @@ def test_the_command_prints_them(library, tmp_path):
     asked = ("virus", "lung", "--size", "3", "--index", "papers")
     done = command(tmp_path, "cluster", "request", *asked, "--neighbours", "0", **settings)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == library.cluster.request("virus lung", size=3).text()
+    assert done.stdout == library.cluster.request("virus lung", size=3, neighbours=0).text()
     options = ("--similar", "p00001", "--as", "json", "--parameter", "vector")
     document = json.loads(command(tmp_path, "cluster", "request", *options, **settings).stdout)
     assert document["parameters"] == ["vector"]
@@ -197,7 +218,7 @@ def test_what_ses_does_beside_the_requests_is_said(library):
         assert {one.path.partition("?")[0].rpartition("/")[0] for one in requests.requests} == {"/papers"}
     # The page may have more papers for other words.
     short = library.cluster.request("virus", index="papers", filter="id in (p00001, p00002)", size=7)
-    assert short.requests[1].body[1]["size"] == 7
+    assert short.requests[-1].body[1]["size"] == 7
     with pytest.raises(InputError, match="The query only names papers"):
         library.cluster.request("p00003", index="papers")
 

@@ -10,8 +10,8 @@ from encoders.models.formats import Similarity
 from search_plugin.engines.cluster.frontends.http import HttpRequest
 from search_plugin.engines.cluster.product import ProductName
 
-VECTOR, WORDS, IDS, FOUND = "vector", "words", "ids", "found"
-"""The parameters: the query's vector and words, the ids of the page, and those of all papers that the legs found."""
+VECTOR, WORDS, IDS, FOUND, NEAR = "vector", "words", "ids", "found", "near"
+"""The parameters: the query's vector and words; the ids of the page, of all papers found, and of the best papers."""
 
 VectorWay = Literal["words", "table", "feedback", "service"]
 """Where a program gets the vector of a query: the cluster's words, a table, the first papers by words, or ses serve."""
@@ -69,6 +69,29 @@ class Joining:
 
 
 @dataclass(frozen=True, slots=True)
+class NeighbourVectors:
+    """How a program lets neighbours count among the papers that it has joined (`search_plugin.ranking.neighbours`).
+
+    Attributes:
+        weight: How much neighbours count.
+        pool: The best papers, among which neighbours are looked for.
+        nearest: Neighbours of a paper.
+        first: The part of the first paper in what neighbours give.
+        request: What it asks for the vectors of the best papers.
+        field: The field of the vectors in the reply.
+        scaled: Whether the best possible score is 1, as of min-max; else it is that of the first paper.
+    """
+
+    weight: float
+    pool: int
+    nearest: int
+    first: float
+    request: HttpRequest
+    field: str
+    scaled: bool
+
+
+@dataclass(frozen=True, slots=True)
 class PageScript:
     """The requests of a page.
 
@@ -85,6 +108,7 @@ class PageScript:
         asked: The parameters that the sender fills.
         vector_from: A sentence that says where the vector comes from.
         counted_apart: Whether the counts of the page are in the aggregations of `page_request.MATCHES`.
+        neighbours: How neighbours count; None if they do not.
         query_vector: How the program itself makes the vector of the words that it is given; None if it reads it.
     """
 
@@ -100,9 +124,11 @@ class PageScript:
     asked: tuple[str, ...]
     vector_from: str
     counted_apart: bool = False
+    neighbours: NeighbourVectors | None = None
     query_vector: QueryVector | None = None
 
     @property
     def requests(self) -> tuple[HttpRequest, ...]:
         """All requests in their order."""
-        return (*self.searches, *([self.papers] if self.papers else []))
+        between = [self.neighbours.request] if self.neighbours else []
+        return (*self.searches, *between, *([self.papers] if self.papers else []))

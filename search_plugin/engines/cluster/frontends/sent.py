@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 import orjson
 
@@ -11,7 +12,7 @@ from search_plugin.contract.plan import LEXICAL
 from search_plugin.engines.cluster.dialect import as_json
 from search_plugin.engines.cluster.frontends.http import HttpRequest, Parameter, as_plain, replaced
 from search_plugin.engines.cluster.frontends.page_request import highlights
-from search_plugin.engines.cluster.frontends.script import FOUND, IDS, VECTOR, WORDS
+from search_plugin.engines.cluster.frontends.script import FOUND, IDS, NEAR, VECTOR, WORDS
 
 if TYPE_CHECKING:
     from search_plugin.contract.plan import Counting, Plan
@@ -34,6 +35,22 @@ def leg_requests(sent: Sequence[Sent], index: SearchedByOthers, plan: Plan) -> t
             legs += [LEXICAL if "search_type" in header else next(vectors) for header in lines[::2]]
             requests.append(HttpRequest("POST", _address(one.path, index), lines, "The legs: ids and scores"))
     return requests, legs
+
+
+def vectors_request(sent: Sequence[Sent], index: SearchedByOthers, ids: Sequence[str], pool: int) -> HttpRequest:
+    """Return the request that reads the vectors of some papers.
+
+    Args:
+        sent: What `Index.vectors` has sent for them.
+        index: The index.
+        ids: Their ids, which become a parameter.
+        pool: How many ids there may be.
+    """
+    (one,) = sent
+    (body,) = _lines(one)
+    body = {**replaced(body, _opened(list(ids), NEAR)), "size": pool}
+    params = urlencode({name: str(value).lower() for name, value in one.params.items()})
+    return HttpRequest("POST", f"{_address(one.path, index)}?{params}", body, "The vectors of the best papers")
 
 
 def papers_request(

@@ -23,6 +23,7 @@ def write(script: PageScript) -> str:
         "authorization": script.scheme,
         "requests": [_request(request, script) for request in script.requests],
         "joining": asdict(script.joining) if script.joining else None,
+        "neighbours": script.neighbours.weight if script.neighbours else 0.0,
         "parameters": list(script.asked),
     }
     return json_text(orjson.dumps(whole, option=orjson.OPT_INDENT_2)) + "\n"

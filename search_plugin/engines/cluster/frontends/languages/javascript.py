@@ -95,8 +95,13 @@ function join(replies) {{
 """,
     begin="const legs = [];\n",
     legs="legs.push(...({call}).responses);\n",
-    show="""const ranking = join(legs);
-const found = ranking.map(({{id}}) => id);
+    rank="let ranking = join(legs);\n",
+    neighbours="""const near = ranking.slice(0, {pool}).map(({{id}}) => id);
+const held = ({call}).hits.hits.filter((hit) => hit.fields?.[{field}]);
+const vectors = new Map(held.map((hit) => [idOf(hit), hit.fields[{field}].flat()]));
+ranking = withNeighbours(ranking, vectors, {weight}, {nearest}, {first}, {largest});
+""",
+    show="""const found = ranking.map(({{id}}) => id);
 const shown = ranking.slice({offset}, {end});
 const ids = shown.map(({{id}}) => id);
 const replies = ({call}).responses;
@@ -108,6 +113,7 @@ const page = {{hits: {{total: counts.hits.total, hits}}, aggregations: counts.ag
     end="console.log(JSON.stringify(page, null, 2));\n",
     between="\n",
     ending="js",
+    best="ranking[0]?.score",
     argument="const words = process.argv[2] ?? {value};\n",
     vectors={
         "words": "const vector = directionOf(await vectorsOf(words, async (terms) => {call}));\n",

@@ -93,8 +93,17 @@ function join_legs(array $replies): array
 """,
     begin="$legs = [];\n",
     legs='$legs = array_merge($legs, {call}["responses"]);\n',
-    show="""$ranking = join_legs($legs);
-$found = array_column($ranking, 0);
+    rank="$ranking = join_legs($legs);\n",
+    neighbours="""$near = array_column(array_slice($ranking, 0, {pool}), 0);
+$vectors = [];
+foreach ({call}['hits']['hits'] as $hit) {{
+    if ($values = $hit['fields'][{field}] ?? []) {{
+        $vectors['id ' . idOf($hit)] = is_array($values[0]) ? array_merge(...$values) : $values;
+    }}
+}}
+$ranking = with_neighbours($ranking, $vectors, {weight}, {nearest}, {first}, {largest});
+""",
+    show="""$found = array_column($ranking, 0);
 $shown = array_slice($ranking, {offset}, {size});
 $ids = array_column($shown, 0);
 $replies = {call}['responses'];
@@ -117,6 +126,7 @@ $page = ['hits' => $found, 'aggregations' => ($counts['aggregations'] ?? []) ?: 
     end='echo json_encode($page, JSON_PRETTY_PRINT | JSON_UNESCAPED_UNICODE | JSON_UNESCAPED_SLASHES), "\\n";\n',
     between="\n",
     ending="php",
+    best="$ranking[0][1] ?? 1",
     argument="$words = $argv[1] ?? {value};\n",
     vectors={
         "words": "$vector = direction_of(vectors_of($words, fn($terms) => {call}));\n",

@@ -39,10 +39,14 @@ class Program:
         join: The function that joins legs: `weights`, functions of `closeness`, `window` and `value`.
         begin: The statement that makes a list of legs.
         legs: The statement that adds the replies of a `call` to it.
+        rank: The statement that joins the legs.
+        neighbours: The statements that let neighbours count by a `call` for the vectors of the first papers (`pool`),
+            which are in a `field`; the other parts are arguments of the function in `sources`.
         show: The statements that read the papers by a `call`, and make the page of `size` papers from `offset`.
         end: The statement that prints the page.
         between: What is after each function of `sources`.
         ending: What the names of its files in `sources` end in.
+        best: The score of the first paper.
         argument: The statement that reads the words from the command line, with a `value` for where there are none.
         vectors: The statements that make the vector of the words, by way, with the parts of
             its request, the `field` of the papers, and the `file` of the table.
@@ -61,16 +65,24 @@ class Program:
     join: str
     begin: str
     legs: str
+    rank: str
+    neighbours: str
     show: str
     end: str
     between: str
     ending: str
+    best: str
     argument: str
     vectors: Mapping[VectorWay, str]
 
     def write(self, script: PageScript, head: str) -> str:
         """Return the program for a page, after a head that can send requests."""
         parts = [head]
+        names = [
+            *(PARTS[script.query_vector.way] if script.query_vector else ()),
+            *(["neighbours"] if script.neighbours else []),
+        ]
+        parts += [source_of(name, self.ending) + self.between for name in names]
         if script.query_vector:
             parts += self._vector(script, script.query_vector)
         else:
@@ -81,6 +93,7 @@ class Program:
         if script.joining and script.papers:
             parts += self._joined(script)
             parts += [self.begin, *(self.legs.format(call=call) for call in calls)]
+            parts += [self.rank, self._neighbours(script)]
             first, size = script.joining.offset, script.joining.size
             parts.append(self.show.format(call=self._call(script.papers), offset=first, size=size, end=first + size))
         else:
@@ -93,8 +106,7 @@ class Program:
         return "".join(f"{self.comment} {sentence}\n" for sentence in sentences)
 
     def _vector(self, script: PageScript, made: QueryVector) -> list[str]:
-        """Return the functions and statements that make the vector of the words."""
-        functions = [source_of(name, self.ending) + self.between for name in PARTS[made.way]]
+        """Return the statements that make the vector of the words."""
         request = made.request or HttpRequest("", "")
         statement = self.vectors[made.way].format(
             call=self._call(request),
@@ -103,7 +115,22 @@ class Program:
             field=self.notation.text(made.field),
             file=self.notation.text(TABLE_FILE),
         )
-        return [*functions, self.argument.format(value=self.notation.text(script.values[WORDS])), statement]
+        return [self.argument.format(value=self.notation.text(script.values[WORDS])), statement]
+
+    def _neighbours(self, script: PageScript) -> str:
+        """Return the statements that let neighbours count; empty if they do not."""
+        how = script.neighbours
+        if how is None:
+            return ""
+        return self.neighbours.format(
+            call=self._call(how.request),
+            field=self.notation.text(how.field),
+            pool=how.pool,
+            weight=how.weight,
+            nearest=how.nearest,
+            first=how.first,
+            largest="1" if how.scaled else self.best,
+        )
 
     def _joined(self, script: PageScript) -> list[str]:
         """Return the function that joins legs."""

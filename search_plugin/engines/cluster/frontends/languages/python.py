@@ -76,9 +76,14 @@ def join(replies):
 """,
     begin="legs = []\n",
     legs='legs += {call}["responses"]\n',
-    show="""
-ranking = join(legs)
-found = [id_ for id_, _ in ranking]
+    rank="\nranking = join(legs)\n",
+    neighbours="""near = [id_ for id_, _ in ranking[:{pool}]]
+held = [hit for hit in {call}["hits"]["hits"] if {field} in hit.get("fields", {{}})]
+held = [(id_of(hit), hit["fields"][{field}]) for hit in held]
+vectors = {{id_: sum(one, []) if isinstance(one[0], list) else one for id_, one in held}}
+ranking = with_neighbours(ranking, vectors, {weight}, {nearest}, {first}, {largest})
+""",
+    show="""found = [id_ for id_, _ in ranking]
 ids = found[{offset}:{end}]
 replies = {call}["responses"]
 papers = {{id_of(hit): hit for reply in replies for hit in reply["hits"]["hits"]}}
@@ -89,6 +94,7 @@ page = {{"hits": {{"total": counts["hits"]["total"], "hits": hits}}, "aggregatio
     end="print(json.dumps(page, indent=2))\n",
     between="\n\n",
     ending="py.txt",
+    best="(ranking[0][1] if ranking else 1)",
     argument="words = sys.argv[1] if len(sys.argv) > 1 else {value}\n",
     vectors={
         "words": "vector = direction_of(vectors_of(words, lambda terms: {call}))\n",
@@ -117,9 +123,11 @@ def write(script: PageScript) -> str:
     title = _PROGRAM.comments(TITLE.format(index=script.index))
     comments = _PROGRAM.comments(*explained(script), OUTPUT)
     made = f"client = {client}({', '.join(options)})"
-    modules = ["base64", "json", "os"]
+    modules = {"base64", "json", "os"}
     if script.query_vector:
-        modules = sorted([*modules, *_MODULES[script.query_vector.way], "sys"])
-    needed = "".join(f"import {name}\n" for name in modules)
+        modules |= {*_MODULES[script.query_vector.way], "sys"}
+    if script.neighbours:
+        modules.add("operator")
+    needed = "".join(f"import {name}\n" for name in sorted(modules))
     head = f"{title}{needed}\n{imported}\n\n{comments}{made}\n"
     return _PROGRAM.write(script, head + _ASK.format(send=send, body=body))

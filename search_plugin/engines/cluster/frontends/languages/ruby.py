@@ -71,8 +71,13 @@ end
 """,
     begin="legs = []\n",
     legs='legs += {call}["responses"]\n',
-    show="""ranking = join_legs(legs)
-found = ranking.map(&:first)
+    rank="ranking = join_legs(legs)\n",
+    neighbours="""near = ranking.first({pool}).map(&:first)
+held = {call}["hits"]["hits"].select {{ |hit| hit.dig("fields", {field}) }}
+vectors = held.to_h {{ |hit| [id_of(hit), hit["fields"][{field}].flatten] }}
+ranking = with_neighbours(ranking, vectors, {weight}, {nearest}, {first}, {largest})
+""",
+    show="""found = ranking.map(&:first)
 shown = ranking[{offset}, {size}] || []
 ids = shown.map(&:first)
 replies = {call}["responses"]
@@ -85,6 +90,7 @@ page["aggregations"] = counts["aggregations"] || {{}}
     end="puts JSON.pretty_generate(page)\n",
     between="\n",
     ending="rb",
+    best="(ranking.empty? ? 1 : ranking[0][1])",
     argument="words = ARGV.fetch(0, {value}).dup.force_encoding(Encoding::UTF_8)\n",
     vectors={
         "words": "vector = direction_of(vectors_of(words) {{ |terms| {call} }})\n",
