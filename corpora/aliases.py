@@ -5,13 +5,10 @@ Names are compared without case, blanks, hyphens or underscores: `paperId`, `pap
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 SINGLE: dict[str, tuple[str, ...]] = {
     "id": (

@@ -5,15 +5,13 @@ from __future__ import annotations
 import codecs
 import json
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from io import BufferedReader
+from typing import Literal
 
 from corpora.opening import LONGEST_RECORD, bounded_lines
 from corpora.paper import Rejected
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from io import BufferedReader
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,8 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
+from collections.abc import Mapping
 from html.entities import html5
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 LONGEST_TEXT = 1_000_000
 """In characters; a longer text is no title or abstract, and not worth the time."""

@@ -5,14 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import orjson
 
+from corpora.custom import FieldValue
 from corpora.publication import Publication, publication_from
-
-if TYPE_CHECKING:
-    from corpora.custom import FieldValue
 
 T = TypeVar("T")
 _Given = TypeVar("_Given", covariant=True)

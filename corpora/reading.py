@@ -7,14 +7,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
 from corpora.opening import COMPRESSED_SUFFIXES
 from corpora.paper import Accepted, Record, Rejected
-
-if TYPE_CHECKING:
-    from corpora.registry import Corpus
+from corpora.registry import Corpus
 
 LONGEST_ORIGIN = 200
 """In characters."""

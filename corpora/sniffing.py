@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from corpora.errors import InputError
 from corpora.opening import find_compressed
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 KINDS = {
     "pubmed": "PubMed XML",

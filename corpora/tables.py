@@ -8,21 +8,18 @@ from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import TextIOWrapper
 from itertools import chain
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from corpora.aliases import SINGLE, normal_name
 from corpora.errors import InputError, require
 from corpora.opening import NOT_UTF8, PLAIN, Opening, as_text, open_binary
 from corpora.paper import Rejected
 from corpora.sniffing import refuse_other
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from io import TextIOWrapper
-    from pathlib import Path
 
 LONGEST_CELL = 16 << 20
 """In characters, of a cell and of a line."""

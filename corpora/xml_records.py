@@ -11,15 +11,13 @@ import re
 from collections.abc import Collection, Iterator
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from io import BufferedReader
+from typing import Any
 
 from corpora.errors import InputError
 from corpora.oai import name_of
 from corpora.opening import LONGEST_RECORD
 from corpora.paper import Rejected
-
-if TYPE_CHECKING:
-    from io import BufferedReader
 
 _CHUNK = 1 << 20
 _LONGEST_TAG = 1024

@@ -13,10 +13,12 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import orjson
 
@@ -25,13 +27,8 @@ from corpora.errors import InputError, UnavailableError, require
 from corpora.fetching import Fetcher, Reply
 from corpora.http_client import is_loopback
 from corpora.obtaining import Obtained, Order
+from corpora.progress import Progress
 from corpora.spool import AnswerFolder, spooling
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
-    from corpora.progress import Progress
 
 KEY = "ZOTERO_API_KEY"
 """The environment variable with a key of zotero.org, for a library that is not public."""

@@ -8,10 +8,8 @@ import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import numpy as np
+from corpora.lazy import np
 
 _LOOK_UP = 500  # keys a query, well under SQLite's limit on variables
 _UNUSABLE = "can't be used", "free some disk, or set SES_CACHE_DIR to a folder that can be written"
@@ -47,8 +45,6 @@ class EmbeddingCache:
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, np.ndarray]:
         """Return the stored vectors, float32 (dimension,), by key."""
-        import numpy as np
-
         found: dict[bytes, np.ndarray] = {}
 
         def look_up(connection: sqlite3.Connection) -> None:

@@ -7,15 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from corpora.lazy import np
 from encoders.models.card import ModelCard
 from encoders.models.formats import Format
 from encoders.models.model import Model
 from encoders.text_encoder import EncodingProgress, TextEncoder, ignore, shared
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +39,6 @@ class Ensemble:
         self, texts: Sequence[str], formats: Sequence[Format], done: EncodingProgress = ignore
     ) -> dict[Format, np.ndarray]:
         """Encode texts for several task formats: float32 (texts, dimension) by format, as `Encoder.encode_formats`."""
-        import numpy as np
-
         for task_format in formats:
             self.card.head(task_format)
         share = shared(done, len(self.members))

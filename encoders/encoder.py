@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
+from corpora.lazy import np
 from encoders.architectures.registry import PAIRS, SPARSE, STATIC
 from encoders.cache import EmbeddingCache, cache_key
 from encoders.composed import compose
@@ -23,7 +24,6 @@ from encoders.tokens.batching import CPU_TOKENS, GPU_TOKENS, Batch, LongText, ba
 from encoders.tokens.tokenizer import load_tokenizer, tokenized, well_formed
 
 if TYPE_CHECKING:
-    import numpy as np
     from tokenizers import Tokenizer
 
 
@@ -102,8 +102,6 @@ class Encoder:
         self, prompts: Sequence[str], heads: tuple[str, ...], like: Format, done: EncodingProgress
     ) -> dict[str, np.ndarray]:
         """Return vectors of prompts, float32 (prompts, dimension) by head, from the cache or computed."""
-        import numpy as np
-
         keys = {head: self._keys(prompts, head) for head in heads}
         known = self.cache.get([key for of_head in keys.values() for key in of_head]) if self.cache else {}
         # By their first position: a text that occurs twice is encoded once, so the second one counts as known.
@@ -136,8 +134,6 @@ class Encoder:
         self, prompts: Sequence[str], heads: tuple[str, ...], like: Format, done: EncodingProgress
     ) -> Iterator[tuple[Sequence[int], dict[str, np.ndarray]]]:
         """Yield the numbers of encoded texts with their vectors, float32 (part, dimension) by head, after each part."""
-        import numpy as np
-
         if not prompts:
             return
         token_ids, owners = self._pieces(prompts, like)
@@ -174,8 +170,6 @@ class Encoder:
 
     def _means(self, made: np.ndarray, owners: np.ndarray) -> np.ndarray:
         """Return the mean of each text's passages, float32 (heads, texts, dimension); `owners` are their texts."""
-        import numpy as np
-
         if not np.isfinite(made).all():
             raise InputError(f"The model {self.card.name} gave vectors that are not numbers: its weights are damaged.")
         if self.card.similarity == "cosine" and not made.any(axis=2).all():

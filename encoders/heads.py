@@ -9,15 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora.errors import InputError
+from corpora.lazy import np
 from encoders.models.folder import read_json, write_json
 from encoders.models.formats import Format
 from encoders.models.weights import write_safetensors
-
-if TYPE_CHECKING:
-    import numpy as np
 
 DESCRIPTION, WEIGHTS = "heads.json", "heads.safetensors"
 
@@ -59,8 +57,6 @@ class Head:
             float32 (papers, labels): the probability of each label, with the sum 1 unless a paper may have several; or
             (papers, 1), the number itself.
         """
-        import numpy as np
-
         outputs = vectors @ self.weight.T + self.bias + added
         if not self.labels:
             return np.asarray(outputs)

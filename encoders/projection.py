@@ -11,15 +11,12 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from corpora.errors import require
+from corpora.lazy import np
 from encoders.models.card import ModelCard
 from encoders.models.formats import Format
 from encoders.text_encoder import EncodingProgress, TextEncoder, ignore
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 def rotation(vectors: np.ndarray, dimension: int) -> np.ndarray:
@@ -35,8 +32,6 @@ def rotation(vectors: np.ndarray, dimension: int) -> np.ndarray:
     Raises:
         InputError: If there are too few vectors.
     """
-    import numpy as np
-
     require(
         len(vectors) >= dimension,
         f"A rotation to {dimension} numbers needs as many papers, and there are {len(vectors)}; give more.",
@@ -91,8 +86,6 @@ class VectorProjection:
 
     def shortened(self, vectors: np.ndarray) -> np.ndarray:
         """Return vectors, float32 (..., numbers), as shorter ones of length 1, float32 (..., dimension)."""
-        import numpy as np
-
         turned = self.turned(vectors)
         unit: np.ndarray = turned / np.maximum(np.linalg.norm(turned, axis=-1, keepdims=True), 1e-12)
         return unit
@@ -112,8 +105,6 @@ class VectorProjection:
 
     @cached_property
     def _map(self) -> np.ndarray:
-        import numpy as np
-
         held = np.frombuffer(base64.b64decode(self.directions), "<f2")
         return held.reshape(self.dimension, self.numbers).astype(np.float32)
 

@@ -5,25 +5,19 @@ Each is a folder of `encoders.layouts.static`, with a README that names the data
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from corpora.lazy import np
 from encoders.layouts.huggingface import HEAD
 from encoders.layouts.own_card import CARD_FILE
 from encoders.layouts.static import stands_in_for
+from encoders.models.card import ModelCard
 from encoders.models.formats import Format
 from encoders.models.model import Model
 from encoders.text_encoder import EncodingProgress, TextEncoder, ignore
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import numpy as np
-
-    from encoders.models.card import ModelCard
 
 _SHIPPED = Path(__file__).with_name("tables")
 

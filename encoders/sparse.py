@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
+from corpora.lazy import np
 from encoders.architectures.registry import SPARSE
 from encoders.cache import EmbeddingCache, cache_key
 from encoders.models.card import ModelCard
@@ -25,7 +26,6 @@ from encoders.tokens.batching import LongText, batches, parts, pieces
 from encoders.tokens.tokenizer import load_tokenizer, tokenized, well_formed
 
 if TYPE_CHECKING:
-    import numpy as np
     from tokenizers import Tokenizer
 
 _TEXTS = 2
@@ -98,8 +98,6 @@ class SparseEncoder:
         return [self.tokenizer.id_to_token(number) or f"#{number}" for number in ids]
 
     def _looked_up(self, prompt: str, weights: np.ndarray) -> np.ndarray:
-        import numpy as np
-
         ids = self.tokenizer.encode(prompt, add_special_tokens=False).ids[: self.card.max_tokens]
         there = np.zeros(self.card.dimension, np.float32)
         there[ids] = 1.0
@@ -116,8 +114,6 @@ class SparseEncoder:
 
     def _run(self, missing: Mapping[str, bytes], done: EncodingProgress) -> Iterator[dict[bytes, np.ndarray]]:
         """Yield the vectors of texts, flat, by the texts' keys, after each part of the texts."""
-        import numpy as np
-
         if not missing:
             return
         keys, token_ids, owners = list(missing.values()), list[list[int]](), list[int]()
@@ -139,8 +135,6 @@ class SparseEncoder:
             yield {keys[owner]: self._checked(weights, left_out).ravel() for owner, weights in made.items()}
 
     def _checked(self, weights: np.ndarray, left_out: Sequence[int]) -> np.ndarray:
-        import numpy as np
-
         if not np.isfinite(weights).all():
             raise InputError(f"The model {self.card.name} gave weights that are not numbers: its weights are damaged.")
         kept = weights.copy()
@@ -150,16 +144,12 @@ class SparseEncoder:
 
 def as_entries(weights: np.ndarray) -> np.ndarray:
     """Return the sparse vector, float32 (entries, 2), of the weights of all tokens, float32 (vocabulary,)."""
-    import numpy as np
-
     ids = np.flatnonzero(weights > 0)
     return np.stack([ids.astype(np.float32), weights[ids]], axis=1)
 
 
 def as_weights(entries: np.ndarray, size: int) -> np.ndarray:
     """Return the weights of all tokens, float32 (size,), of a sparse vector."""
-    import numpy as np
-
     weights = np.zeros(size, np.float32)
     weights[entries[:, 0].astype(np.int64)] = entries[:, 1]
     return weights
@@ -183,8 +173,6 @@ def pruned(entries: np.ndarray, most: int, ratio: float = 0.0) -> np.ndarray:
     Returns:
         float32 (entries, 2).
     """
-    import numpy as np
-
     if not len(entries):
         return entries
     weights = entries[:, 1]
@@ -198,8 +186,6 @@ def rounded(entries: np.ndarray) -> np.ndarray:
 
     So all engines hold the same weights. Those below the least normal number of float32 are dropped.
     """
-    import numpy as np
-
     step = 1 << (_FLOAT_BITS - _KEPT_BITS)
     # To the nearest: adding a half carries into the exponent where it must.
     bits = np.ascontiguousarray(entries[:, 1], np.float32).view(np.uint32)

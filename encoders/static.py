@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, require
+from corpora.lazy import np
 from encoders.layouts.static import CENTROIDS, CODES, MAPPING, NO_UNKNOWN, ROWS, WEIGHTS
 from encoders.models.card import ModelCard
 from encoders.models.formats import Format
@@ -20,7 +21,6 @@ from encoders.text_encoder import EncodingProgress, ignore
 from encoders.tokens.tokenizer import load_tokenizer, tokenized, well_formed
 
 if TYPE_CHECKING:
-    import numpy as np
     from tokenizers import Tokenizer
 
 
@@ -51,8 +51,6 @@ class StaticTable:
 
     def of(self, tokens: np.ndarray) -> np.ndarray:
         """Return the rows of tokens, each times its weight, float32 (tokens, dimension)."""
-        import numpy as np
-
         places = tokens if self.mapping is None else self.mapping[tokens]
         if self.rows is not None:
             rows = self.rows[places].astype(np.float32)
@@ -66,8 +64,6 @@ class StaticTable:
 
     def mean(self) -> np.ndarray:
         """Return the mean of all rows times their weights, float32 (dimension,)."""
-        import numpy as np
-
         return np.asarray(self.of(np.arange(len(self.weights))).mean(axis=0), np.float32)
 
 
@@ -93,8 +89,6 @@ class StaticEncoder:
         A text without any token that counts gets the direction of the mean of all rows, because engines take no vector
         of zeros.
         """
-        import numpy as np
-
         self.card.head(task_format)
         ids = self._ids(texts, task_format)
         vectors = self._sums(ids) / np.array([[max(1, len(own))] for own in ids], np.float32).reshape(-1, 1)
@@ -122,8 +116,6 @@ class StaticEncoder:
         return made
 
     def _sums(self, ids: Sequence[np.ndarray]) -> np.ndarray:
-        import numpy as np
-
         known, places = np.unique(np.concatenate([np.empty(0, np.int64), *ids]), return_inverse=True)
         rows, sums, start = self.table.of(known), np.empty((len(ids), self.card.dimension), np.float32), 0
         for number, own in enumerate(ids):
@@ -133,8 +125,6 @@ class StaticEncoder:
 
     def _ids(self, texts: Sequence[str], task_format: Format) -> list[np.ndarray]:
         """Return the tokens of each text that count, int64 (tokens,)."""
-        import numpy as np
-
         prompts = [self.card.prompt(well_formed(text), task_format) for text in texts]
         found = tokenized(self.tokenizer, prompts, special=False)
         return [
@@ -162,8 +152,6 @@ def load_static(model: Model, cache_dir: Path) -> StaticEncoder:
 
 def _table(model: Model) -> StaticTable:
     """Return the table of a model's weights; `InputError` if they don't fit each other."""
-    import numpy as np
-
     arrays, dimension = model.read(), model.card.dimension
     rows, codes, centroids = (arrays.get(name) for name in (ROWS, CODES, CENTROIDS))
     mapping = arrays.get(MAPPING)

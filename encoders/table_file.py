@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, require
+from corpora.lazy import np
 from corpora.writing import replacing
 from encoders.static import StaticEncoder
 from encoders.tokens.tokenizer import splits_as_bert
@@ -39,7 +40,6 @@ _SHORTEST_RANGE = 8
 
 def write_table_file(encoder: StaticEncoder, path: Path) -> int:
     """Write a table as one file, and return its bytes; `InputError` if it is of another kind than ses ships."""
-    import numpy as np
     from safetensors.numpy import save
 
     table, tokenizer = encoder.table, encoder.tokenizer

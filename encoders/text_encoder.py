@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
+from corpora.lazy import np
 from encoders.models.card import ModelCard
 from encoders.models.formats import Format
-
-if TYPE_CHECKING:
-    import numpy as np
 
 Done = Callable[[float], None]
 """Receives how many more are done."""

@@ -10,16 +10,12 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
+from corpora.lazy import np
 from encoders.projection import VectorProjection, projected_card
+from encoders.static import StaticEncoder
 from encoders.tokens.tokenizer import CONTINUES, splits_as_bert
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from encoders.static import StaticEncoder
 
 LONGEST = 64
 """Characters of the longest word; longer ones are no words that anybody types."""
@@ -77,8 +73,6 @@ class WordVectors:
     projection: tuple[VectorProjection, ...] = ()
 
     def __post_init__(self) -> None:
-        import numpy as np
-
         whole, *words = self.table.sums([_TRIAL, *words_of(_TRIAL)])
         if not np.allclose(whole, np.sum(words, axis=0), rtol=0, atol=1e-3 * float(np.linalg.norm(whole))):
             raise InputError(
@@ -121,8 +115,6 @@ class WordVectors:
 
     def of(self, words: Sequence[str]) -> np.ndarray:
         """Return the vectors of words and pieces, float32 (words, dimension), not scaled: sums of rows of the table."""
-        import numpy as np
-
         tokens = {place: self.pieces[word] for place, word in enumerate(words) if word in self.pieces}
         vectors = self.table.sums(["" if place in tokens else word for place, word in enumerate(words)])
         known = {place: token for place, token in tokens.items() if token not in self.table.ignored}
@@ -140,8 +132,6 @@ def _in_words(piece: str) -> bool:
 
 def short_decimals(vectors: np.ndarray, error: float = 1e-3) -> list[list[float]]:
     """Return vectors with as few decimals as leave each with at most a relative error; a vector of zeros is empty."""
-    import numpy as np
-
     whole = vectors.astype(np.float64)
     lengths = np.linalg.norm(whole, axis=1)
     found: list[list[float]] = [[] for _ in whole]

@@ -11,16 +11,14 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora.errors import InputError, NotFoundError
+from corpora.lazy import np
 from corpora.paper import Paper
 from indexer.blocks import EncodedBlock, VectorPlan
 from indexer.storage import Storage
 from search_plugin.contract.engine import Refused
-
-if TYPE_CHECKING:
-    import numpy as np
 
 _VERSION = 1
 _LENGTHS = ".lengths"
@@ -79,7 +77,6 @@ def write_block(
     unfit: Mapping[str, str],
 ) -> None:
     """Write a block file whole or not at all; `UnavailableError` if it can't be written."""
-    import numpy as np
     from safetensors.numpy import save
 
     tensors: dict[str, np.ndarray] = {}
@@ -109,7 +106,6 @@ def read_block(storage: Storage, number: int) -> StoredBlock:
         InputError: If it is damaged or of another version of ses.
         UnavailableError: If it can't be read.
     """
-    import numpy as np
     from safetensors import SafetensorError
     from safetensors.numpy import load
 

@@ -9,24 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from corpora.lazy import np
 from corpora.paper import Accepted, Paper, Record
 from encoders.models.formats import Format
-from encoders.sparse import pruned, rounded
+from encoders.projection import VectorProjection
+from encoders.sparse import SparseEncoder, pruned, rounded
 from encoders.text_encoder import EncodingProgress, TextEncoder, ignore, scaled, shared
 from indexer.work import Work
 from search_plugin.contract.engine import Document, Refused
 from search_plugin.contract.schema import SEARCHED, SENTENCES, IndexSchema, SparseField
 from search_plugin.words.sentences import sentence_texts
-from search_plugin.words.space import words_text
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from encoders.projection import VectorProjection
-    from encoders.sparse import SparseEncoder
-    from search_plugin.words.space import WordSpace
+from search_plugin.words.space import WordSpace, words_text
 
 BLOCK = 512
 """Papers of a block."""
@@ -157,8 +152,6 @@ class EncodedBlock:
 
     def worded(self, words: WordSpace) -> EncodedBlock:
         """Return the block with vectors of the formats that have words too, made of the model's whole ones."""
-        import numpy as np
-
         if not self.papers:
             return self
         made = words.beside(np.stack(self.vectors[SEARCHED]), list(map(words_text, self.papers)))
@@ -218,8 +211,6 @@ class PaperEncoder:
 
     def _of_sentences(self, parts: Sequence[Sequence[str]], done: EncodingProgress) -> list[np.ndarray]:
         """Return the vectors of the sentences of each paper, float32 (sentences, dimension); `done` counts papers."""
-        import numpy as np
-
         counts = [len(texts) for texts in parts]
         progress = scaled(done, len(parts) / sum(counts))
         searched = Format(SEARCHED)

@@ -6,13 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from corpora.errors import require
+from corpora.lazy import np
 from encoders.models.formats import Format
 from indexer.job import ComparedVectors
 from search_plugin.engines.cluster.attached.index import AttachedIndex
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from corpora.paper import Paper
     from encoders.models.card import ModelCard
     from encoders.text_encoder import TextEncoder
@@ -94,8 +93,6 @@ def _compared(index: AttachedIndex, field: ForeignField, load: Callable[[], Text
 
 
 def _median_cosine(held: list[np.ndarray], made: np.ndarray) -> float:
-    import numpy as np
-
     rows = np.asarray(held, np.float64)
     norms = np.linalg.norm(rows, axis=1) * np.linalg.norm(made, axis=1)
     return float(np.median(np.sum(rows * made, axis=1) / np.maximum(norms, 1e-12)))

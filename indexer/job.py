@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from corpora.accounting import CorpusAccount
 from corpora.paper import Record
+from encoders.models.card import ModelCard
 from encoders.models.formats import Format
+from encoders.sparse import SparseEncoder
+from encoders.text_encoder import TextEncoder
 from indexer.blocks import BLOCK, BlockEncoding
 from search_plugin.contract.schema import Field, OwnField, SparseField, own_field
-
-if TYPE_CHECKING:
-    from corpora.accounting import CorpusAccount
-    from encoders.models.card import ModelCard
-    from encoders.sparse import SparseEncoder
-    from encoders.text_encoder import TextEncoder
-    from search_plugin.words.space import WordSpace
+from search_plugin.words.space import WordSpace
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,18 +9,16 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora.errors import UnavailableError
 from corpora.paper import Accepted
+from encoders.models.card import ModelCard
 from encoders.models.formats import Format
+from encoders.text_encoder import TextEncoder
 from indexer.job import IndexJob, OwnJob, SparseJob
-
-if TYPE_CHECKING:
-    from encoders.models.card import ModelCard
-    from encoders.text_encoder import TextEncoder
-    from search_plugin.contract.engine import Index
-    from search_plugin.words.space import WordSpace
+from search_plugin.contract.engine import Index
+from search_plugin.words.space import WordSpace
 
 _PAGE = 1_000
 _FROM_CORPUS = "index its corpus again, with <corpus> and <fresh>"

@@ -9,7 +9,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TypeVar, cast
 
 from corpora.accounting import Account
 from corpora.paper import Rejected
@@ -29,10 +29,7 @@ from indexer.target import (
     withdrawn_ids,
 )
 from indexer.work import DeadLetter, Work, guarded
-from search_plugin.contract.engine import Document, Refused
-
-if TYPE_CHECKING:
-    from search_plugin.contract.engine import Engine, Index
+from search_plugin.contract.engine import Document, Engine, Index, Refused
 
 T = TypeVar("T")
 

@@ -4,29 +4,22 @@ from __future__ import annotations
 
 import logging
 import random
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from corpora.errors import require
-from corpora.paper import Accepted
+from corpora.lazy import np
+from corpora.paper import Accepted, Paper
+from encoders.models.card import ModelCard
 from encoders.models.formats import Format
 from encoders.projection import VectorProjection, check_projectable
 from indexer.blocks import BLOCK
+from indexer.job import IndexJob
 from indexer.target import formats_of_model
-from search_plugin.contract.schema import SEARCHED
+from indexer.work import Work
+from search_plugin.contract.engine import Index
+from search_plugin.contract.schema import SEARCHED, IndexSchema
 from search_plugin.words.languages import DEFAULT_LANGUAGE
 from search_plugin.words.space import FEWEST_PAPERS, WordSpace, words_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    import numpy as np
-
-    from corpora.paper import Paper
-    from encoders.models.card import ModelCard
-    from indexer.job import IndexJob
-    from indexer.work import Work
-    from search_plugin.contract.engine import Index
-    from search_plugin.contract.schema import IndexSchema
 
 SAMPLE = 20_000
 """Papers that a projection or words are fitted on, if there are so many."""
@@ -129,8 +122,6 @@ def _fitted(job: IndexJob, dimension: int, work: Work) -> VectorProjection:
 
 def _vectors(job: IndexJob, papers: Sequence[Paper], work: Work) -> np.ndarray:
     """Return the vectors of papers by a job's model, float32 (papers, numbers)."""
-    import numpy as np
-
     encoder, searched = job.encoder(), Format(SEARCHED)
     made = [np.empty((0, job.card.dimension), np.float32)]
     for start in range(0, len(papers), BLOCK):

@@ -16,12 +16,13 @@ from dataclasses import asdict, dataclass
 from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora.errors import InputError, NotFoundError, require
 from corpora.paper import Record, Rejected
 from corpora.progress import Progress, Silent
 from corpora.writing import WRITABLE_DATA, explaining
+from encoders.text_encoder import TextEncoder
 from indexer.block_files import block_name, intact_block, read_block, write_block
 from indexer.blocks import BLOCK, BlockStream, EncodedBlock, PaperEncoder, VectorPlan, cut_blocks
 from indexer.pipeline import prefetch
@@ -29,9 +30,6 @@ from indexer.storage import Storage
 from indexer.survey import Survey, open_survey, size_of
 from indexer.tasks import encode_fit
 from indexer.work import DeadLetter, Work
-
-if TYPE_CHECKING:
-    from encoders.text_encoder import TextEncoder
 
 _VERSION = 1
 

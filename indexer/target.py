@@ -9,24 +9,21 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import NamedTuple, cast
 
 from corpora.errors import InputError, UnavailableError
-from encoders.projection import projected_card
+from encoders.models.formats import Format
+from encoders.projection import VectorProjection, projected_card
+from indexer.job import IndexJob, SparseJob
 from indexer.options import held_settings
+from indexer.survey import Survey
+from indexer.work import DeadLetter
+from search_plugin.contract.engine import Engine, Index
 from search_plugin.contract.schema import SENTENCES, IndexSchema, OwnField, paper_vector, sentence_vectors
 from search_plugin.contract.tree import And, Compare, OneOf
 from search_plugin.ranking.planning import check_model
 from search_plugin.words.languages import DEFAULT_LANGUAGE
-
-if TYPE_CHECKING:
-    from encoders.models.formats import Format
-    from encoders.projection import VectorProjection
-    from indexer.job import IndexJob, SparseJob
-    from indexer.survey import Survey
-    from indexer.work import DeadLetter
-    from search_plugin.contract.engine import Engine, Index
-    from search_plugin.words.space import WordSpace
+from search_plugin.words.space import WordSpace
 
 
 def published_generation(job: IndexJob, engine: Engine) -> Index | None:

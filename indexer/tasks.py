@@ -8,18 +8,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, SesError
+from corpora.lazy import np
 from corpora.paper import Paper
 from encoders.text_encoder import EncodingProgress, ignore
 from indexer.block_files import intact_block, write_block
 from indexer.blocks import PaperBlock, PaperEncoder, VectorPlan
 from indexer.storage import storage_at
 from indexer.work import Halt
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,17 +9,15 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 import orjson
 
 from corpora.errors import SesError, StoppedError
 from corpora.paper import Rejected
+from corpora.progress import Progress
 from corpora.writing import WRITABLE_DATA, explaining
-
-if TYPE_CHECKING:
-    from corpora.progress import Progress
-    from search_plugin.contract.engine import Engine, Index
+from search_plugin.contract.engine import Engine, Index
 
 
 class Halt(Exception):  # noqa: N818 - no error: it ends the encoder's thread

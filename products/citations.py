@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from corpora.paper import Paper
+from search_plugin.contract.engine import Index
 from search_plugin.contract.tree import OneOf
-
-if TYPE_CHECKING:
-    from corpora.paper import Paper
-    from search_plugin.contract.engine import Index
 
 
 @dataclass(frozen=True, slots=True)

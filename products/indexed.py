@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
-if TYPE_CHECKING:
-    import numpy as np
-
-    from corpora.custom import FieldValue
-    from corpora.paper import Paper
-    from search_plugin.contract.engine import Document, Index
+from corpora.custom import FieldValue
+from corpora.lazy import np
+from corpora.paper import Paper
+from search_plugin.contract.engine import Document, Index
 
 _Item = TypeVar("_Item")
 
@@ -39,8 +37,6 @@ def read_documents(index: Index, ids: Iterable[str], formats: Sequence[str]) -> 
 
 def read_vectors(index: Index, ids: Iterable[str], format: str) -> Iterator[tuple[list[str], np.ndarray]]:  # noqa: A002
     """Yield the ids that have a vector of a format, in blocks, in their order, with float32 (papers, dimension)."""
-    import numpy as np
-
     for block in in_blocks(ids):
         held = index.vectors(block, format)
         if found := [id_ for id_ in block if id_ in held]:

@@ -13,16 +13,13 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora.errors import InputError
+from corpora.lazy import np
+from corpora.paper import Paper
 from products.optional import optional
 from search_plugin.words.terms import SPACED, TOKEN
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from corpora.paper import Paper
 
 MOST_SHARED = 0.95
 """Words in a larger share of the papers are left out."""
@@ -68,8 +65,6 @@ def views_of(papers: Sequence[Paper], vectors: Mapping[str, np.ndarray], weights
     Vectors are centred, since those of one topic have a large part in common. Raises `UnavailableError` if scikit-learn
     is not installed.
     """
-    import numpy as np
-
     dimension = len(next(iter(vectors.values()), ()))
     rows = np.zeros((len(papers), dimension), np.float32)
     for row, paper in enumerate(papers):
@@ -93,8 +88,6 @@ def _words(texts: Sequence[str]) -> Any:
     The values are those of scikit-learn's `TfidfVectorizer(sublinear_tf=True)`. With words as numbers, it takes a
     quarter of the time.
     """
-    import numpy as np
-
     sparse = optional("scipy.sparse", "Learning from labels needs scikit-learn")
     numbers: defaultdict[str, int] = defaultdict(count().__next__)
     held = [[numbers[word] for word in _words_in(text)] for text in texts]
@@ -130,8 +123,6 @@ def _words_in(text: str) -> list[str]:
 
 
 def _units(rows: np.ndarray) -> np.ndarray:
-    import numpy as np
-
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     scaled: np.ndarray = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
     return scaled
@@ -150,8 +141,6 @@ def relevance(views: Views, rows: Sequence[int], relevant: Sequence[bool]) -> np
     Returns float64 (papers,), higher for more relevant; the mean over papers is 0. Raises `InputError` if all the
     papers to learn from are relevant, or none is.
     """
-    import numpy as np
-
     labels = np.asarray(relevant, bool)
     if labels.all() or not labels.any():
         raise InputError("A model of relevance needs at least one paper that is relevant, and one that is not.")

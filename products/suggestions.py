@@ -9,16 +9,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from corpora.paper import Paper
 from products.reviewers.pool import FIELD
 from products.reviewers.rules import TOP
-
-if TYPE_CHECKING:
-    from search_plugin.contract.engine import Index
+from search_plugin.contract.engine import Index
 
 NEAREST = 100
 """Papers that suggestions are made from."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from corpora.custom import check_field_name
 from corpora.errors import InputError, NotFoundError
+from corpora.lazy import np
 from corpora.writing import explaining, replacing
 from encoders.heads import Head, write_heads
 from encoders.models.formats import Format
@@ -17,8 +18,6 @@ from products.indexed import read_vectors
 from products.words import WordWeights, texts_of, write_words
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from corpora.custom import FieldValue
     from corpora.progress import Progress
     from search_plugin.contract.engine import Index
@@ -72,8 +71,6 @@ def all_vectors(index: Index, source: TrainedVectors, ids: Sequence[str]) -> tup
 
     An engine lists papers in another order after an update. Sorted, the same ones are held out in training.
     """
-    import numpy as np
-
     blocks = list(read_vectors(index, sorted(ids), source.format.value))
     if not blocks:
         return [], np.zeros((0, index.schema.vector(source.format.value).dimension), np.float32)

@@ -11,20 +11,17 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora.errors import InputError
+from corpora.lazy import np
 from encoders.models.folder import read_json, write_json
 from products.indexed import in_blocks
 from products.optional import optional
+from search_plugin.contract.engine import Index
 from search_plugin.words.languages import get_language
 from search_plugin.words.space import words_text
 from search_plugin.words.terms import TOKEN, terms_of
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from search_plugin.contract.engine import Index
 
 FEWEST_PAPERS = 3
 """Papers that a term needs."""
@@ -55,8 +52,6 @@ class Vocabulary:
 
     def entries(self, text: str) -> tuple[np.ndarray, np.ndarray]:
         """Return the places of a text's terms, and their weights, float32, of length 1 together."""
-        import numpy as np
-
         held = (self.places.get(term) for term in terms_of(text, self.language))
         counts = Counter(place for place in held if place is not None)
         found = np.array([*counts], np.int64)
@@ -65,8 +60,6 @@ class Vocabulary:
 
     def matrix(self, texts: Iterable[str]) -> Any:
         """Return texts as rows, sparse float64 (texts, terms); `UnavailableError` if SciPy is not installed."""
-        import numpy as np
-
         sparse = optional("scipy.sparse", "Learning from words needs scikit-learn")
         held = [self.entries(text) for text in texts]
         starts = np.cumsum([0, *(len(places) for places, _ in held)])
@@ -76,8 +69,6 @@ class Vocabulary:
 
 def vocabulary_of(texts: Sequence[str], language: str, outputs: int) -> Vocabulary | None:
     """Return the terms of texts to learn from, for a model of so many outputs; None if no term is in enough of them."""
-    import numpy as np
-
     papers = Counter(term for text in texts for term in {*terms_of(text, language)} if term)
     kept = [term for term, count in papers.items() if FEWEST_PAPERS <= count <= MOST_SHARED * len(texts)]
     kept = sorted(kept, key=lambda term: (-papers[term], term))[: min(MOST_TERMS, MOST_WEIGHTS // outputs)]
@@ -102,8 +93,6 @@ class WordWeights:
 
     def add(self, texts: Sequence[str]) -> np.ndarray:
         """Return what the words of some papers add, float32 (papers, outputs)."""
-        import numpy as np
-
         found = np.zeros((len(texts), len(self.scales)), np.float32)
         for row, text in zip(found, texts, strict=True):
             places, weights = self.vocabulary.entries(text)
@@ -127,15 +116,12 @@ class WordWeights:
 
 def word_weights(vocabulary: Vocabulary, weights: np.ndarray) -> WordWeights:
     """Return weights, float64 (outputs, terms), as one byte each."""
-    import numpy as np
-
     scales = np.maximum(np.abs(weights).max(axis=1), 1e-12) / 127
     return WordWeights(vocabulary, np.round(weights / scales[:, None]).astype(np.int8).T, scales.astype(np.float32))
 
 
 def write_words(folder: Path, words: WordWeights) -> None:
     """Write weights of words into the folder of a product; raises `OSError` as the file system does."""
-    import numpy as np
     from safetensors.numpy import save
 
     held = words.vocabulary

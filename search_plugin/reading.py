@@ -8,27 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora.errors import require
+from corpora.lazy import np
 from search_plugin.contract.legs import BY_ID, Fused, Join, Position, Scored
 from search_plugin.contract.plan import LEXICAL, Plan, VectorClause
 from search_plugin.contract.trace import Clock
 from search_plugin.contract.tree import Filter, Or, Says, all_of
 from search_plugin.pages.hit import Version
+from search_plugin.pages.page import Page
 from search_plugin.ranking.collapsing import collapse
 from search_plugin.ranking.result_set import counting_of, matches_of
 from search_plugin.ranking.stages import SETTLING, SHOWING, sort
-from search_plugin.request import MAX_WINDOW, SearchRequest
+from search_plugin.ranking.state import SearchState
+from search_plugin.request import MAX_WINDOW, PageOptions, SearchRequest
 from search_plugin.search import page_of, rank_papers, run_stages
 from search_plugin.words.terms import TOKEN, folded, terms_of
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from search_plugin.pages.page import Page
-    from search_plugin.ranking.state import SearchState
-    from search_plugin.request import PageOptions
 
 MOST_WORDS_OF_REST = 400
 """Different words of a query by which the papers after a ranking are found: clusters limit the parts of a filter."""
@@ -265,8 +261,6 @@ def _notes_of_rest(state: SearchState, order: FixedRanking) -> Iterator[str]:
 
 
 def _no_vector() -> np.ndarray:
-    import numpy as np
-
     return np.empty(0, np.float32)
 
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 from corpora.errors import UnavailableError
 from ses.argument_validation import checked
 from ses.library import Library
-
-if TYPE_CHECKING:
-    from ses.settings import Settings
+from ses.settings import Settings
 
 
 @checked

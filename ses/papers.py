@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 from corpora.accounting import accounted
 from corpora.aliases import check_columns as check_attributes
@@ -19,9 +19,7 @@ from corpora.paper import Accepted, Paper, Record, Rejected
 from corpora.plain import record_of
 from corpora.reading import LONGEST_ORIGIN, check_origin, first_accepted, origin_of, source_of
 from corpora.registry import CORPORA, Corpus, get_corpus
-
-if TYPE_CHECKING:
-    from search_plugin.contract.connection import Connection
+from search_plugin.contract.connection import Connection
 
 
 class DataClass(Protocol):

@@ -14,16 +14,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
+from corpora.lazy import np
 from encoders.models.card import ModelCard
 from training.data.packed import Packed, formats_of
 from training.recipe import Recipe
 from training.samplers import SAMPLERS, Item
-
-if TYPE_CHECKING:
-    import numpy as np
-
 
 _POOL = 50
 """Batches whose examples are sorted by length together: enough for little padding, few for batches at random."""
@@ -39,8 +36,6 @@ def examples_of(recipe: Recipe, data: Sequence[Packed], epoch: int) -> Iterator[
 
     Epochs count from 0, and each shuffles the examples of the tasks again.
     """
-    import numpy as np
-
     sizes = [len(packed) for packed in data]
     taken = _taken(recipe, sizes)
     draws = [np.random.default_rng([recipe.seed, epoch, task]) for task in range(len(data))]
@@ -72,8 +67,6 @@ def _alike(order: np.ndarray, lengths: np.ndarray, counts: Sequence[int], draw: 
     task each batch takes, for batches that take any. Which batch gets which lengths is drawn. Returns int64
     (examples,).
     """
-    import numpy as np
-
     ends = np.cumsum(counts)
     starts, made = ends - counts, order.copy()
     for first in range(0, len(counts), _POOL):
@@ -101,8 +94,6 @@ def texts_of(packed: Packed, examples: Sequence[int], columns: Sequence[int]) ->
 
 def padded(texts: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """Return texts (tokens, ...) as one array padded with 0, (texts, tokens, ...), and its mask, int64."""
-    import numpy as np
-
     lengths = np.array([len(text) for text in texts])
     mask = np.arange(lengths.max()) < lengths[:, None]
     values = np.zeros((*mask.shape, *texts[0].shape[1:]), dtype=texts[0].dtype)
@@ -121,16 +112,12 @@ def by_task(items: Sequence[Item]) -> dict[int, list[int]]:
 
 def length_grouped(packed: Packed, at_once: int) -> Iterator[list[int]]:
     """Yield all examples in groups of about the same length, longest first: for validation, where order is free."""
-    import numpy as np
-
     order: Any = np.argsort(-_longest(packed), kind="stable").tolist()
     yield from (order[start : start + at_once] for start in range(0, len(order), at_once))
 
 
 def _longest(packed: Packed) -> np.ndarray:
     """Return the tokens of each example's longest text, int64 (examples,)."""
-    import numpy as np
-
     found: np.ndarray = np.diff(packed.starts).reshape(len(packed), packed.columns).max(axis=1)
     return found
 

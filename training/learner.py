@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from corpora.errors import require
+from corpora.lazy import np
 from encoders.architectures.bert import States
 from encoders.heads import Head
 from encoders.models.card import ModelCard
@@ -149,7 +150,6 @@ def make_heads(recipe: Recipe, dimension: int, outputs: Mapping[str, int], packs
     at their log odds in the training examples (Lin et al. 2017, section 3.3), and numbers at their median: from 0, the
     first thousand steps would learn only these. Biases of single classes start at 0.
     """
-    import numpy as np
     import torch
 
     torch.manual_seed(recipe.seed)
@@ -199,8 +199,6 @@ def kept_heads(
 
 
 def _log_odds(packed: Packed, labels: int) -> Any:
-    import numpy as np
-
     found = np.bincount(packed.targets.astype(np.int64), minlength=labels)
     # One paper with each label and one without are added, so that no odds are infinite.
     return (np.log(found + 1) - np.log(len(packed) - found + 1)).astype(np.float32)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora.errors import ConflictError, InputError
 from corpora.writing import explaining, locking, replacing
@@ -18,6 +18,7 @@ from encoders.layouts.own_card import read_own
 from encoders.models.formats import Precision
 from encoders.models.model import Model, Weights, as_base
 from encoders.registry import find_model
+from encoders.text_encoder import TextEncoder
 from training.data.building import build_tasks
 from training.data.examples import read_labels
 from training.data.packed import Packed, pack
@@ -28,9 +29,6 @@ from training.steps import TrainingData
 from training.task import FILES
 from training.trainables.base import write_card
 from training.trainables.registry import TRAINABLES
-
-if TYPE_CHECKING:
-    from encoders.text_encoder import TextEncoder
 
 MODEL = "model"
 """The trained model's folder in the folder of its run."""

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.errors import UnavailableError, require
 from corpora.installed import extra
+from corpora.lazy import np
 from encoders.architectures.registry import STATIC
 from encoders.layouts.own_card import CARD_FILE
 from encoders.layouts.static import CENTROIDS, CODES, WEIGHTS
@@ -28,7 +29,6 @@ from encoders.models.weights import SAFETENSORS
 from encoders.tokens.tokenizer import load_tokenizer, tokenized, well_formed
 
 if TYPE_CHECKING:
-    import numpy as np
     from tokenizers import Tokenizer
 
     from encoders.models.card import ModelCard
@@ -158,8 +158,6 @@ def train_table(
         InputError: If there are too few texts, or the model's vectors are not compared by the cosine.
         UnavailableError: If torch is not installed, or the folder can't be written.
     """
-    import numpy as np
-
     card = encoder.card
     require(len(texts) >= _FEWEST, f"A table can't be learned from {len(texts):,} texts", f"give {_FEWEST} or more")
     require(
@@ -181,8 +179,6 @@ def train_table(
 
 def token_ids(tokenizer: Tokenizer, card: ModelCard, texts: Sequence[str]) -> list[np.ndarray]:
     """Return the tokens of texts as queries, int64 (tokens,), without those that the tokenizer adds."""
-    import numpy as np
-
     prompts = [card.prompt(well_formed(text), Format.QRY) for text in texts]
     return [np.array(one.ids, np.int64) for one in tokenized(tokenizer, prompts, special=False)]
 
@@ -194,8 +190,6 @@ def _is_special(tokenizer: Tokenizer, number: int) -> bool:
 
 def _encoded(encoder: TextEncoder, texts: Sequence[str], say: Say) -> np.ndarray:
     """Return the model's vectors of texts as queries, float32 (texts, dimension), of unit length."""
-    import numpy as np
-
     made = np.empty((len(texts), encoder.card.dimension), np.float32)
     for start in range(0, len(texts), _BLOCK):
         part = encoder.encode(texts[start : start + _BLOCK], Format.QRY)
@@ -226,8 +220,6 @@ class FittedTable:
 
     def worth(self, size: int) -> TableWorth:
         """Return what the table loses, given the bytes of its file."""
-        import numpy as np
-
         cosine = float((self.made * self.wanted).sum(axis=1).mean())
         among = self.wanted[: 10 * _BLOCK]
         ranks = []
@@ -268,8 +260,6 @@ def fit(
         import torch
     except ImportError:
         raise UnavailableError(f"Training needs torch: run `pip install {extra('train')}`.") from None
-    import numpy as np
-
     train = len(ids) - max(1, int(_HELD_OUT * len(ids)))
     counts = np.bincount(np.concatenate([np.unique(one) for one in ids[:train]]), minlength=len(alone))
     frequency = np.maximum(np.log(train / (1 + counts)), _LEAST_FREQUENCY)
@@ -304,7 +294,6 @@ class _Learner:
     say: Say
 
     def run(self, weights: Sequence[Any], table: Callable[[], Any], texts: range, epochs: int) -> None:
-        import numpy as np
         import torch
 
         size, draw = min(self.settings.batch_size, len(texts)), np.random.default_rng(self.settings.seed)
@@ -325,7 +314,6 @@ class _Learner:
 
     def made(self, rows: Any, texts: np.ndarray) -> Any:
         """Return the table's vectors of texts, given its rows: a tensor (texts, dimension)."""
-        import numpy as np
         import torch
 
         own = [self.ids[number] for number in texts]
@@ -341,7 +329,6 @@ def _quantised(rows: np.ndarray, importance: np.ndarray, settings: TableSettings
     Centroids are fitted to rows drawn by their importance, float (rows,), beside each row once.
     """
     import faiss
-    import numpy as np
 
     size = rows.shape[1]
     parts = max(number for number in range(1, settings.bytes_a_token + 1) if size % number == 0)
@@ -368,7 +355,6 @@ def write_table(
     Where the vocabulary alone makes the same tokens of the texts, the folder has no more of the tokenizer, so that
     other programs can read it.
     """
-    import numpy as np
     from safetensors.numpy import save
 
     arrays = {CODES: table.codes, CENTROIDS: table.centroids, WEIGHTS: table.weights}

@@ -16,17 +16,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, islice, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora.errors import InputError, UnavailableError
+from corpora.lazy import np
 from corpora.writing import explaining, locking
 from encoders.models.card import ModelCard
 from training.batches import padded
 from training.data.packed import KeptStates, Packed
 from training.learner import Learner
-
-if TYPE_CHECKING:
-    import numpy as np
 
 _FORM = 2
 """Increase this number when older states can no longer be used."""
@@ -56,8 +54,6 @@ def keep_states(
     An interrupted computation resumes. `say` receives the number of texts and the size of their states. `InputError` if
     training changes what all layers compute, `UnavailableError` if the folder can't be written or has no room.
     """
-    import numpy as np
-
     layers = frozen_layers(learner.card, learner.rows)
     if not layers:
         raise InputError(
@@ -113,8 +109,6 @@ def _key(learner: Learner, layers: int) -> str:
 
 def _kept(place: Path, width: int) -> tuple[dict[bytes, int], int]:
     """Return the first token of each text in the file of states, by the text's hash, and the number of all tokens."""
-    import numpy as np
-
     kind, file = np.dtype(_ENTRY), place / _TEXTS
     written = file.read_bytes() if file.is_file() else b""
     entries = np.frombuffer(written[: len(written) // kind.itemsize * kind.itemsize], kind)
@@ -134,7 +128,6 @@ def _write(
     The texts are token ids by hash, the longest first. The folder `place` holds states of `end` tokens so far, and
     names `entries` texts.
     """
-    import numpy as np
     import torch
 
     row, kind = learner.card.network.width * _BYTES, np.dtype(_ENTRY)

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from corpora.lazy import np
 from eval.measures.classes import macro_f1
 from training.batches import length_grouped, part_of
 from training.data.packed import Packed
 from training.learner import Learner
 from training.objectives.base import Inputs
 from training.objectives.registry import OBJECTIVES
-
-if TYPE_CHECKING:
-    import numpy as np
 
 _AT_ONCE = 32
 
@@ -64,8 +62,6 @@ def _finite(part: Inputs) -> bool:
 
 
 def _macro_f1(parts: Sequence[Inputs], *, several: bool) -> float:
-    import numpy as np
-
     outputs = np.concatenate([_array(part.outputs) for part in parts])
     targets = [target for part in parts for target in part.targets]
     if not several:
@@ -81,7 +77,6 @@ def _macro_f1(parts: Sequence[Inputs], *, several: bool) -> float:
 
 
 def _kendall(parts: Sequence[Inputs]) -> float:
-    import numpy as np
     from scipy.stats import kendalltau
 
     outputs = np.concatenate([_array(part.outputs)[:, 0] for part in parts])
@@ -91,8 +86,6 @@ def _kendall(parts: Sequence[Inputs]) -> float:
 
 def _first(parts: Sequence[Inputs], similarity: str) -> float:
     """Return the share of queries whose best candidate is the first, or the teacher's best."""
-    import numpy as np
-
     scores = []
     for part in parts:
         query, *candidates = (_array(vectors) for vectors in part.vectors)
@@ -102,31 +95,23 @@ def _first(parts: Sequence[Inputs], similarity: str) -> float:
 
 def _highest(parts: Sequence[Inputs]) -> float:
     """Return the share of queries of which the first candidate, or the teacher's best, has the highest score."""
-    import numpy as np
-
     return _share_right([np.concatenate([_array(one) for one in part.vectors], axis=1) for part in parts], parts)
 
 
 def _share_right(scores: Sequence[np.ndarray], parts: Sequence[Inputs]) -> float:
     """Return the share of examples whose best candidate has the highest of its scores, float32 (part, candidates)."""
-    import numpy as np
-
     best = np.array([int(np.argmax(target)) if target else 0 for part in parts for target in part.targets])
     return float((np.concatenate([one.argmax(axis=1) for one in scores]) == best).mean())
 
 
 def _cosine(parts: Sequence[Inputs]) -> float:
     """Return the mean cosine of the vectors to those that are given."""
-    import numpy as np
-
     return float(
         np.concatenate([_similar(_array(part.vectors[0]), np.array(part.targets), "cosine") for part in parts]).mean()
     )
 
 
 def _similar(first: np.ndarray, second: np.ndarray, similarity: str) -> np.ndarray:
-    import numpy as np
-
     if similarity == "l2":
         return np.asarray(-np.linalg.norm(first - second, axis=1))
     dots = (first * second).sum(axis=1)

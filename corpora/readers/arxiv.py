@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from corpora.accounting import accounted
 from corpora.assembling import assemble
 from corpora.cleaning import normal_date, text_of
+from corpora.custom import CustomField
 from corpora.markup import with_accents
 from corpora.names import whole_name
 from corpora.opening import PLAIN, Opening
 from corpora.paper import Record, Rejected
 from corpora.readers.jsonl import read_file
 from corpora.sniffing import refuse_folder
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from corpora.custom import CustomField
 
 URL = "https://arxiv.org/abs/{}"
 

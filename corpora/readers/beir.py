@@ -7,23 +7,19 @@ long. The abstract is still the whole text, so nothing is lost.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from corpora.accounting import accounted
 from corpora.assembling import assemble
 from corpora.cleaning import text_of
+from corpora.custom import CustomField
 from corpora.errors import InputError
 from corpora.json_objects import read_lines
 from corpora.opening import PLAIN, Opening, find_compressed, open_binary
 from corpora.paper import Record, Rejected
 from corpora.sniffing import refuse_other, remedy_for_folder
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from corpora.custom import CustomField
 
 LONGEST_STAND_IN = 200
 _ID = {"id": "_id"}

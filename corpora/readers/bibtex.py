@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from corpora.accounting import accounted
 from corpora.aliases import WORLDWIDE
 from corpora.assembling import assemble
 from corpora.cleaning import text_of, year_of
+from corpora.custom import CustomField
 from corpora.errors import InputError
 from corpora.identifiers import find_identifiers, identifiers_in
 from corpora.installed import extra, needing
@@ -25,12 +28,6 @@ from corpora.names import divided_names, whole_name
 from corpora.opening import NOT_UTF8, PLAIN, Opening, as_text, open_binary
 from corpora.paper import Record, Rejected
 from corpora.sniffing import refuse_folder, refuse_other
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from corpora.custom import CustomField
 
 LONGEST_FILE = 128 << 20
 """In characters: bibtexparser reads a file as a whole. About 100,000 entries with abstracts."""

@@ -5,12 +5,13 @@ A `cord_uid` may occur more than once; every row is yielded, and the index keeps
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from corpora.accounting import accounted
 from corpora.assembling import assemble
-from corpora.custom import placed
+from corpora.custom import CustomField, placed
 from corpora.download import download
 from corpora.errors import InputError
 from corpora.markup import plain_members
@@ -18,12 +19,6 @@ from corpora.opening import PLAIN, Opening, find_compressed
 from corpora.paper import Record, Rejected
 from corpora.sniffing import remedy_for_folder
 from corpora.tables import open_table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from corpora.custom import CustomField
 
 METADATA_URL = "https://ai2-semanticscholar-cord-19.s3-us-west-2.amazonaws.com/2022-06-02/metadata.csv"
 """The final release, 2022-06-02, about 1.65 GB. Its publisher gives checksums of the 18.7 GB archive only (shortened:

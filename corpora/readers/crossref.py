@@ -7,12 +7,14 @@ the list, and with the reason if there is none.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from corpora.accounting import accounted
 from corpora.assembling import assemble
 from corpora.cleaning import text_of
+from corpora.custom import CustomField
 from corpora.errors import require
 from corpora.json_objects import JsonObject, read_lists
 from corpora.markup import plain_members
@@ -22,12 +24,6 @@ from corpora.paper import Record, Rejected
 from corpora.readers.jsonl import json_files, read_objects
 from corpora.reading import read_each
 from corpora.sniffing import refuse_other
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from corpora.custom import CustomField
 
 _LIST = re.compile(rb'\s*\{\s*"(?:items"\s*:\s*\[|(?:status|message[\w-]*)")')
 _WORK = re.compile(rb'"message-type"\s*:\s*"work"')

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from corpora.accounting import accounted
 from corpora.aliases import SINGLE, WORLDWIDE, check_columns, normal_name
 from corpora.assembling import assemble
-from corpora.custom import placed
+from corpora.custom import CustomField, placed
 from corpora.errors import InputError, require
 from corpora.opening import PLAIN, Opening
 from corpora.outgoing import text_of_cell
@@ -16,13 +17,6 @@ from corpora.paper import Record, Rejected
 from corpora.publication import parts_of_citation
 from corpora.sniffing import refuse_folder
 from corpora.tables import open_table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from corpora.custom import CustomField
-
 
 NAMED_BY = (*WORLDWIDE, "key")
 """Kinds of identifiers that are ids of a table's papers; the key of Zotero's or Rayyan's is one."""

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from corpora.accounting import accounted
 from corpora.aliases import check_columns
 from corpora.assembling import assemble
+from corpora.custom import CustomField
 from corpora.errors import InputError, require
 from corpora.opening import PLAIN, Opening
 from corpora.paper import Record
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from corpora.custom import CustomField
 
 ID = "_id"
 """Where a document has its id in the index."""

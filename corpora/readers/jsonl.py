@@ -8,23 +8,19 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from io import BufferedReader
+from pathlib import Path
 
 from corpora.accounting import accounted
 from corpora.aliases import ATTRIBUTES, EXTERNAL, check_columns, names_of, normal_name
 from corpora.assembling import assemble
+from corpora.custom import CustomField
 from corpora.json_objects import JsonObject, read_items, read_lines
 from corpora.opening import BUFFER_BYTES, PLAIN, Opening, open_binary
 from corpora.paper import Record, Rejected
 from corpora.sniffing import refuse_folder, refuse_other
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from io import BufferedReader
-    from pathlib import Path
-
-    from corpora.custom import CustomField
 
 _SUFFIXES = (".gz", ".jsonl", ".json", ".ndjson", ".zst", ".xz")
 _FIRST_MEMBER = re.compile(r'\s*\{\s*"((?:[^"\\]|\\.)*)"\s*:\s*(?=\{)')

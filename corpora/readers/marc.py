@@ -9,13 +9,17 @@ from __future__ import annotations
 import io
 import re
 import warnings
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from io import BufferedReader
+from pathlib import Path
+from typing import Any
 
 from corpora.accounting import accounted
 from corpora.assembling import assemble
+from corpora.custom import CustomField
 from corpora.errors import InputError, require
 from corpora.identifiers import identifiers_of, read_identifier
 from corpora.installed import extra, needing
@@ -27,13 +31,6 @@ from corpora.readers.jsonl import read_objects
 from corpora.reading import read_each
 from corpora.sniffing import guess_kind, refuse_other, remedy_for_folder
 from corpora.xml_records import read_records
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-    from io import BufferedReader
-    from pathlib import Path
-
-    from corpora.custom import CustomField
 
 NAMESPACE = "http://www.loc.gov/MARC21/slim"
 

@@ -6,24 +6,20 @@ parts of the snapshot, whose folders are named after dates; parts are read in th
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from corpora.accounting import accounted
 from corpora.assembling import assemble
 from corpora.cleaning import text_of
+from corpora.custom import CustomField
 from corpora.errors import require
 from corpora.markup import plain_members
 from corpora.opening import PLAIN, Opening
 from corpora.paper import Record, Rejected
 from corpora.readers.jsonl import json_files, read_file
 from corpora.reading import read_each
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from corpora.custom import CustomField
 
 LONGEST_ABSTRACT = 200_000
 """In words; the positions of a damaged abstract can be any numbers."""

@@ -8,25 +8,21 @@ from __future__ import annotations
 
 import sqlite3
 import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from corpora.accounting import accounted
 from corpora.aliases import normal_name
 from corpora.assembling import assemble
 from corpora.cleaning import text_of
+from corpora.custom import CustomField
 from corpora.errors import require
 from corpora.markup import plain_members
 from corpora.opening import PLAIN, Opening
 from corpora.paper import Record, Rejected
 from corpora.readers.jsonl import json_files, read_file
 from corpora.reading import read_each
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from corpora.custom import CustomField
 
 _ABSTRACTS = "abstracts"
 _WANTED = "papers in JSON, as Semantic Scholar publishes them"

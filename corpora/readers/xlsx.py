@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import zipfile
 import zlib
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from corpora.accounting import accounted
 from corpora.aliases import check_columns
-from corpora.custom import placed
+from corpora.custom import CustomField, placed
 from corpora.errors import InputError, require
 from corpora.installed import extra, needing
 from corpora.opening import PLAIN, Opening
@@ -17,12 +18,6 @@ from corpora.paper import Record, Rejected
 from corpora.readers.delimited import choose_columns, read_row
 from corpora.sniffing import refuse_folder
 from corpora.tables import distinct_names
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from corpora.custom import CustomField
 
 LONGEST_FILE = 256 << 20
 """In bytes, unpacked: a sheet is in memory as a whole."""

@@ -7,14 +7,17 @@ Items have the fields of Zotero's schema (api.zotero.org/schema), and exports th
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from corpora.accounting import accounted
 from corpora.aliases import WORLDWIDE
 from corpora.assembling import assemble
 from corpora.cleaning import text_of
+from corpora.custom import CustomField
 from corpora.documents import json_of, read_json, read_within
 from corpora.errors import InputError
 from corpora.fetching import LARGEST_REPLY
@@ -24,12 +27,6 @@ from corpora.opening import BUFFER_BYTES, PLAIN, Opening, open_binary
 from corpora.paper import Deleted, Record, Rejected
 from corpora.sniffing import refuse_folder
 from corpora.zotero_library import COLLECTIONS, NOT_PAPERS, items_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from corpora.custom import CustomField
 
 _WITH_MARKUP = ("title", "abstract", "venue")
 _TITLES = ("title", "caseName", "nameOfAct", "subject")

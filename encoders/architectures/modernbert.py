@@ -8,14 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
+from corpora.lazy import np
 from encoders.architectures.bert import pooled
 from encoders.architectures.network import Network
 from encoders.ops.base import Ops, Tensor
-
-if TYPE_CHECKING:
-    import numpy as np
 
 GLOBAL_THETA, LOCAL_THETA = 160_000.0, 10_000.0
 """Default bases of the angles, for configurations without them."""
@@ -54,8 +51,6 @@ def _rotation(ops: Ops, network: Network, ids: Tensor, theta: float) -> tuple[Te
 
 def angles(positions: int, width: int, theta: float) -> tuple[np.ndarray, np.ndarray]:
     """Return cosines and sines of position / theta^(2i/width), each float32 (positions, 1, width / 2)."""
-    import numpy as np
-
     steps = np.float32(theta) ** (-np.arange(0, width, 2, dtype=np.float32) / np.float32(width))
     turned = np.arange(positions, dtype=np.float32)[:, None, None] * steps
     return np.cos(turned), np.sin(turned)

@@ -8,16 +8,14 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Literal, Protocol, get_args
+from typing import BinaryIO, Literal, Protocol, get_args
 
 from corpora.aliases import names_of, normal_name
 from corpora.errors import InputError, require
+from corpora.lazy import np
 from corpora.opening import bounded_lines, open_binary
 from corpora.paper import Rejected
 from corpora.writing import explaining, replacing
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -145,8 +143,6 @@ class _Matrix:
         self._write_header()
 
     def _write_header(self) -> None:
-        import numpy as np
-
         described = {"descr": "<f4", "fortran_order": False, "shape": (self._rows, self._dimension)}
         np.lib.format.write_array_header_1_0(self._matrix, described)
 
@@ -182,8 +178,6 @@ def _close(file: BinaryIO) -> None:
 
 
 def _check(ids: Sequence[str], vectors: np.ndarray) -> None:
-    import numpy as np
-
     if vectors.shape[:1] != (len(ids),) or vectors.ndim != 2:
         raise InputError(f"There are {len(ids):,} ids for vectors of the shape {vectors.shape}; give a vector an id.")
     require(np.isfinite(vectors).all(), "Some vectors hold values that aren't numbers; they are not written.")
@@ -193,7 +187,6 @@ def _check(ids: Sequence[str], vectors: np.ndarray) -> None:
 
 def _numbers(vector: np.ndarray) -> bytes:
     """Return a float32 vector as a JSON list that is the same float32 vector when read by way of float64."""
-    import numpy as np
     import orjson
 
     # The shortest decimals of float32 take half the room of float64's. A rare few, such as 7.038531e-26, are rounded
@@ -227,8 +220,6 @@ def read_embeddings(path: Path) -> Embeddings:
 
 
 def _read_json(path: Path) -> Embeddings:
-    import numpy as np
-
     lines: dict[str, int] = {}  # by id
     without: list[str] = []
     held, dimension = bytearray(), 0
@@ -289,8 +280,6 @@ def _id_of(path: Path, number: int, members: dict[str, object]) -> str:
 
 def _vector(path: Path, number: int, values: Sequence[object]) -> np.ndarray:
     """Return a line's values as float32 (dimension,)."""
-    import numpy as np
-
     if not set(map(type, values)) <= {int, float}:
         raise _bad(path, number, "the vector holds something that isn't a number")
     with np.errstate(over="ignore"):
@@ -301,8 +290,6 @@ def _vector(path: Path, number: int, values: Sequence[object]) -> np.ndarray:
 
 
 def _read_npy(path: Path) -> Embeddings:
-    import numpy as np
-
     try:
         # Mapping detects a header that promises more than the file holds, before memory is allocated.
         matrix = np.load(path, mmap_mode="r", allow_pickle=False)

@@ -7,18 +7,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from corpora.errors import UnavailableError
+from corpora.lazy import np
 from corpora.paper import Rejected
 from corpora.progress import Progress, Silent
 from encoders.files.embeddings import Writer
 from encoders.files.texts import TextRecord
 from encoders.models.formats import Format
 from encoders.text_encoder import EncodingProgress, TextEncoder
-
-if TYPE_CHECKING:
-    import numpy as np
 
 BLOCK = 512
 """Texts encoded together; cut by position alone, so that a second run makes the same batches and the same vectors."""
@@ -111,8 +108,6 @@ def _vectors(
     block: Sequence[TextRecord], encoder: TextEncoder, formats: Sequence[Format], done: EncodingProgress
 ) -> dict[Format, np.ndarray]:
     """Return the vectors of a block, float32 (texts, dimension) by format."""
-    import numpy as np
-
     prompts = [encoder.card.text(text.title, text.abstract) for text in block]
     if all(text.task_format is None for text in block):
         return encoder.encode_formats(prompts, formats, done)

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import Any, TypeGuard
 
 from corpora.errors import InputError, short_list
+from corpora.lazy import np
 from encoders.architectures.bert import layer_name
 from encoders.models.card import ModelCard
 from encoders.models.folder import read_json
 from encoders.models.model import Weights
 from encoders.models.weights import read_weights
 from encoders.ops.base import Activation
-
-if TYPE_CHECKING:
-    import numpy as np
 
 CONFIG = "adapter_config.json"
 SAFETENSORS = "adapter.safetensors"

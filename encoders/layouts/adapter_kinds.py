@@ -6,9 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora.errors import InputError
+from corpora.lazy import np
 from encoders.architectures.adapters import lora_name, prefix_name
 from encoders.architectures.bert import layer_name
 from encoders.layouts.adapter_files import (
@@ -37,9 +38,6 @@ from encoders.models.folder import read_json
 from encoders.models.model import Weights, is_of_task_head
 from encoders.models.weights import plain_name, read_weights
 from encoders.ops.base import Activation
-
-if TYPE_CHECKING:
-    import numpy as np
 
 _NEEDED = ("mh_adapter", "output_adapter", "original_ln_before", "reduction_factor", "non_linearity")
 SEQ_BN = {
@@ -318,8 +316,6 @@ def _gates(name: str, prefix: _Prefix) -> dict[str, NamedShape]:
 
 def _activated(states: np.ndarray, kind: Activation) -> np.ndarray:
     """Return the activation of states, float32 in their shape."""
-    import numpy as np
-
     if kind == "gelu":
         error_function = np.vectorize(math.erf, otypes=[np.float32])
         return np.asarray(states * (1 + error_function(states / math.sqrt(2))) / 2)

@@ -10,10 +10,10 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from corpora.checksums import sha256_of
 from corpora.errors import InputError, UnavailableError, require
+from corpora.lazy import np
 from encoders.architectures.network import Pooling
 from encoders.layouts import composed, experts, huggingface, unipr
 from encoders.layouts.encoder_params import EncoderParams, read_params
@@ -23,9 +23,6 @@ from encoders.models.formats import Format, Similarity
 from encoders.models.hub import fetch, is_hub_id
 from encoders.models.model import Find, Model, Weights
 from encoders.models.weights import SAFETENSORS, TORCH, plain_name, read_checkpoint
-
-if TYPE_CHECKING:
-    import numpy as np
 
 _QUERIES, _PAPERS, _INSTRUCTIONS = "question_model", "ctx_model", "instruct_model"
 _OF_SPANS = "linear."
@@ -126,8 +123,6 @@ def _distinct(models: Mapping[str, Weights]) -> list[str]:
 
 
 def _same(first: Weights, second: Weights) -> bool:
-    import numpy as np
-
     return first.keys() == second.keys() and all(
         # Two names of one tensor are one place in the file, and need not be read.
         (array.ctypes.data == second[name].ctypes.data and array.shape == second[name].shape)

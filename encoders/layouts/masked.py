@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora.errors import require
+from corpora.lazy import np
 from encoders.models.weights import read_weights
-
-if TYPE_CHECKING:
-    import numpy as np
 
 _DISTILBERT = {
     "dim": "hidden_size",
@@ -56,8 +54,6 @@ def read_masked(path: Path) -> dict[str, np.ndarray]:
 
     DistilBERT has no segments: they are zeros.
     """
-    import numpy as np
-
     weights = {_bert_name(name): array for name, array in read_weights(path).items()}
     if _SEGMENTS not in weights and (words := weights.get("embeddings.word_embeddings.weight")) is not None:
         weights[_SEGMENTS] = np.zeros((1, words.shape[-1]), np.float32)

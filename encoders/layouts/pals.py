@@ -11,10 +11,10 @@ import hashlib
 import itertools
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from corpora.checksums import sha256_of
 from corpora.errors import InputError
+from corpora.lazy import np
 from encoders.architectures.bert import layer_name
 from encoders.architectures.network import Network
 from encoders.layouts.own_card import numbered_heads
@@ -24,9 +24,6 @@ from encoders.models.formats import Format
 from encoders.models.model import Find, Model, Weights
 from encoders.models.weights import read_weights, weights_file
 from encoders.tokens.tokenizer import content
-
-if TYPE_CHECKING:
-    import numpy as np
 
 _VARIANTS = ("mult", "houlsby", "top", "lhuc")
 """What that configuration can ask for besides PALs beside the layers."""
@@ -147,8 +144,6 @@ def _read(path: Path, config: _Config, tasks: frozenset[str]) -> Weights:
 
 def _spread(weights: dict[str, np.ndarray], path: Path, config: _Config) -> None:
     """Give every layer a task's own projections, which stand in the trunk, in some layer, or in all of them."""
-    import numpy as np
-
     numbers, parts, ends = range(config.num_tasks), ("aug_dense", "aug_dense2"), ("weight", "bias")
     for task, part, end in itertools.product(numbers, parts, ends):
         trunk, last = f"encoder.mult_{part}.{task}.{end}", f"multi_layers.{task}.{part}.{end}"

@@ -11,17 +11,14 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from corpora.checksums import sha256_of
 from corpora.errors import InputError, require
+from corpora.lazy import np
 from encoders.layouts.huggingface import base_of
 from encoders.models.formats import Format
 from encoders.models.model import Find, Model, Weights
 from encoders.models.weights import read_weights
-
-if TYPE_CHECKING:
-    import numpy as np
 
 CODES_FILE = "codes.safetensors"
 
@@ -60,8 +57,6 @@ def read(folder: Path, name: str, find: Find) -> Model:
 
 
 def _read(base: Model, rows: Mapping[Format, np.ndarray]) -> Weights:
-    import numpy as np
-
     weights = dict(base.read())
     if _WORDS in weights:
         weights[_WORDS] = np.concatenate([weights[_WORDS], np.stack(list(rows.values()))])

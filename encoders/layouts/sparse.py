@@ -14,24 +14,21 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora import documents
 from corpora.checksums import sha256_of
 from corpora.errors import InputError, require
+from corpora.lazy import np
 from encoders.architectures.registry import SPARSE
 from encoders.layouts.huggingface import HEAD, card_of, read_prompts
 from encoders.layouts.masked import as_bert, read_masked
+from encoders.models.card import ModelCard
 from encoders.models.folder import inside, read_json
 from encoders.models.formats import Format
 from encoders.models.model import Find, Model
 from encoders.models.weights import read_weights, weights_file
 from encoders.tokens.tokenizer import load_tokenizer
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from encoders.models.card import ModelCard
 
 _MODULES, _ROUTES = "modules.json", "router_config.json"
 _TABLES = ("idf.json", "query_token_weights.txt")
@@ -149,8 +146,6 @@ def _logarithms(parts: _Parts) -> int:
 
 def _table(path: Path, tokens: Path, card: ModelCard) -> np.ndarray:
     """Read the weights of the tokens of queries, float32 (vocabulary,)."""
-    import numpy as np
-
     if path.suffix == ".safetensors":
         arrays = read_weights(path)
         weights = arrays.get("weight", np.empty(0, np.float32))

@@ -13,10 +13,11 @@ import hashlib
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora.checksums import sha256_of
 from corpora.errors import InputError, require
+from corpora.lazy import np
 from encoders.architectures.network import Network
 from encoders.architectures.registry import STATIC
 from encoders.layouts.huggingface import HEAD, read_prompts, read_similarity
@@ -27,9 +28,6 @@ from encoders.models.folder import inside, read_json
 from encoders.models.formats import Format
 from encoders.models.model import Find, Model
 from encoders.models.weights import SAFETENSORS, read_as_stored, read_shapes
-
-if TYPE_CHECKING:
-    import numpy as np
 
 ROWS, CODES, CENTROIDS, WEIGHTS, MAPPING = "rows", "codes", "centroids", "weights", "mapping"
 """Names of the arrays of a table; a mapping gives the row of each token, if several tokens share one."""

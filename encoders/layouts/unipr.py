@@ -17,6 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from corpora.errors import InputError
+from corpora.lazy import np
 from encoders.architectures.bert import layer_name
 from encoders.architectures.instructions import INSTRUCTOR
 from encoders.layouts.encoder_params import EncoderParams, special_layers
@@ -69,8 +70,6 @@ def with_instructions(card: ModelCard, folder: Path, path: Path, params: Encoder
 
 def instruction_weights(card: ModelCard, path: Path, params: EncoderParams, weights: Weights) -> Weights:
     """Return weights with a gate for each column; `InputError` if gates or adaptors are not where the settings say."""
-    import numpy as np
-
     given, heads = dict(weights), card.network.attention_heads
     for layer in _layers(card, path, params):
         name = f"{layer_name(layer)}.attention.self"

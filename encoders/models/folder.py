@@ -10,15 +10,13 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from corpora import documents
 from corpora.errors import InputError
+from corpora.lazy import np
 from corpora.writing import explaining
 from encoders.models.card import ModelCard
-
-if TYPE_CHECKING:
-    import numpy as np
 
 T = TypeVar("T")
 

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, short_list
+from corpora.lazy import np
 from encoders.architectures.registry import ARCHITECTURES
 from encoders.models.card import ModelCard
 from encoders.models.formats import Precision
 from encoders.ops.names import NamesOps
-
-if TYPE_CHECKING:
-    import numpy as np
 
 Weights = Mapping[str, "np.ndarray"]
 
@@ -87,8 +84,6 @@ def as_base(model: Model) -> Model:
 
 def read_checked(model: Model, heads: Sequence[str]) -> Weights:
     """Return the weights that heads use, float32; `InputError` if some are missing, unknown, misshapen or NaN."""
-    import numpy as np
-
     weights, card = model.read(), model.card
     every, wanted = (_noted(card, weights, some) for some in (tuple(dict.fromkeys(card.heads.values())), heads))
     missing = sorted(set(every.used) - set(weights))

@@ -6,13 +6,11 @@ import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora.errors import InputError, UnavailableError, require
 from corpora.installed import extra
-
-if TYPE_CHECKING:
-    import numpy as np
+from corpora.lazy import np
 
 SAFETENSORS = "model.safetensors"
 TORCH = "pytorch_model.bin"
@@ -159,8 +157,6 @@ def read_as_stored(path: Path) -> Mapping[str, np.ndarray]:
 
 def _read_safetensors(path: Path) -> Mapping[str, np.ndarray]:
     """Return a file's arrays by name, float32 in their shapes."""
-    import numpy as np
-
     return {name: array.astype(np.float32, copy=False) for name, array in read_as_stored(path).items()}
 
 
@@ -170,7 +166,6 @@ def _incomplete(path: Path, error: Exception) -> InputError:
 
 def write_safetensors(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
     """Write arrays as float32, in the form that transformers and AdapterHub's library load."""
-    import numpy as np
     from safetensors.numpy import save
 
     own = {name: np.ascontiguousarray(array, dtype=np.float32) for name, array in arrays.items()}

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from corpora.errors import InputError
-
-if TYPE_CHECKING:
-    import numpy as np
+from corpora.lazy import np
 
 Tensor = Any
 """A library's own: the name of a value in an ONNX graph, or a torch tensor."""

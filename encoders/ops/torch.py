@@ -6,13 +6,11 @@ States are of the weights' type, float32 or bfloat16; vectors are float32.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora.installed import extra, needing
+from corpora.lazy import np
 from encoders.ops.base import MASKED, Activation, not_in_operators
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 def import_torch() -> Any:

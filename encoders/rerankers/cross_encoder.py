@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from corpora.lazy import np
 from encoders.architectures.pairs import SCORE
 from encoders.models.card import ModelCard
 from encoders.models.formats import Format, Precision
@@ -17,7 +18,6 @@ from encoders.tokens.pairs import load_pair_tokenizer, pair_batches
 from encoders.tokens.tokenizer import tokenized, well_formed
 
 if TYPE_CHECKING:
-    import numpy as np
     from tokenizers import Tokenizer
 
 
@@ -39,8 +39,6 @@ class CrossEncoder:
 
     def scores(self, query: str, texts: Sequence[str]) -> np.ndarray:
         """Return the score of each text, float32 (texts,), as sentence-transformers' `CrossEncoder.predict` does."""
-        import numpy as np
-
         first = self.card.prompt(well_formed(query), Format.QRY)
         pairs = tokenized(self.tokenizer, [(first, well_formed(text)) for text in texts])
         session, found = self.sessions((SCORE,)), np.empty(len(texts), dtype=np.float32)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, require
+from corpora.lazy import np
 from encoders.architectures.tokens import TOKENS
 from encoders.models.card import ModelCard
 from encoders.models.folder import read_json
@@ -19,7 +20,6 @@ from encoders.tokens.batching import batches, pieces
 from encoders.tokens.tokenizer import content, load_tokenizer, tokenized, well_formed
 
 if TYPE_CHECKING:
-    import numpy as np
     from tokenizers import Tokenizer
 
 _MASKS = ("[MASK]", f"<{'mask'}>")  # a plain string would look like a setting of a hint
@@ -63,8 +63,6 @@ class LateInteraction:
 
         float32 (texts,); for some models the mean over the query's tokens.
         """
-        import numpy as np
-
         asked, found = self._query_vectors(query), np.empty(len(texts), dtype=np.float32)
         if not texts:
             return found
@@ -81,8 +79,6 @@ class LateInteraction:
 
     def _query_vectors(self, query: str) -> np.ndarray:
         """Return the vectors of a query's tokens and of those that fill it up, float32 (tokens, dimension)."""
-        import numpy as np
-
         options = self.card.network.options
         (tokens,) = self._ids([query], self.query, options["query_tokens"])
         missing = max(self._limit(options["query_tokens"]) - len(tokens), 0) if options["expands"] else 0

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from corpora.errors import InputError
+from corpora.lazy import np
 from encoders.cache import EmbeddingCache, cache_key
 from encoders.models.card import ModelCard
 from encoders.runtimes.registry import GRAPH_VERSION
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 class PairScorer(Protocol):
@@ -54,8 +52,6 @@ class CachedScorer:
 
     def scores(self, query: str, texts: Sequence[str]) -> np.ndarray:
         """Return the scores of texts, float32 (texts,), those that are kept and those computed now."""
-        import numpy as np
-
         made_by = f"{self.runtime}-v{GRAPH_VERSION}-pairs"
         keys = [cache_key(f"{len(query)}\0{query}\0{text}", self.card.fingerprint, made_by) for text in texts]
         known = self.cache.get(keys)
@@ -70,7 +66,5 @@ class CachedScorer:
 
 def check_numbers(card: ModelCard, scores: np.ndarray) -> None:
     """Raise `InputError` if a model's scores, float32 (texts,), are no numbers."""
-    import numpy as np
-
     if not np.isfinite(scores).all():
         raise InputError(f"The model {card.name} gave scores that are not numbers: its weights are damaged.")

@@ -17,19 +17,17 @@ import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 from corpora.cores import cores
 from corpora.documents import read_json
 from corpora.errors import InputError, UnavailableError
 from corpora.installed import installed_version
+from corpora.lazy import np
 from encoders.models.formats import Precision
 from encoders.runtimes.hardware import has_device, processor
 from encoders.runtimes.registry import Runtime, RuntimeSource, Session, is_installed
 from encoders.tokens.batching import Batch
-
-if TYPE_CHECKING:
-    import numpy as np
 
 _FILE = "winners.json"
 

@@ -16,6 +16,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from corpora.lazy import np
+
 _INSTRUCTION_SETS: Mapping[str, frozenset[str]] = {
     "avx2": frozenset({"avx2", "avx2_0"}),
     "avx512": frozenset({"avx512f"}),
@@ -96,7 +98,6 @@ TRIAL = (
 @cache
 def products_saturate() -> bool:
     """Return whether onnxruntime's plain product of uint8 and int8 is wrong for large values here."""
-    import numpy as np
     import onnxruntime
 
     left, right = _LARGEST

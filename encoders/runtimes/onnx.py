@@ -9,17 +9,15 @@ import contextlib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora.cores import cores
 from corpora.errors import InputError, UnavailableError
 from corpora.installed import extra
+from corpora.lazy import np
 from encoders.models.formats import Precision
 from encoders.runtimes.hardware import products_saturate
 from encoders.runtimes.registry import Device, RuntimeSource, Session
-
-if TYPE_CHECKING:
-    import numpy as np
 
 _FILE = "model.onnx"
 _CUDA = "CUDAExecutionProvider"

@@ -9,17 +9,15 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora.cores import cores
 from corpora.errors import InputError
 from corpora.installed import extra, needing
+from corpora.lazy import np
 from encoders.models.formats import Precision
 from encoders.runtimes.hardware import products_saturate
 from encoders.runtimes.registry import RuntimeSource, Session
-
-if TYPE_CHECKING:
-    import numpy as np
 
 _FILE = "model.xml"
 _PRECISION, _LONGEST = ["ses", "precision"], ["ses", "longest"]  # where a model file keeps them
@@ -87,8 +85,6 @@ def _kept(model: Any, place: list[str]) -> str:
 
 def _padded(tokens: np.ndarray, longest: int) -> np.ndarray:
     """Return ids or mask, int64 (texts, tokens), with more columns of zeros."""
-    import numpy as np
-
     length = tokens.shape[1]
     return np.pad(tokens, ((0, 0), (0, max(min(-length % _STEP, longest - length), 0))))
 

@@ -13,10 +13,11 @@ import sys
 import tempfile
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora.cores import cores
 from corpora.errors import InputError, UnavailableError
+from corpora.lazy import np
 from encoders.models.card import ModelCard
 from encoders.models.folder import bert_config
 from encoders.models.formats import Precision
@@ -25,9 +26,6 @@ from encoders.models.weights import SAFETENSORS, write_safetensors
 from encoders.runtimes.onnx import open_session
 from encoders.runtimes.pooling import read_pooling, write_pooling
 from encoders.runtimes.registry import RuntimeSource, Session
-
-if TYPE_CHECKING:
-    import numpy as np
 
 _GRAPH = "model.onnx"
 _POSITIONS, _SEGMENTS = (f"embeddings.{table}_embeddings.weight" for table in ("position", "token_type"))
@@ -78,7 +76,6 @@ def prepare(source: RuntimeSource, precision: Precision, folder: Path) -> None:
 
 def load(folder: Path, threads: int) -> Session:
     """Load what `prepare` wrote; `InputError` if the files are damaged, or don't fit one another."""
-    import numpy as np
 
     def run(ids: np.ndarray, mask: np.ndarray) -> list[np.ndarray]:
         inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
@@ -103,8 +100,6 @@ def _write_network(weights: Weights, card: ModelCard, folder: Path) -> None:
     RoBERTa is written as BERT: they differ in the first position alone, where the position table is cut, and RoBERTa's
     own code would skip positions at padding tokens that stand in a text.
     """
-    import numpy as np
-
     # Texts have segment 0 alone, but the exporter tries two. No vector depends on the pooler, but transformers would
     # make up one that it doesn't find.
     changed = {

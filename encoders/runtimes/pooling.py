@@ -5,16 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from corpora.documents import read_json
+from corpora.lazy import np
 from corpora.typed import typed
 from encoders.architectures.network import Pooling
 from encoders.models.formats import Precision
 from encoders.runtimes.registry import RuntimeSource
-
-if TYPE_CHECKING:
-    import numpy as np
 
 _FILE = "pooling.json"
 
@@ -39,8 +36,6 @@ class StatePooling:
 
     def vectors(self, states: np.ndarray, mask: np.ndarray) -> list[np.ndarray]:
         """Return float32 (texts, width) for each head, from states (texts, tokens, width) and mask (texts, tokens)."""
-        import numpy as np
-
         if self.pooling == "mean":
             kept = mask[:, :, None].astype(np.float32)
             vectors = (states * kept).sum(axis=1) / kept.sum(axis=1)

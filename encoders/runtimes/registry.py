@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from corpora.errors import InputError
 from corpora.installed import deferred
+from corpora.lazy import np
 from encoders.models.formats import Precision
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
     from pathlib import Path
-
-    import numpy as np
 
     from encoders.models.card import ModelCard
     from encoders.tokens.batching import Batch

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, UnavailableError
+from corpora.lazy import np
 from encoders.architectures.registry import TRANSFORMERS
 from encoders.models.card import ModelCard
 from encoders.models.formats import Precision
@@ -23,7 +24,6 @@ from encoders.tokens.batching import batches
 from encoders.tokens.tokenizer import tokenized
 
 if TYPE_CHECKING:
-    import numpy as np
     from tokenizers import Tokenizer
 
 _SENTENCES = (
@@ -184,8 +184,6 @@ class ExportedSessions:
         return self._loaded[graph]
 
     def _check(self, session: Session, graph: tuple[str, ...]) -> None:
-        import numpy as np
-
         found = run_texts(session, self._tokenizer, self._model.card, self._exported.texts)
         for head, rows in zip(graph, found, strict=True):
             expected = np.asarray(self._exported.vectors.get(head), dtype=np.float32)
@@ -240,8 +238,6 @@ def _picked(session: Session, places: Sequence[int]) -> Session:
 
 def _cosines(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Return the cosine of each pair of rows, float32 (rows,)."""
-    import numpy as np
-
     lengths = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)
     cosines: np.ndarray = (first * second).sum(axis=1) / np.maximum(lengths, 1e-12)
     return cosines

@@ -10,17 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora.errors import InputError, UnavailableError
+from corpora.lazy import np
 from encoders.architectures.registry import ARCHITECTURES
 from encoders.models.card import ModelCard
 from encoders.models.formats import Precision
 from encoders.ops.torch import TorchOps, import_torch
 from encoders.runtimes.registry import Device, RuntimeSource, Session
-
-if TYPE_CHECKING:
-    import numpy as np
 
 _WEIGHTS, _NETWORK = "model.safetensors", "network.json"
 

@@ -10,20 +10,18 @@ import json
 import logging
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora.documents import read_json
 from corpora.errors import InputError, UnavailableError
 from corpora.installed import extra, needing
+from corpora.lazy import np
 from encoders.architectures.registry import TRANSFORMERS
 from encoders.models.card import ModelCard
 from encoders.models.folder import check_dimensions, check_limits
 from encoders.models.formats import Precision
 from encoders.runtimes.pooling import read_pooling, write_pooling
 from encoders.runtimes.registry import RuntimeSource, Session
-
-if TYPE_CHECKING:
-    import numpy as np
 
 _WEIGHTS, _CONFIG = "model.safetensors", "config.json"
 
@@ -77,7 +75,6 @@ def configuration(path: Path, config: Mapping[str, Any]) -> Any:
 def prepare(source: RuntimeSource, precision: Precision, folder: Path) -> None:
     """Write weights, configuration and pooling into a folder, after a trial of them."""
     import ml_dtypes
-    import numpy as np
     from safetensors.numpy import save_file
 
     card, facts = source.card, source.card.network
@@ -209,8 +206,6 @@ def _check_positions(card: ModelCard, model: Any) -> None:
 
 def _check_padding(source: RuntimeSource, states: Callable[[np.ndarray, np.ndarray], np.ndarray], alike: float) -> None:
     """Raise `InputError` if a text's states depend on others of its batch, as some networks don't mask padding."""
-    import numpy as np
-
     shortest = source.samples[-1]
     length = min(int(shortest.mask[-1].sum()), source.card.max_tokens - 1)
     ids, mask = shortest.ids[-1:, :length], np.ones((1, length), dtype=np.int64)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import Literal, TypeVar
 
-if TYPE_CHECKING:
-    import numpy as np
+from corpora.lazy import np
 
 V = TypeVar("V")
 
@@ -75,8 +74,6 @@ def batches(
     last bit. In another batch a vector differs only by rounding, as float32 sums in another order do. A batch has
     `max_texts` texts, or as many as have so many tokens together; one text may have more.
     """
-    import numpy as np
-
     lengths = np.array([len(ids) for ids in token_ids], dtype=np.int64)
     order = np.argsort(-lengths, kind="stable")
     while len(order):
@@ -94,8 +91,6 @@ def parts(ran: Iterable[tuple[Batch, V]], owners: np.ndarray, least: int = PART)
 
     `owners` is the text of each row, int64 (rows,).
     """
-    import numpy as np
-
     # The texts of the parts that remain give the same batches again, also in another process.
     counts = np.bincount(owners)
     left, part, rows = counts.copy(), list[tuple[Batch, V]](), 0

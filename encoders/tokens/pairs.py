@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corpora.errors import require
+from corpora.lazy import np
 from encoders.models.card import ModelCard
 from encoders.tokens.batching import Batch, batches
 from encoders.tokens.tokenizer import load_tokenizer
@@ -37,8 +38,6 @@ def load_pair_tokenizer(folder: Path, card: ModelCard, cache_dir: Path | None = 
 
 def pair_batches(pairs: Sequence[Encoding], *, segments: bool) -> Iterator[Batch]:
     """Yield pairs in batches by length; with `segments`, the mask has 2 where a token is of the second text."""
-    import numpy as np
-
     for batch in batches([pair.ids for pair in pairs]):
         if not segments:
             yield batch

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
+from corpora.lazy import np
 from ses.argument_validation import checked
 
 if TYPE_CHECKING:
@@ -68,8 +69,6 @@ def cluster_authors(
         >>> found.blocks, sorted(found.clusters)
         (1, ['1', '2'])
     """
-    import numpy as np
-
     from eval.authors import THRESHOLDS
     from eval.measures.classes import b_cubed
     from products.authors.authors import FURTHEST, cut_block, read_blocks

@@ -6,19 +6,17 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from corpora.errors import NotFoundError
 from corpora.options import Option
+from products.feeds.feed import Feed, FeedEntry
+from search_plugin.contract.tree import Filter
+from search_plugin.request import PageOptions
 from ses.argument_validation import checked_methods
 from ses.indexes.named_states import NamedStates
-
-if TYPE_CHECKING:
-    from products.feeds.feed import Feed, FeedEntry
-    from search_plugin.contract.tree import Filter
-    from search_plugin.request import PageOptions
-    from ses.indexes.open_index import OpenIndex
-    from ses.library_parts import LibraryParts
+from ses.indexes.open_index import OpenIndex
+from ses.library_parts import LibraryParts
 
 SIZE, DATE_FIELD = 20, "year"
 _SINCE = Option("Only papers from this year, month or day on", "DATE", example="2024-05")

@@ -9,20 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, NotFoundError, require
+from corpora.lazy import np
+from corpora.paper import Paper
 from products.indexed import IndexedPapers, read_papers
 from products.relevance import Views, relevance, views_of
+from search_plugin.contract.engine import Index
 from search_plugin.contract.plan import Plan, VectorClause
 from search_plugin.contract.tree import And, Compare, Filter, Not, OneOf
 from search_plugin.request import MAX_QUERY
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from corpora.paper import Paper
-    from search_plugin.contract.engine import Index
 
 MOST_SEEDS = 1_000
 """Papers that a feed learns from."""
@@ -194,16 +190,12 @@ def wanted_vector(liked: Sequence[np.ndarray], disliked: Sequence[np.ndarray]) -
 
     It is the mean of the liked ones minus a part of the mean of the disliked ones; all count as vectors of length one.
     """
-    import numpy as np
-
     sides = ([v / (np.linalg.norm(v) or 1.0) for v in side] for side in (liked, disliked))
     means = [np.mean(side, axis=0) if side else 0.0 for side in sides]
     return np.asarray(means[0] - DISLIKED * means[1], np.float32)
 
 
 def _nearest(views: Views, row: int, liked: Sequence[str], papers: dict[str, Paper]) -> tuple[LikedNear, ...]:
-    import numpy as np
-
     wanted = set(liked)
     rows = [at for at, id_ in enumerate(views.ids) if id_ in wanted]
     cosines = views.vectors[rows] @ views.vectors[row]

@@ -11,15 +11,13 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from html import escape
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 from urllib.parse import quote
 from xml.etree import ElementTree
 
 from corpora.errors import InputError
 from corpora.identifiers import link_of
-
-if TYPE_CHECKING:
-    from products.feeds.feed import FeedEntry
+from products.feeds.feed import FeedEntry
 
 _AUTHORS = 5
 _ABSTRACT = 600  # characters

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.custom import check_field_name
+from corpora.lazy import np
 from ses.argument_validation import checked, checked_methods
 from ses.models.stored_formats import note_of_format
 
@@ -71,8 +72,6 @@ class Forecasts:
             InputError: If there are too few papers with citations, year and vector.
             UnavailableError: If scikit-learn isn't installed.
         """
-        import numpy as np
-
         from encoders.models.formats import Format
         from products.forecasts.forecaster import write_forecaster
         from products.forecasts.training import ForecastOptions, cited_papers, ranked_papers, train_forecaster

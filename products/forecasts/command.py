@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import rich_click as click
 
+from products.forecasts.forecaster import Forecaster
 from products.forecasts.training import ForecastOptions
 from ses.terminal.options import described_options, engine_options, given_of, html_option, open_library
 from ses.terminal.results import say, tell, write_page
-
-if TYPE_CHECKING:
-    from products.forecasts.forecaster import Forecaster
 
 
 @click.group()

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from corpora.errors import InputError
+from corpora.lazy import np
 from encoders.heads import read_heads
 from encoders.models.folder import read_json, write_json
 from products.trained import TrainedVectors, check_vectors, storing, write_values
@@ -26,8 +27,6 @@ from search_plugin.contract.schema import Field
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    import numpy as np
 
     from corpora.custom import FieldValue
     from corpora.progress import Progress
@@ -100,8 +99,6 @@ class Forecaster:
         `texts` are title and abstract of each paper. Raises `InputError` if the forecaster reads words, and not each
         vector has a text.
         """
-        import numpy as np
-
         found = self.head.predict(vectors, added(self.words, vectors, texts))
         expected = np.clip(found[:, 0].astype(np.float64), 0, 100)
         category = np.searchsorted(self.edges, expected, "right")
@@ -123,8 +120,6 @@ def intervals(forecasts: np.ndarray, outcomes: np.ndarray, level: float, categor
         float64 (categories - 1,), and twice (categories,). With n papers in a category, the ends are its outcomes of
         the ranks floor((n + 1)(1 - level) / 2) from below and from above, or 0 and 100 where that rank is 0.
     """
-    import numpy as np
-
     shares = np.linspace(0, 1, categories + 1)[1:-1]
     edges = np.unique(np.quantile(forecasts, shares)) if categories > 1 else np.zeros(0)
     place = np.searchsorted(edges, forecasts, "right")
@@ -157,7 +152,6 @@ def write_forecaster(folder: Path, forecaster: Forecaster) -> None:
 
 def read_forecaster(folder: Path) -> Forecaster:
     """Read the forecaster of a folder, or raise `InputError` if its files are damaged or don't fit one another."""
-    import numpy as np
     from pydantic import TypeAdapter
 
     described = read_json(folder / DESCRIPTION, dict)

@@ -7,22 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from corpora.errors import InputError
+from corpora.lazy import np
 from corpora.options import Option, check_options
 from encoders.heads import Head
 from products.forecasts.forecaster import Forecaster, ForecastMeasures, intervals
 from products.indexed import read_values
 from products.optional import optional
+from products.trained import TrainedVectors
 from products.words import vocabulary_of, word_weights
+from search_plugin.contract.engine import Index
 from search_plugin.words.languages import DEFAULT_LANGUAGE
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from products.trained import TrainedVectors
-    from search_plugin.contract.engine import Index
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +81,6 @@ def ranked_papers(papers: Sequence[CitedPaper], fewest: int) -> RankedPapers:
     A paper's percentile is the share of its group that is cited less, plus half of the share that is cited as often
     (Hazen's rule for ties). Raises `InputError` if no group is large enough.
     """
-    import numpy as np
-
     groups: dict[tuple[str, int], list[CitedPaper]] = {}
     for paper in papers:
         groups.setdefault(paper.group, []).append(paper)
@@ -166,8 +161,6 @@ def train_forecaster(
     abstracts, without which only vectors are learned from, and `language` that of these. Raises `InputError` if there
     are too few papers, and `UnavailableError` if scikit-learn isn't installed.
     """
-    import numpy as np
-
     if len(vectors) < FEWEST_PAPERS:
         raise InputError(
             f"{len(vectors)} papers have vector, citations and year, and a forecaster needs {FEWEST_PAPERS}."
@@ -209,8 +202,6 @@ def _fit(views: Sequence[Any], percentiles: np.ndarray, seed: int) -> tuple[list
 
     How much each of several views counts is fitted to what it says of papers that it was not fitted to.
     """
-    import numpy as np
-
     linear = optional("sklearn.linear_model", _NEED)
     if len(views) == 1:
         model = linear.RidgeCV(STRENGTHS).fit(views[0], percentiles)
@@ -244,8 +235,6 @@ def measured_forecasts(
     Vectors and texts are as `Forecaster.forecast` takes them, percentiles float64 (papers,), and years of publication
     int64 (papers,); `how` says in words which papers these are.
     """
-    import numpy as np
-
     expected, low, high = forecaster.forecast(vectors, texts).T
     within = (low <= percentiles) & (percentiles <= high)
     by_year = [
@@ -265,8 +254,6 @@ def measured_forecasts(
 
 def _correlation(one: np.ndarray, other: np.ndarray) -> float:
     """Return Spearman's rank correlation, with mean ranks of equal values; 0 if one of them is constant."""
-    import numpy as np
-
     ranks = []
     for values in (one, other):
         _, place, counts = np.unique(values, return_inverse=True, return_counts=True)

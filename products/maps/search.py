@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+from corpora.lazy import np
 from corpora.options import Option, check_options
+from products.maps.maps import PaperMap
 from products.topics.topics import Projection
+from search_plugin.contract.engine import Index
+from search_plugin.pages.page import Page
 from search_plugin.request import DEFAULTS
-
-if TYPE_CHECKING:
-    from products.maps.maps import PaperMap
-    from search_plugin.contract.engine import Index
-    from search_plugin.pages.page import Page
 
 MOST_PAPERS = 500
 """Papers of a map; the time for a map grows with the square of their number."""
@@ -44,8 +43,6 @@ def map_of(
 ) -> PaperMap:
     """Return the map of a search of an index; errors as of `OpenIndex.map`."""
     import re
-
-    import numpy as np
 
     from products.maps.maps import MapPoint, PaperMap, places_of, topics_of_papers
     from products.topics.phrases import WORD

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, NotFoundError, require
+from corpora.lazy import np
 from ses.argument_validation import checked, checked_methods
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from corpora.paper import Paper
     from corpora.progress import Progress
     from encoders.models.model import Model
@@ -349,8 +348,6 @@ def _by_instruction(
 
 
 def _encoded(encoder: Any, task_format: Any, papers: Sequence[Paper], progress: Progress | None = None) -> np.ndarray:
-    import numpy as np
-
     if progress:
         progress.stage("encoding", len(papers))
     texts = [encoder.card.text(paper.title, paper.abstract) for paper in papers]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import rich_click as click
 
 from indexer.options import IndexOptions
-from products.reviewers.matching import MatchingOptions
+from products.reviewers.matching import Explanation, Match, Matched, MatchingOptions
 from ses.terminal.options import (
     PATH,
     described_options,
@@ -21,9 +21,6 @@ from ses.terminal.options import (
     together,
 )
 from ses.terminal.results import say, tell, write_csv, write_page
-
-if TYPE_CHECKING:
-    from products.reviewers.matching import Explanation, Match, Matched
 
 _LISTED = 5
 

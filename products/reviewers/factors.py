@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from corpora.paper import Paper
 from products.optional import optional
 from products.reviewers.spool import Spool
-
-if TYPE_CHECKING:
-    from search_plugin.contract.engine import Document
+from search_plugin.contract.engine import Document
 
 NEED = "Matching reviewers needs scikit-learn and scipy"
 _FEATURES = 2**20

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, groupby
-from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, NotFoundError, require
 from products.indexed import in_blocks, read_values
-
-if TYPE_CHECKING:
-    from search_plugin.contract.engine import Index
+from search_plugin.contract.engine import Index
 
 FIELD = "reviewers"
 """The field of an index that holds the ids of the reviewers who wrote a paper."""

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from corpora.cleaning import texts_of
 from corpora.errors import InputError, require, short_list
 from corpora.paper import Paper, Rejected
 from corpora.tables import open_table
 from products.reviewers.pool import ReviewerPool
-
-if TYPE_CHECKING:
-    from search_plugin.contract.engine import Index
+from search_plugin.contract.engine import Index
 
 _ID = ("reviewer", "id")
 

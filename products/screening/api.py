@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, require
+from products.screening.reading import ReviewReading
+from products.screening.screening import NextPaper, ReviewState, Status
+from products.screening.simulation import Simulated
 from ses.argument_validation import checked_methods
 from ses.indexes.named_states import NamedStates
-
-if TYPE_CHECKING:
-    from products.screening.reading import ReviewReading
-    from products.screening.screening import NextPaper, ReviewState, Status
-    from products.screening.simulation import Simulated
-    from ses.library_parts import LibraryParts
+from ses.library_parts import LibraryParts
 
 BATCH = 20
 TARGET = CONFIDENCE = 0.95

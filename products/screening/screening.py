@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
+from corpora.paper import Paper
 from products.indexed import read_papers
-from products.relevance import FOR_SCREENING, relevance, views_of
+from products.relevance import FOR_SCREENING, Views, relevance, views_of
 from products.screening.stopping import CONFIDENCE, TARGET, Recall, estimate_recall
-
-if TYPE_CHECKING:
-    from corpora.paper import Paper
-    from products.relevance import Views
-    from search_plugin.contract.engine import Index
+from search_plugin.contract.engine import Index
 
 
 @dataclass(frozen=True, slots=True)

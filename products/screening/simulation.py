@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
-from products.relevance import relevance
+from corpora.lazy import np
+from products.relevance import Views, relevance
 from products.screening.stopping import CONFIDENCE, TARGET, may_stop
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from products.relevance import Views
 
 RelevanceLearner = Callable[[Sequence[int], Sequence[bool]], "np.ndarray"]
 """A function from the rows that are labelled, and whether each is relevant, to a score for every row."""
@@ -44,8 +39,6 @@ class Simulated:
 
 def papers_until(recall: float, relevant: Sequence[bool] | np.ndarray) -> int:
     """Return after how many papers, in the order of reading, a share of the relevant ones is found."""
-    import numpy as np
-
     found = np.cumsum(relevant)
     # In whole papers: 0.95 x 20 is a little more than 19 in floating point.
     needed = int(np.ceil(np.round(recall * found[-1], 9)))
@@ -67,8 +60,6 @@ def draw_known(included: Sequence[bool], draw: int) -> list[int]:
 
     Raises `InputError` if fewer than two papers are included, or none is excluded.
     """
-    import numpy as np
-
     labels = np.asarray(included, bool)
     if labels.sum() < 2 or labels.all():
         raise InputError("A simulation needs at least two included papers and one excluded.")
@@ -93,8 +84,6 @@ def simulate(
     of labelled papers how many are read before the learner learns again. `target` and `confidence` are those of the
     estimate; `whole` reads on to the last paper.
     """
-    import numpy as np
-
     labels = np.asarray(included, bool)
     rows = list(known)
     unread = np.ones(labels.size, bool)

@@ -17,12 +17,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from corpora.errors import require
-
-if TYPE_CHECKING:
-    import numpy as np
+from corpora.lazy import np
 
 TARGET, CONFIDENCE = 0.95, 0.95
 
@@ -104,8 +101,6 @@ def p_value(read: Sequence[bool] | np.ndarray, unread: int, missing: int) -> flo
     """
     if not len(read):
         return 1.0
-    import numpy as np
-
     relevant = np.asarray(read, bool)
     count = relevant.size
     begun = np.arange(1, count + 1)

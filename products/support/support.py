@@ -9,21 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora.errors import InputError
+from corpora.lazy import np
 from encoders.models.formats import Format
+from encoders.text_encoder import TextEncoder
 from search_plugin.contract.legs import closeness
 from search_plugin.contract.schema import SEARCHED
 from search_plugin.pages.hit import Hit, NearSentence, near_sentences
-from search_plugin.pages.page import FORMATS
+from search_plugin.pages.page import FORMATS, Page
 from search_plugin.words.sentences import sentence_texts, sentences_of
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from encoders.text_encoder import TextEncoder
-    from search_plugin.pages.page import Page
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +112,6 @@ def _vectors_of(hits: Sequence[Hit], encoder: TextEncoder, held: Mapping[str, np
         if len(held.get(hit.id, ())) != len(sentences_of(hit.title, hit.paper.abstract))
     }
     if texts:
-        import numpy as np
-
         rows = encoder.encode([*chain(*texts.values())], Format(SEARCHED))
         parts = np.split(rows, np.cumsum([*map(len, texts.values())])[:-1])
         held = {**held, **dict(zip(texts, parts, strict=True))}

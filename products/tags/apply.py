@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import require
+from corpora.lazy import np
 from products.tags.labels import LabelJudgments, LabelledPapers, judged_yes
 from products.tags.measures import measured
 from products.tags.tagger import Tagger
@@ -19,8 +20,6 @@ from products.trained import check_vectors, write_values
 from search_plugin.contract.schema import Field
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from corpora.custom import FieldValue
     from corpora.progress import Progress
     from products.tags.tagger import Tagger
@@ -176,8 +175,6 @@ def suggested(
     has the largest product of doubt and distance from those chosen. Vectors and texts are those of papers that are not
     labelled yet, as `Tagger.probabilities` takes them.
     """
-    import numpy as np
-
     if not len(ids):
         return []
     probabilities = tagger.probabilities(vectors, texts)

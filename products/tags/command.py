@@ -6,18 +6,16 @@ import csv
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import rich_click as click
 
 from corpora.errors import InputError, require
 from corpora.outgoing import cell
+from products.tags.tagger import Tagger
 from products.tags.training import TaggerOptions
 from ses.terminal.options import described_options, engine_options, given_of, html_option, open_library, together
 from ses.terminal.results import say, tell, write_page
-
-if TYPE_CHECKING:
-    from products.tags.tagger import Tagger
 
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 _SHOWN = 15

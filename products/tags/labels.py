@@ -5,20 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from corpora.custom import LONGEST_KEYWORD
 from corpora.errors import InputError, require
+from corpora.lazy import np
 from corpora.paper import Rejected
 from corpora.tables import DelimitedRow, open_table
 from products.indexed import read_values
 from products.tags.hierarchy import Hierarchy
 from products.trained import TrainedVectors, all_vectors
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from search_plugin.contract.engine import Index
+from search_plugin.contract.engine import Index
 
 YES, NO, UNKNOWN = 1, 0, -1
 
@@ -130,8 +126,6 @@ def labelled_papers(
     `fewest` papers or more are kept. Raises `InputError` if a label is stated as false of a paper with a narrower
     label, or no label is left.
     """
-    import numpy as np
-
     there = set(held)
     names = hierarchy.names()
     rows = {

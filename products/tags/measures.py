@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import numpy as np
+from corpora.lazy import np
 
 BINS = 10
 """Bins of equal width, for reliability and calibration errors."""
@@ -93,8 +91,6 @@ def measured(
     (papers, labels), 1 for yes, 0 for no; others are left out. By label, in order, are the thresholds (labels,) and
     `trained`, the number of papers that the tagger was trained on.
     """
-    import numpy as np
-
     known = truth >= 0
     hits = (given & (truth == 1)).sum(axis=0)
     said, true = (given & known).sum(axis=0), (truth == 1).sum(axis=0)
@@ -133,8 +129,6 @@ def measured(
 
 def reliability(probabilities: np.ndarray, truth: np.ndarray) -> tuple[ReliabilityBin, ...]:
     """Return the bins that hold predictions, ascending; probabilities and truth have one shape, such as (papers,)."""
-    import numpy as np
-
     place = np.minimum((probabilities * BINS).astype(int), BINS - 1)
     counts = np.bincount(place, minlength=BINS)
     means = np.bincount(place, probabilities, BINS)

@@ -7,19 +7,14 @@ a label's own mean over the papers of the index.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from corpora.errors import InputError
+from corpora.lazy import np
 from encoders.heads import Head
 from encoders.models.formats import Format
+from encoders.text_encoder import TextEncoder
 from products.tags.hierarchy import Concept, Hierarchy
 from products.tags.tagger import Tagger
 from products.trained import TrainedVectors
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from encoders.text_encoder import TextEncoder
 
 NEAR = 2.0
 """Standard deviations above a label's mean from which a paper gets it."""
@@ -52,8 +47,6 @@ def tagger_of_names(
     probabilities: a score of 0.5 is `near` standard deviations above the mean. Raises `InputError` if there are no
     labels, or too few papers to compare.
     """
-    import numpy as np
-
     labels = tuple(sorted(hierarchy.concepts))
     if not labels or len(vectors) < 2:
         raise InputError(f"{len(labels)} labels can't be compared with {len(vectors)} papers; give some of both.")

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
 
+from search_plugin.contract.engine import Index
 from ses.service.access import needs
 from ses.service.answers import json_response
 from ses.service.negotiation import etag_of, unless_kept
 from ses.service.parameters import Parameters, ServiceOf, asks, parameters_of
 from ses.service.schemas import listed
-
-if TYPE_CHECKING:
-    from search_plugin.contract.engine import Index
 
 router = APIRouter(prefix="/v1", tags=["indexes"], dependencies=[Depends(needs("search"))])
 

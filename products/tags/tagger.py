@@ -9,20 +9,18 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import orjson
 
 from corpora.errors import InputError
+from corpora.lazy import np
 from encoders.heads import Head, read_heads
 from encoders.models.folder import read_json
 from products.tags.hierarchy import Concept, Hierarchy, make_hierarchy
 from products.tags.measures import TaggerMeasures
 from products.trained import TrainedVectors, storing
 from products.words import WordWeights, added, read_words
-
-if TYPE_CHECKING:
-    import numpy as np
 
 TaggingMethod = Literal["labels", "names"]
 """How a tagger was made: trained on labelled papers, or from the names of labels alone."""
@@ -69,8 +67,6 @@ class Tagger:
         A broader label is at least as likely as each narrower one. `texts` are title and abstract of each paper.
         Raises `InputError` if the tagger reads words, and not each vector has a text.
         """
-        import numpy as np
-
         found = self.head.predict(vectors, added(self.words, vectors, texts))
         for number, label in enumerate(self.labels):
             if label in self.curves:
@@ -81,8 +77,6 @@ class Tagger:
 
     def given(self, probabilities: np.ndarray) -> np.ndarray:
         """Return which labels the papers get, bool (papers, labels), from their probabilities."""
-        import numpy as np
-
         given = probabilities >= self.thresholds
         if 0 < self.most < len(self.labels):
             least = np.partition(probabilities, -self.most, axis=1)[:, [-self.most]]
@@ -108,8 +102,6 @@ SHIPPED = Path(__file__).with_name("shipped")
 
 def write_tagger(folder: Path, tagger: Tagger) -> None:
     """Write a tagger into a folder of its own, whole or not at all; `UnavailableError` if it can't be written."""
-    import numpy as np
-
     thresholds = [float(one) if np.isfinite(one) else None for one in tagger.thresholds]
     described: dict[str, Any] = {
         "model": tagger.source.model,
@@ -148,7 +140,6 @@ def _levels(value: Any) -> int:
 
 def read_tagger(folder: Path) -> Tagger:
     """Read the tagger of a folder, or raise `InputError` if its files are damaged or don't fit one another."""
-    import numpy as np
     from pydantic import TypeAdapter
 
     described = read_json(folder / DESCRIPTION, dict, largest=_LARGEST)
@@ -183,8 +174,6 @@ def _check(tagger: Tagger) -> None:
 
 
 def _curve(parts: Any) -> Any:
-    import numpy as np
-
     before, after = (np.array(part, np.float64) for part in parts)
     if before.shape != after.shape or before.ndim != 1 or not len(before) or (np.diff(before) < 0).any():
         raise ValueError("a calibration curve that does not ascend")

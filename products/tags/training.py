@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from corpora.errors import InputError
+from corpora.lazy import np
 from corpora.options import Option, check_options
 from encoders.heads import Head
 from products.optional import optional
@@ -17,13 +18,9 @@ from products.tags.hierarchy import Hierarchy
 from products.tags.labels import UNKNOWN, YES, LabelledPapers
 from products.tags.measures import TaggerMeasures, measured
 from products.tags.tagger import Tagger
+from products.trained import TrainedVectors
 from products.words import vocabulary_of, word_weights
 from search_plugin.words.languages import DEFAULT_LANGUAGE
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from products.trained import TrainedVectors
 
 Calibration = Literal["auto", "platt", "isotonic"]
 
@@ -101,8 +98,6 @@ def train_tagger(
     says in words where the labels came from, and `done` receives how many more labels are trained. Raises `InputError`
     if no label has two papers with it and two without it, and `UnavailableError` if scikit-learn isn't installed.
     """
-    import numpy as np
-
     order = np.random.default_rng(options.seed).permutation(len(vectors))
     test = order[: int(options.held_out * len(order))] if len(order) >= FEWEST_TO_HOLD_OUT else order[:0]
     train = np.setdiff1d(order, test)
@@ -157,8 +152,6 @@ def _regression(strength: float) -> Any:
 
 def _held_out_odds(rows: Any, true: np.ndarray, strength: float, seed: int) -> np.ndarray:
     """Return each paper's log odds by a model that was not fitted to it (stratified cross-validation)."""
-    import numpy as np
-
     selection = optional("sklearn.model_selection", NEED)
     folds = selection.StratifiedKFold(min(_FOLDS, int(true.sum()), int((~true).sum())), shuffle=True, random_state=seed)
     odds = selection.cross_val_predict(_regression(strength), rows, true, cv=folds, method="decision_function")
@@ -174,8 +167,6 @@ def _choose_strength(rows: Any, true: np.ndarray, seed: int) -> tuple[float, np.
 
 def _fit_label(views: Sequence[Any], truth: np.ndarray, options: TaggerOptions) -> _Fitted:
     """Fit a label's models: `views` are vectors float64 (papers, dimension), and perhaps words, sparse."""
-    import numpy as np
-
     known = np.flatnonzero(truth != UNKNOWN)
     true = truth[known] == YES
     chosen = [_choose_strength(view[known], true, options.seed) for view in views]
@@ -203,8 +194,6 @@ def _platt(odds: np.ndarray, true: np.ndarray) -> tuple[np.ndarray, float]:
     (n + 1) / (n + 2) for the n positive papers and 1 / (m + 2) for the m negative ones. Each paper is given twice, as
     positive and negative, weighted by its target.
     """
-    import numpy as np
-
     positives, negatives = int(true.sum()), int((~true).sum())
     target = np.where(true, (positives + 1) / (positives + 2), 1 / (negatives + 2))
     model = _regression(1e6).fit(
@@ -232,8 +221,6 @@ def threshold_for(probabilities: np.ndarray, true: np.ndarray, precision: float 
 
 def _best_cut(scores: np.ndarray, true: np.ndarray, precision: float | None = None) -> tuple[float, float]:
     """Return the threshold of `threshold_for`, and the F1 there."""
-    import numpy as np
-
     order = np.argsort(-scores, kind="stable")
     ranked, hits = scores[order], np.cumsum(true[order])
     said = np.arange(1, len(order) + 1)
@@ -251,6 +238,4 @@ def _best_cut(scores: np.ndarray, true: np.ndarray, precision: float | None = No
 
 
 def _logistic(odds: np.ndarray) -> np.ndarray:
-    import numpy as np
-
     return np.asarray(0.5 + 0.5 * np.tanh(odds / 2))

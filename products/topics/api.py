@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from corpora.errors import require
+from corpora.lazy import np
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from corpora.progress import Progress
     from products.topics.topics import Projection, Topics
     from search_plugin.contract.engine import Index
@@ -19,8 +18,6 @@ def topics_of(
     index: Index, *, count: int | None, task_format: str, projection: Projection, seed: int, progress: Progress
 ) -> Topics:
     """Find the topics of an index; parameters and errors as of `Library.topics`."""
-    import numpy as np
-
     from products.indexed import read_vectors
     from products.topics.topics import find_topics
     from search_plugin.words.languages import get_language

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, runtime_check
 
 from corpora.custom import FieldValue
 from corpora.errors import InputError, NotFoundError, UnavailableError
+from corpora.lazy import np
 from corpora.paper import Paper
 from search_plugin.contract.legs import Facets, Listing, Position, Ranking, Scored, Sort, position_key, sorted_ids
 from search_plugin.contract.plan import LEXICAL, Counting, Plan, counted_papers
@@ -29,8 +30,6 @@ from search_plugin.contract.tree import Filter, OneOf, Says
 from search_plugin.contract.values import checked, with_values
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from search_plugin.contract.diagnosis import Diagnosis
 
 

@@ -11,18 +11,14 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from corpora.cleaning import first_day
 from corpora.custom import FieldValue
 from corpora.errors import InputError
+from corpora.lazy import np
+from encoders.models.formats import Similarity
 from search_plugin.contract.schema import ALIASES, PAPER_FIELDS, Field
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from encoders.models.formats import Similarity
-
 
 TITLE = "title"
 LONGEST_KEY = 200
@@ -98,8 +94,6 @@ def closeness(vectors: np.ndarray, query: np.ndarray, similarity: Similarity) ->
     They are the cosine (0 for a zero vector), the dot product, or minus the Euclidean distance. The query is float32
     (dimension,).
     """
-    import numpy as np
-
     with np.errstate(over="ignore", invalid="ignore"):  # infinite scores are refused where legs are joined
         if similarity == "l2":
             away: np.ndarray = -np.linalg.norm(vectors - query, axis=1)

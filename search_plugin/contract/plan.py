@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from corpora.errors import InputError
+from corpora.lazy import np
 from corpora.options import Option
 from search_plugin.contract.legs import Sort
-from search_plugin.contract.schema import SparseField, VectorField
+from search_plugin.contract.schema import IndexSchema, SparseField, VectorField
 from search_plugin.contract.tree import Filter
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from search_plugin.contract.schema import IndexSchema
 
 TITLE_BOOST = 0.3
 """Default weight of the title's own BM25, added to that of title and abstract together (docs/benchmarks.md)."""

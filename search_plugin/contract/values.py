@@ -5,19 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora.cleaning import normal_date
 from corpora.custom import LONGEST_KEYWORD, FieldKind, FieldValue
 from corpora.errors import InputError
+from corpora.lazy import np
+from corpora.paper import Paper
 from corpora.plain import plain
 from corpora.publication import publication_from
 from search_plugin.contract.schema import Field, IndexSchema, SparseField
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from corpora.paper import Paper
 
 UPDATABLE = ("origins", "publication")
 """Fields of every paper that are not part of its content."""
@@ -48,8 +45,6 @@ def check_dimensions(vectors: Mapping[str, np.ndarray], schema: IndexSchema) -> 
 
 def check_numbers(vectors: Mapping[str, np.ndarray], schema: IndexSchema) -> None:
     """Raise `ValueError` if a vector holds values that are not finite numbers, or that have no finite length."""
-    import numpy as np
-
     for field in schema.written:
         held = np.asarray(vectors[field.format], np.float32)
         if not np.isfinite(held).all():

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, UnavailableError
 from corpora.installed import extra
-
-if TYPE_CHECKING:
-    from search_plugin.contract.connection import Connection
-    from search_plugin.contract.engine import Engine
+from search_plugin.contract.connection import Connection
+from search_plugin.contract.engine import Engine
 
 
 def _embedded(url: str, connection: Connection | None) -> Engine:  # noqa: ARG001 - a folder asks for no credentials

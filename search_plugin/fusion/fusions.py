@@ -7,13 +7,10 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, UnavailableError
 from search_plugin.contract.legs import Fused, Scored
-
-if TYPE_CHECKING:
-    from search_plugin.contract.plan import VectorClause
+from search_plugin.contract.plan import VectorClause
 
 Legs = Mapping[str, Sequence[Scored]]
 """The hits of each leg by its name, best first."""

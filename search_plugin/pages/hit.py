@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from corpora.identifiers import identifier_of, link_of
+from corpora.lazy import np
 from corpora.outgoing import as_html, linked
 from corpora.paper import Paper
 from search_plugin.contract.legs import Contribution
 from search_plugin.pages.highlights import Snippet
 from search_plugin.words.sentences import Sentence, sentences_of
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from corpora.lazy import np
 from corpora.paper import Paper
 from search_plugin.contract.engine import Index
 from search_plugin.contract.legs import Fused
@@ -13,9 +13,6 @@ from search_plugin.pages.hit import Version
 from search_plugin.ranking.state import SearchState
 from search_plugin.request import SAME_WORK
 from search_plugin.words.works import FIELDS, SIMILARITIES, LikeVectors, PaperPair, works
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 def collapse(state: SearchState) -> SearchState:
@@ -95,8 +92,6 @@ def _judged(index: Index) -> tuple[str, LikeVectors | None]:
 
 
 def _cosines(index: Index, leg: str, pairs: Sequence[PaperPair]) -> dict[PaperPair, float]:
-    import numpy as np
-
     ids = sorted({id_ for pair in pairs for id_ in pair})
     rows: Mapping[str, np.ndarray] = index.vectors(ids, leg)
     unit = {id_: row / length for id_, row in rows.items() if (length := np.linalg.norm(row))}

@@ -10,15 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from corpora.lazy import np
 from search_plugin.contract.engine import Index
 from search_plugin.contract.legs import NEIGHBOURS, Fused
 from search_plugin.fusion.fusions import fusion_of, minmax
 from search_plugin.ranking.state import SearchState
-
-if TYPE_CHECKING:
-    import numpy as np
 
 NEAREST = 5
 """Neighbours of a paper."""
@@ -65,8 +62,6 @@ def given_by_neighbours(
     left out; one third is its cosine to the first paper, scaled to 0..`largest` over all. Scores are by id, best first,
     and vectors are float32 (dimension,) by id.
     """
-    import numpy as np
-
     ids = [id_ for id_ in scores if id_ in vectors]
     count = min(NEAREST, len(ids) - 1)
     if count < 1:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from corpora.errors import InputError
+from corpora.lazy import np
 from encoders.models.formats import Format
 from search_plugin.contract.engine import Index
 from search_plugin.contract.legs import NEWEST_FIRST
@@ -17,8 +18,6 @@ from search_plugin.understanding.expansion.acronyms import long_forms
 from search_plugin.understanding.expansion.expand import expand
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from encoders.models.formats import QueryEncoder
     from encoders.rerankers.scorer import PairScorer
     from encoders.text_encoder import TextEncoder
@@ -121,8 +120,6 @@ def _as_compared(index: Index, leg: str, vector: np.ndarray) -> np.ndarray:
 
     A sparse vector keeps only as many tokens as an engine takes.
     """
-    import numpy as np
-
     field = index.schema.beside(leg)
     if isinstance(field, SparseField):
         from encoders.sparse import pruned

@@ -9,17 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from search_plugin.contract.legs import BY_ID, NEWEST_FIRST, Fused
+from search_plugin.contract.legs import BY_ID, NEWEST_FIRST, Fused, Scored
 from search_plugin.contract.plan import LEXICAL, Counting
 from search_plugin.contract.tree import OneOf, all_of
+from search_plugin.ranking.state import SearchState
 from search_plugin.ranking.weakness import threshold_of
 from search_plugin.request import MAX_WINDOW, SAME_WORK
-
-if TYPE_CHECKING:
-    from search_plugin.contract.legs import Scored
-    from search_plugin.ranking.state import SearchState
 
 NEAREST_FEW = 5
 """Papers that are shown where nothing was found: those nearest in meaning, marked as weak."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from corpora.lazy import np
 from search_plugin.contract.engine import rank_in_engine
 from search_plugin.contract.legs import Facets, Fused, closeness, sorted_ids
 from search_plugin.contract.schema import SENTENCES
@@ -25,9 +25,6 @@ from search_plugin.ranking.state import SearchState
 from search_plugin.ranking.vector_feedback import feed_back
 from search_plugin.ranking.weakness import literal, warn
 from search_plugin.words.sentences import sentences_of
-
-if TYPE_CHECKING:
-    import numpy as np
 
 Reranker = Callable[[SearchState], Sequence[Fused]]
 """Takes a state after the legs were joined. Returns the papers of its ranking in another order, ties by id."""

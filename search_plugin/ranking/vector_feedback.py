@@ -9,13 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from corpora.lazy import np
 from search_plugin.contract.plan import LEXICAL
 from search_plugin.ranking.state import SearchState
-
-if TYPE_CHECKING:
-    import numpy as np
 
 FIRST_PAPERS = 5
 """Papers by words whose vectors count."""
@@ -54,8 +51,6 @@ def moved_vector(query: np.ndarray, papers: Mapping[str, np.ndarray], weight: fl
     >>> moved_vector(np.array([1.0, 0.0]), {"a": np.array([0.0, 2.0]), "b": np.array([0.0, 1.0])}, 1.0).round(3)
     array([0.707, 0.707], dtype=float32)
     """
-    import numpy as np
-
     rows = [row.mean(axis=0) if row.ndim > 1 else row for row in papers.values()]
     units = [row / length for row in rows if (length := float(np.linalg.norm(row))) > 0]
     size = float(np.linalg.norm(query))

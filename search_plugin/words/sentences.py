@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-if TYPE_CHECKING:
-    from encoders.models.card import ModelCard
+from encoders.models.card import ModelCard
 
 MOST = 200
 """Sentences of a paper, of which an abstract has about nine; the last one also holds the rest of a longer text."""

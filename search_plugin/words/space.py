@@ -15,15 +15,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
 
+from corpora.lazy import np
+from corpora.paper import Paper
 from encoders.models.formats import Format
 from search_plugin.words.terms import terms_of
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from corpora.paper import Paper
 
 FEWEST_PAPERS = 40
 """Papers without which no words are fitted: there is a direction for every four papers, up to those of `PARTS`."""
@@ -99,8 +95,6 @@ class WordSpace:
         Returns:
             The directions.
         """
-        import numpy as np
-
         counts = [_counts(text, language) for text in texts]
         held = Counter(term for own in counts for term in own)
         terms = sorted((term for term, papers in held.items() if papers >= _RARE), key=lambda one: (-held[one], one))
@@ -137,8 +131,6 @@ class WordSpace:
         Returns:
             By format, float32 (papers, dimension and the format's numbers).
         """
-        import numpy as np
-
         entries = [_entries(_counts(text, self.language), self._places) for text in texts]
         words, whole = _dense(entries, len(self._places)) @ self._map, _unit(vectors)
         return {
@@ -162,8 +154,6 @@ class WordSpace:
     @cached_property
     def _map(self) -> np.ndarray:
         """The directions, float32 (terms, numbers)."""
-        import numpy as np
-
         steps = np.frombuffer(base64.b64decode(self.directions), np.int8).reshape(-1, self.numbers)
         made: np.ndarray = steps * np.frombuffer(base64.b64decode(self.scales), "<f4")[:, None]
         return made.astype(np.float32, copy=False)
@@ -180,16 +170,12 @@ def _counts(text: str, language: str) -> Mapping[str, int]:
 
 def _entries(counts: Mapping[str, int], places: Mapping[str, int]) -> tuple[np.ndarray, np.ndarray]:
     """Return the places of a paper's terms, and 1 + log of their counts, float32."""
-    import numpy as np
-
     held = {place: count for term, count in counts.items() if (place := places.get(term)) is not None}
     return np.array([*held], np.int64), 1 + np.log(np.array([*held.values()], np.float32))
 
 
 def _dense(entries: Sequence[tuple[np.ndarray, np.ndarray]], width: int) -> np.ndarray:
     """Return entries of papers as rows, float32 (papers, width)."""
-    import numpy as np
-
     made = np.zeros((len(entries), width), np.float32)
     for row, (places, weights) in zip(made, entries, strict=True):
         row[places] = weights
@@ -197,8 +183,6 @@ def _dense(entries: Sequence[tuple[np.ndarray, np.ndarray]], width: int) -> np.n
 
 
 def _unit(rows: np.ndarray) -> np.ndarray:
-    import numpy as np
-
     made: np.ndarray = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
     return made.astype(np.float32, copy=False)
 
@@ -210,8 +194,6 @@ def _directions(rows: Callable[[], Iterator[np.ndarray]], width: int, count: int
     structure with randomness", 2011, algorithm 4.4). `rows` yields blocks of rows, dense, since a product of dense
     blocks is as fast as that of sparse ones here and needs numpy alone.
     """
-    import numpy as np
-
     across = np.random.default_rng(0).standard_normal((width, min(width, count + _MORE))).astype(np.float32)
     for _ in range(_ROUNDS):
         across = np.linalg.qr(_squared(rows, across))[0]
@@ -225,8 +207,6 @@ def _directions(rows: Callable[[], Iterator[np.ndarray]], width: int, count: int
 
 def _squared(rows: Callable[[], Iterator[np.ndarray]], across: np.ndarray) -> np.ndarray:
     """Return the rows' transpose times the rows times some columns."""
-    import numpy as np
-
     made = np.zeros(across.shape, np.float32)
     for block in rows():
         made += block.T @ (block @ across)

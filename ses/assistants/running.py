@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, UnavailableError
 from ses.assistants.server import http_app, make_server
-
-if TYPE_CHECKING:
-    from ses.assistants.tools import Assistant
+from ses.assistants.tools import Assistant
 
 _HERE = ("127.0.0.1", "localhost")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar
 from urllib.parse import quote
 
 from pydantic import Field
@@ -17,16 +17,13 @@ from pydantic import Field
 from corpora.errors import InputError, require
 from corpora.identifiers import link_of
 from corpora.outgoing import plain
+from corpora.paper import Paper
 from corpora.url_names import escaped_name
+from search_plugin.pages.page import Page
 from search_plugin.request import DEFAULTS, MAX_WINDOW
 from ses.assistants.budget import BYTES_PER_TOKEN, DEFAULT, LEAST, MOST, first_part, fitting, size_of, within
-from ses.indexes.open_index import MOST_SUPPORTING
-
-if TYPE_CHECKING:
-    from corpora.paper import Paper
-    from search_plugin.pages.page import Page
-    from ses.indexes.open_index import OpenIndex
-    from ses.library import Library
+from ses.indexes.open_index import MOST_SUPPORTING, OpenIndex
+from ses.library import Library
 
 R = TypeVar("R")
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora.errors import InputError
+from encoders.models.card import ModelCard
 from eval.outcome import Outcome
 from eval.reports.results import Results
 from eval.suites.base import WORDS, Bench, Entry, Found, run_suite
-
-if TYPE_CHECKING:
-    from encoders.models.card import ModelCard
-    from ses.settings import Settings
+from ses.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)

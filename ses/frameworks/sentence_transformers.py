@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora.errors import InputError, require
 from corpora.installed import needing
+from corpora.lazy import np
 from encoders.models.formats import Format
 from ses.models.loaded_model import LoadedModel, load_model
-
-if TYPE_CHECKING:
-    import numpy as np
 
 _FORMATS = {"query": Format.QRY, "document": Format.PRX, "passage": Format.PRX}
 _SIMILARITIES = {"cosine": "cosine", "dot": "dot", "l2": "euclidean"}
@@ -190,8 +188,6 @@ def sentence_transformer(model: str | LoadedModel = "", **given: Any) -> Any:
 
 
 def _rows(vectors: Any) -> np.ndarray:
-    import numpy as np
-
     return np.atleast_2d(np.asarray(vectors, dtype=np.float32))
 
 

@@ -10,16 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import orjson
 
 from corpora.documents import read_json
 from corpora.errors import NotFoundError, UnavailableError
 from corpora.writing import WRITABLE_DATA, explaining, replacing
-
-if TYPE_CHECKING:
-    from ses.settings import Settings
+from ses.settings import Settings
 
 _FILE = "default-indexes.json"
 _FIRST = "first-indexes.json"

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from search_plugin.contract.engine import Index
-    from search_plugin.contract.schema import IndexSchema
+from search_plugin.contract.engine import Index
+from search_plugin.contract.schema import IndexSchema
 
 _ORIGINS = 1_000
 

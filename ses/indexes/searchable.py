@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from corpora.errors import NotFoundError, SesError
+from corpora.paper import Paper
+from search_plugin.pages.hit import Hit
 from ses.argument_validation import checked_methods
-
-if TYPE_CHECKING:
-    from corpora.paper import Paper
-    from search_plugin.pages.hit import Hit
 
 
 class SearchableLibrary:

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
+from corpora.lazy import np
 from ses.argument_validation import checked, checked_methods
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from corpora.paper import Paper
     from encoders.models.card import ModelCard
     from encoders.models.model import Model

@@ -6,13 +6,11 @@ import functools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from encoders.models.known import KnownModel, Speed
+from encoders.models.model import Model
 from ses.argument_validation import checked
-
-if TYPE_CHECKING:
-    from encoders.models.known import KnownModel, Speed
-    from encoders.models.model import Model
 
 
 @dataclass(frozen=True, slots=True)

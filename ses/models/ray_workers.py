@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora.errors import InputError, UnavailableError, require
 from corpora.installed import extra, needing
 from indexer.tasks import BlockResult, BlockTask
 from indexer.workers import WorkerEndedError
 from ses.models.workers import WorkerSettings, settings_of_worker, work_on
-
-if TYPE_CHECKING:
-    from ses.settings import Settings
+from ses.settings import Settings
 
 _PATIENCE = 10
 """How long a cluster may take to answer (seconds)."""

@@ -7,19 +7,16 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from corpora.errors import require
+from indexer.job import IndexJob
+from indexer.options import EncodingOptions
 from indexer.shards import from_shards
 from indexer.storage import storage_at
 from indexer.workers import WorkerEncoding, WorkerPool
 from ses.models.ray_workers import ray_pool
 from ses.models.workers import local_pool, running_of
-
-if TYPE_CHECKING:
-    from indexer.job import IndexJob
-    from indexer.options import EncodingOptions
-    from ses.settings import Settings
+from ses.settings import Settings
 
 RAY = "ray"
 """Begins the workers of a Ray cluster: `ray`, or `ray:HOST:PORT`."""

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora.errors import InputError, require
 from corpora.typed import typed
 from ses.argument_validation import checked_methods
+from ses.indexes.index_facts import IndexFacts
 from ses.indexes.searchable import SearchableLibrary
 from ses.library import Library
 from ses.remote.client import ServiceClient
 from ses.remote.index import RemoteEntry, RemoteIndex
 from ses.remote.refusal import OverHttp
-
-if TYPE_CHECKING:
-    from ses.indexes.index_facts import IndexFacts
-    from ses.settings import Settings
+from ses.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)

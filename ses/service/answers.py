@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields as attributes_of
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
 
 import orjson
@@ -19,17 +19,14 @@ from corpora.errors import InputError, NotFoundError, require
 from corpora.identifiers import identifier_of, link_of
 from corpora.paper import Paper
 from corpora.url_names import unescaped_name
+from search_plugin.contract.schema import Field
 from search_plugin.pages.hit import Hit
-from search_plugin.pages.page import FORMATS
+from search_plugin.pages.page import FORMATS, Page
 from search_plugin.request import MAX_WINDOW
 from ses.argument_validation import nearest
+from ses.service.cursors import ReadPage
 from ses.service.negotiation import JSON, AnswerFormat, chosen_format, etag_of, unless_kept
-
-if TYPE_CHECKING:
-    from search_plugin.contract.schema import Field
-    from search_plugin.pages.page import Page
-    from ses.service.cursors import ReadPage
-    from ses.service.service import Service
+from ses.service.service import Service
 
 _PAPER = tuple(one.name for one in attributes_of(Paper))
 _OF_HITS: Mapping[str, Callable[[Hit], Any]] = {

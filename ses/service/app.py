@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING
 
 from anyio import CapacityLimiter
 from anyio.to_thread import current_default_thread_limiter
@@ -23,9 +22,7 @@ from ses.service.negotiation import Compression
 from ses.service.openapi import describe
 from ses.service.problems import add_handlers
 from ses.service.routes.assistants import assistants_of, running
-
-if TYPE_CHECKING:
-    from ses.service.service import Service
+from ses.service.service import Service
 
 ROUTERS = (
     "ses.service.routes.search:router",

@@ -16,7 +16,7 @@ from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 from starlette.exceptions import HTTPException
@@ -25,12 +25,10 @@ from corpora.errors import InputError, UnavailableError
 from search_plugin import reading
 from search_plugin.contract.legs import TITLE, Position
 from search_plugin.contract.trace import Clock
+from search_plugin.pages.page import Page
+from search_plugin.ranking.state import SearchState
 from ses.indexes.open_index import reading_like, reading_of
-
-if TYPE_CHECKING:
-    from search_plugin.pages.page import Page
-    from search_plugin.ranking.state import SearchState
-    from ses.service.service import Service
+from ses.service.service import Service
 
 FIRST = "*"
 """The cursor that begins to read."""

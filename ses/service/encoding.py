@@ -5,21 +5,18 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from corpora.errors import InputError, NotFoundError, require
+from corpora.lazy import np
 from encoders.models.formats import Format
+from encoders.text_encoder import TextEncoder
+from search_plugin.words.space import WordSpace
 from ses.service.models import short_name
 from ses.service.parameters import SOME_TEXT
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from encoders.text_encoder import TextEncoder
-    from search_plugin.words.space import WordSpace
-    from ses.service.service import Service
+from ses.service.service import Service
 
 MOST_TEXTS = 1_024
 """Texts of one request."""

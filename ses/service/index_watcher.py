@@ -6,12 +6,10 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, wait
 from threading import Lock
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from corpora.errors import SesError, UnavailableError
-
-if TYPE_CHECKING:
-    from ses.indexes.open_index import OpenIndex
+from ses.indexes.open_index import OpenIndex
 
 AWAY_SECONDS = 2.0
 """How long a failure of the engine is remembered: requests in this time are answered at once."""

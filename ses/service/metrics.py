@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, multiprocess
 
 from corpora.errors import SesError
+from corpora.lazy import np
 from encoders.models.formats import Format
 from encoders.text_encoder import EncodingProgress, TextEncoder, ignore
 from ses.service.wrapped_encoders import WrappedEncoder
 
 if TYPE_CHECKING:
-    import numpy as np
     from starlette.types import Scope
 
     from ses.service.index_watcher import WatchedIndex

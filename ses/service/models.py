@@ -7,13 +7,12 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
+from corpora.lazy import np
 from search_plugin.ranking.stages import RERANKERS
 from ses.service.cache import Cache
 from ses.service.wrapped_encoders import Batched, Remembering
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from encoders.models.formats import QueryEncoder
     from encoders.rerankers.scorer import PairScorer
     from encoders.text_encoder import TextEncoder

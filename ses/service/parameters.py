@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 from fastapi import Depends, Request
 from fastapi.exceptions import RequestValidationError
@@ -13,9 +13,7 @@ from corpora.errors import InputError
 from corpora.options import Option
 from search_plugin.request import MAX_QUERY, search_options
 from ses.argument_validation import nearest, options_of_function
-
-if TYPE_CHECKING:
-    from ses.service.service import Service
+from ses.service.service import Service
 
 
 def _names(value: Any) -> Any:

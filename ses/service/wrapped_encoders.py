@@ -7,16 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from threading import Event, Lock
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
+from corpora.lazy import np
+from encoders.models.card import ModelCard
 from encoders.models.formats import Format
 from encoders.text_encoder import EncodingProgress, TextEncoder, ignore
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from encoders.models.card import ModelCard
-    from ses.service.cache import Cache
+from ses.service.cache import Cache
 
 MOST_TEXTS = 64
 """Texts of a joined batch. A call of as many texts is encoded by itself, so that short calls don't wait for it."""

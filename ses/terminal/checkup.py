@@ -6,22 +6,19 @@ import functools
 import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora.errors import SesError, UnavailableError
 from corpora.installed import DISTRIBUTION, installed_version
 from encoders.registry import find_model
 from encoders.runtimes.hardware import processor, products_saturate
-from search_plugin.contract.diagnosis import Examined, Finding, human_bytes
+from search_plugin.contract.diagnosis import Diagnosis, Examined, Finding, IndexDiagnosis, VectorCount, human_bytes
 from search_plugin.engines.registry import connect
 from ses.indexes.default_index import chosen_index, default_file
 from ses.settings import SETTINGS, Settings, from_environment, stray_variables, variable_of
 from ses.settings_files import read_settings_files
 from ses.terminal.foreign import foreign_distributions, foreign_packages
 from ses.terminal.messages import EXIT_CODES, message_of, with_flags
-
-if TYPE_CHECKING:
-    from search_plugin.contract.diagnosis import Diagnosis, IndexDiagnosis, VectorCount
 
 EXTRAS: Mapping[str, str] = {
     "opensearch-py": "opensearch",

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import rich_click as click
 
@@ -22,9 +21,6 @@ from ses.service.settings import ServiceSettings, SiteSettings
 from ses.settings import Settings
 from ses.terminal.cli import ses
 from ses.terminal.lazy import LazyGroup
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _HEAD = """\
 # The command line

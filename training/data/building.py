@@ -10,21 +10,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora.checksums import data_hash, sha256_of
 from corpora.errors import InputError
 from corpora.writing import replacing
 from encoders.registry import find_model
+from encoders.text_encoder import TextEncoder
 from eval.frozen import FROZEN
 from training.data.builders.base import MODEL, BuilderOptions, BuilderSource, Made, PaperRecord, held_out_at
 from training.data.builders.registry import BUILDERS
 from training.data.guard import Guard, make_guard, read_papers
 from training.recipe import Recipe
 from training.task import Build, TrainingTask
-
-if TYPE_CHECKING:
-    from encoders.text_encoder import TextEncoder
 
 _MANIFEST = "manifest.json"
 _FORM = 2

@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from corpora.checksums import sha256_of
 from corpora.errors import InputError
+from corpora.lazy import np
 from corpora.writing import replacing
 from encoders.architectures.registry import PAIRS
 from encoders.models.formats import Format
@@ -29,9 +29,6 @@ from training.data.examples import Example, read_examples
 from training.data.records import files_of
 from training.objectives.registry import OBJECTIVES
 from training.task import FILES, TrainingTask
-
-if TYPE_CHECKING:
-    import numpy as np
 
 _EXAMPLES_AT_ONCE = 256
 _FORM = 2
@@ -166,8 +163,6 @@ def _write(
     key: str,
     source: str,
 ) -> None:
-    import numpy as np
-
     pairs = model.card.architecture == PAIRS
     tokenize = _pairs(model, max_tokens) if pairs else _texts(task, model, max_tokens)
     separator = "" if pairs else model.card.separator
@@ -246,8 +241,6 @@ def _usable(examples: Iterator[object], unusable: Counter[str]) -> Iterator[Exam
 
 
 def _open(folder: Path) -> Packed:
-    import numpy as np
-
     content = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     columns, pairs = content.pop("columns"), content.pop("pairs")
     manifest = PackManifest(**content | {"labels": tuple(content["labels"])})

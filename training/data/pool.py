@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora.errors import InputError
+from corpora.lazy import np
 from encoders.models.formats import Format
+from encoders.text_encoder import TextEncoder
 from eval.embedder import Text, by_encoder
 from eval.measures.similarity import SIMILARITIES
 from eval.suites.kinds import OkapiBm25
 from training.data.builders.base import MODEL, BuilderOptions, BuilderSource, Made, PaperRecord, identity_of
 from training.data.queries import PaperFields, folded, query_of, shown
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from encoders.text_encoder import TextEncoder
 
 BM25, BASE = "bm25", "base"
 """Names of judges; the recipe's base compares vectors."""
@@ -180,8 +177,6 @@ def judges_of(named: str, source: BuilderSource, pool: Pool) -> list[Judge]:
 
 def by_words(pool: Pool) -> Judge:
     """Return BM25 over the papers, each as it answers its own query."""
-    import numpy as np
-
     words = OkapiBm25([_words_of(text) for text in pool.answers])
     return Judge(BM25, lambda queries: np.stack([words.scores(_words_of(query)) for query in queries]))
 
@@ -211,8 +206,6 @@ def _parts_of(text: str | PaperFields) -> Text:
 
 def judged(pool: Pool, judges: Sequence[Judge]) -> Iterator[tuple[PoolQuery, list[np.ndarray]]]:
     """Yield every query with each judge's scores of all papers, float (papers,); minus infinity for no candidate."""
-    import numpy as np
-
     # Texts and papers apart, since models encode them for different formats.
     for plain in (True, False):
         queries = (query for query in pool.queries if isinstance(query.asked, str) is plain)
@@ -225,8 +218,6 @@ def judged(pool: Pool, judges: Sequence[Judge]) -> Iterator[tuple[PoolQuery, lis
 
 def best(scores: np.ndarray, count: int) -> list[int]:
     """Return the rows of the largest scores (papers,), best first, ties by row; minus infinity is no candidate."""
-    import numpy as np
-
     least = np.partition(scores, -count)[-count] if count < len(scores) else -np.inf
     rows = np.flatnonzero((scores >= least) & (scores > -np.inf))
     found: list[int] = rows[np.argsort(-scores[rows], kind="stable")][:count].tolist()

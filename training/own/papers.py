@@ -8,20 +8,18 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from corpora.errors import InputError, require
 from corpora.paper import is_empty
 from corpora.writing import explaining, replacing
 from encoders.models.formats import Format
 from products.indexed import in_blocks, read_values
+from search_plugin.contract.engine import Index
+from search_plugin.contract.schema import Field
 from search_plugin.words.works import works
 from training.data.builders.base import drawn, identity_of
 from training.data.guard import make_guard
-
-if TYPE_CHECKING:
-    from search_plugin.contract.engine import Index
-    from search_plugin.contract.schema import Field
 
 PAPERS, TEST = "papers.jsonl", "test.jsonl"
 """The files of both kinds of papers, in the folder of the run."""

@@ -12,19 +12,22 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from corpora.errors import InputError, require
 from corpora.writing import explaining
 from encoders.models.formats import Format
+from encoders.models.model import Model
 from encoders.registry import find_model
+from encoders.text_encoder import TextEncoder
 from eval.frozen import title_key
 from eval.retrieval.beir import JudgedQueries, join
 from eval.retrieval.protocol import evaluate_queries, make_protocol
 from eval.statistics.interval import Interval, mean_interval
 from eval.trec.judgments import Qrels
+from search_plugin.contract.engine import Index
 from search_plugin.contract.plan import Plan, VectorClause
 from search_plugin.contract.schema import SEARCHED
 from training.data.builders.base import drawn, held_out_at
@@ -34,11 +37,6 @@ from training.own.run import measured_speed, plain_base, write_beside
 from training.preparing import Say, held
 from training.recipe import read_variants
 from training.train import Trained, train
-
-if TYPE_CHECKING:
-    from encoders.models.model import Model
-    from encoders.text_encoder import TextEncoder
-    from search_plugin.contract.engine import Index
 
 TRAIN, VALIDATION = "train.jsonl", "validation.jsonl"
 ASKING = "asking"

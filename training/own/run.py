@@ -13,15 +13,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from corpora.errors import InputError, require
 from corpora.writing import replacing
 from encoders.models.formats import Format
+from encoders.models.model import Model
 from encoders.registry import find_model
+from encoders.text_encoder import TextEncoder
 from products.trained import TrainedVectors, all_vectors, vectors_for
+from search_plugin.contract.engine import Index
 from training.own.papers import (
     FEWEST,
     LABEL,
@@ -39,13 +42,6 @@ from training.preparing import Say, held
 from training.recipe import Recipe, read_variants
 from training.train import Trained, train
 from training.trainables.base import write_card
-
-if TYPE_CHECKING:
-    from encoders.models.model import Model
-    from encoders.text_encoder import TextEncoder
-    from search_plugin.contract.engine import Index
-    from training.recipe import Recipe
-
 
 _STEPS = 8
 _LEAST_PAPERS, _LEAST_STEPS = 500, 20

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import fmean, stdev
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,10 +20,8 @@ from eval.statistics.interval import Interval, bootstrap_statistic
 from products.tags.hierarchy import Hierarchy
 from products.tags.labels import NO, YES, LabelledPapers
 from products.tags.training import TaggerOptions, train_tagger
+from products.trained import TrainedVectors
 from training.own.papers import FieldTask
-
-if TYPE_CHECKING:
-    from products.trained import TrainedVectors
 
 OWN, INDEXED = "the new format", "the index's vectors"
 RIDGE, TAGS = "ridge regression", "ses tags"

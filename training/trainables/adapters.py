@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from corpora.lazy import np
 from encoders.architectures.adapters import lora_name
 from encoders.architectures.bert import layer_name
 from encoders.layouts.adapter_kinds import ATTENTION
@@ -38,8 +39,6 @@ _ADAPTED = (ATTENTION["q"], ATTENTION["v"])
 
 
 def _start(base: Model, formats: Sequence[Format], options: TrainableOptions, seed: int) -> dict[str, Any]:
-    import numpy as np
-
     draw, width = np.random.default_rng(seed), base.card.network.width
     weights: dict[str, Any] = {}
     narrow = max(1, width // at_least_one(options, "reduction"))
@@ -60,8 +59,6 @@ def _write(write: Callable[..., None], base: Model, formats: Sequence[Format], w
 
 
 def _start_lora(base: Model, formats: Sequence[Format], options: TrainableOptions, seed: int) -> dict[str, Any]:
-    import numpy as np
-
     draw, width, rank = np.random.default_rng(seed), base.card.network.width, at_least_one(options, "rank")
     weights: dict[str, Any] = {}
     limit = 1 / math.sqrt(width)  # the authors' code draws A by Kaiming's uniform rule with a slope of the root of 5

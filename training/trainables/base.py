@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora.errors import InputError
+from corpora.lazy import np
 from encoders.layouts.own_card import CARD_FILE
 from encoders.models.card import ModelCard
 from encoders.models.folder import write_json, writing
 from encoders.models.formats import Format
 from encoders.models.model import Model, Weights
-
-if TYPE_CHECKING:
-    import numpy as np
 
 TrainableOptions = Mapping[str, Any]
 """Options by name: whole numbers or words. An option in a recipe must have the type of its default."""
@@ -74,8 +72,6 @@ def new_linear(
     draw: np.random.Generator, name: str, outputs: int, inputs: int, *, zero: bool = False
 ) -> dict[str, Any]:
     """Return a new linear layer: N(0, 0.02) or zeros, with bias 0."""
-    import numpy as np
-
     weight = np.zeros((outputs, inputs)) if zero else draw.normal(0, DEVIATION, (outputs, inputs))
     return {f"{name}.weight": weight.astype(np.float32), f"{name}.bias": np.zeros(outputs, np.float32)}
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
+from corpora.lazy import np
 from encoders.architectures.bert import WORDS
 from encoders.layouts.network_writing import card_of, write_network
 from encoders.layouts.own_card import CARD_FILE
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
 
 
 def _start(base: Model, formats: Sequence[Format], options: TrainableOptions, seed: int) -> dict[str, Any]:  # noqa: ARG001
-    import numpy as np
-
     words, (_, first) = base.read()[WORDS], _with_codes(base, formats)
     if len(words) < first:
         raise InputError(f"{base.card.name} has {first} tokens and only {len(words)} rows for them; name another base.")
@@ -71,8 +70,6 @@ def _codes(formats: Sequence[Format]) -> list[str]:
 
 
 def _start_shared(base: Model, formats: Sequence[Format], options: TrainableOptions, seed: int) -> dict[str, Any]:  # noqa: ARG001
-    import numpy as np
-
     words = base.read()[WORDS]
     first = load_tokenizer(base.folder, base.card).encode("").ids[0]
     return {WORDS: np.concatenate([words, np.repeat(words[first][None], len(formats), axis=0)])}

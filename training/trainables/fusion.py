@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from corpora.errors import InputError
+from corpora.lazy import np
 from encoders.layouts.adapter_files import FUSIONS, prefix_of
 from encoders.layouts.adapter_writing import write_adapter, write_fusion
 from encoders.models.formats import Format
@@ -22,8 +23,6 @@ _BESIDE = 1e-6
 
 
 def _start(base: Model, formats: Sequence[Format], options: TrainableOptions, seed: int) -> dict[str, Any]:  # noqa: ARG001
-    import numpy as np
-
     card, network, draw = base.card, base.card.network, np.random.default_rng(seed)
     weights: dict[str, Any] = {}
     adapters = network.options["adapters"]

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from corpora.lazy import np
 from encoders.architectures.instructions import INSTRUCTOR
 from encoders.layouts.unipr import SEMANTIC
 from encoders.models.card import ModelCard
@@ -30,8 +31,6 @@ _WORDS: TrainableOptions = {
 
 def _write_two(base: Model, formats: Sequence[Format], weights: Weights, folder: Path) -> None:
     """Write a card that names the two networks; a network that differs from the base is stored beside it."""
-    import numpy as np
-
     read = {name.removeprefix(INSTRUCTOR): array for name, array in weights.items() if name.startswith(INSTRUCTOR)}
     texts = {name: array for name, array in weights.items() if not name.startswith(INSTRUCTOR)}
     card, given = {"architecture": "instruction-encoder"}, base.read()

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from corpora.errors import InputError
+from corpora.lazy import np
 from encoders.architectures.bert import dense_name, layer_name
 from encoders.layouts.sentence_modules import write_modules
 from encoders.models.card import ModelCard
@@ -27,8 +28,6 @@ _DENSE = dense_name(0).removesuffix("0")
 
 def start(base: Model, formats: Sequence[Format], options: TrainableOptions, seed: int) -> dict[str, Any]:  # noqa: ARG001
     """Make the linear layer, if one is asked for; `InputError` if the base can't have one."""
-    import numpy as np
-
     network, asked = base.card.network, options["dimension"]
     if not asked:
         return {}

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from corpora.errors import InputError
+from corpora.lazy import np
 from encoders.architectures.bert import attention_names, layer_name
 from encoders.architectures.pals import ATTENTION_HEADS
 from encoders.layouts.network_writing import write_pals
@@ -26,8 +27,6 @@ _PALS, _LOW_RANK, _OF = 204, 100, 768
 
 
 def _start(base: Model, formats: Sequence[Format], options: TrainableOptions, seed: int) -> dict[str, Any]:
-    import numpy as np
-
     draw, network = np.random.default_rng(seed), base.card.network
     if base.card.family != "bert" or network.epsilon != EPSILON:
         raise InputError(f"PALs need a BERT with layer_norm_eps {EPSILON}, and {base.card.name} is none.")

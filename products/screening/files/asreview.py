@@ -14,17 +14,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora.documents import json_of, read_within
 from corpora.errors import InputError, require
 from corpora.identifiers import identifier_of
+from corpora.paper import Paper
 from corpora.writing import replacing
 from products.screening.files import csv
 from products.screening.files.labels import FileLabel, LabelFile
-
-if TYPE_CHECKING:
-    from corpora.paper import Paper
 
 VERSION = 3
 _CONFIG, _DATABASE = "project.json", "results.db"

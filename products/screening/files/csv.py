@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from corpora.assembling import assemble
 from corpora.errors import InputError
 from corpora.identifiers import identifier_of
 from corpora.outgoing import cell, text_of_cell
-from corpora.paper import Accepted, Rejected
+from corpora.paper import Accepted, Paper, Rejected
 from corpora.tables import open_table
 from corpora.writing import replacing
 from products.screening.files.labels import COLUMNS, FileLabel, LabelFile, label_column, parse_decision
-
-if TYPE_CHECKING:
-    from corpora.paper import Paper
 
 
 def read(path: Path) -> LabelFile:

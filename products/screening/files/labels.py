@@ -8,13 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from corpora.aliases import normal_name
 from corpora.errors import InputError
-
-if TYPE_CHECKING:
-    from corpora.paper import Paper
+from corpora.paper import Paper
 
 COLUMNS = (
     *("asreview_label", "included", "label", "labels", "final_included", "label_included", "included_label"),

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
+from corpora.paper import Paper
 from products.screening.files import asreview, csv, ris
 from products.screening.files.labels import LabelFile
-
-if TYPE_CHECKING:
-    from corpora.paper import Paper
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from corpora.custom import CustomField
 from corpora.identifiers import identifier_of
 from corpora.outgoing import plain
-from corpora.paper import Accepted
+from corpora.paper import Accepted, Paper
 from corpora.readers import ris
 from corpora.writing import replacing
 from products.screening.files.labels import NOT_SEEN, NOTES, FileLabel, LabelFile, parse_notes
-
-if TYPE_CHECKING:
-    from corpora.paper import Paper
 
 
 def read(path: Path) -> LabelFile:

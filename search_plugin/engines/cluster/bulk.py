@@ -6,15 +6,12 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from search_plugin.contract.engine import Refused
 from search_plugin.engines.cluster.documents import BulkRequest
 from search_plugin.engines.cluster.errors import BusyError, ClusterError, UnansweredError, cause, failure, short
-from search_plugin.engines.cluster.transport import ONCE, with_retries
-
-if TYPE_CHECKING:
-    from search_plugin.engines.cluster.transport import Cluster
+from search_plugin.engines.cluster.transport import ONCE, Cluster, with_retries
 
 BATCH_BYTES = 8 << 20
 """Size of a bulk request. Clusters refuse more than 100 MB by default, and keep each request in memory."""

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from search_plugin.engines.cluster.dialect import QueryBody
 from search_plugin.engines.cluster.errors import ClusterError
-
-if TYPE_CHECKING:
-    from search_plugin.engines.cluster.dialect import QueryBody
-    from search_plugin.engines.cluster.transport import Cluster
+from search_plugin.engines.cluster.transport import Cluster
 
 
 class Reached(NamedTuple):

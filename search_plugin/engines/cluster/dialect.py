@@ -9,16 +9,14 @@ import base64
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import orjson
 
+from corpora.lazy import np
 from encoders.models.formats import Similarity
 from search_plugin.contract.schema import Quantization, VectorField
 from search_plugin.engines.cluster.product import Product
-
-if TYPE_CHECKING:
-    import numpy as np
 
 QueryBody = dict[str, Any]
 """A query in JSON, as both products take it."""

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
 
+from search_plugin.contract.legs import Ranking
+from search_plugin.contract.plan import Plan
 from search_plugin.engines.cluster import elasticsearch, opensearch
 from search_plugin.engines.cluster.dialect import Dialect
 from search_plugin.engines.cluster.elasticsearch import ElasticsearchDialect
+from search_plugin.engines.cluster.joining import Searched
 from search_plugin.engines.cluster.opensearch import OpenSearchDialect
-from search_plugin.engines.cluster.product import Product
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from search_plugin.contract.legs import Ranking
-    from search_plugin.contract.plan import Plan
-    from search_plugin.engines.cluster.joining import Searched
-    from search_plugin.engines.cluster.product import ProductName
+from search_plugin.engines.cluster.product import Product, ProductName
 
 
 def dialect_of(product: Product) -> Dialect:

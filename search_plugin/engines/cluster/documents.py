@@ -5,25 +5,21 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 
 from corpora.custom import FieldKind, FieldValue
 from corpora.errors import UnavailableError
+from corpora.lazy import np
 from corpora.paper import Paper, is_empty
 from corpora.publication import publication_from
 from search_plugin.contract.engine import Document, Refused
 from search_plugin.contract.legs import title_key
-from search_plugin.contract.schema import PUBLICATION, ForeignField, IndexSchema
+from search_plugin.contract.schema import PUBLICATION, ForeignField, IndexSchema, VectorField
 from search_plugin.engines.cluster.dialect import as_json
 from search_plugin.engines.cluster.mapping import TITLE_ORDER
 from search_plugin.engines.cluster.passages import as_stored, path_of, read_vectors
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from search_plugin.contract.schema import VectorField
 
 ATTRIBUTES = tuple(field.name for field in fields(Paper) if field.name not in ("extra", "publication"))
 _MAX_ID_BYTES = 512

@@ -10,26 +10,22 @@ Elasticsearch does not report the contribution of each leg.
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from corpora.errors import InputError
+from corpora.lazy import np
 from encoders.models.formats import Similarity
+from search_plugin.contract.legs import Ranking
+from search_plugin.contract.plan import Plan
 from search_plugin.contract.schema import Quantization, VectorField
 from search_plugin.engines.cluster import joining
 from search_plugin.engines.cluster.dialect import GRAPH, Dialect, MappedVectors, QueryBody
 from search_plugin.engines.cluster.errors import ClusterError
+from search_plugin.engines.cluster.joining import Searched
 from search_plugin.engines.cluster.product import Product
 from search_plugin.engines.cluster.queries import columns
 from search_plugin.fusion.fusions import RANK_CONSTANT
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import numpy as np
-
-    from search_plugin.contract.legs import Ranking
-    from search_plugin.contract.plan import Plan
-    from search_plugin.engines.cluster.joining import Searched
 
 MAX_DIMENSION = 4096
 MIN_DIMENSION_1BIT = 64

@@ -6,17 +6,22 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
+from corpora.custom import FieldValue
+from corpora.lazy import np
 from corpora.paper import Paper
 from search_plugin.contract.engine import Document, Index, Refused, Remembered
-from search_plugin.contract.legs import Facets, Listing, Position
+from search_plugin.contract.legs import Facets, Listing, Position, Ranking, Scored, Sort
+from search_plugin.contract.plan import Counting, Plan
 from search_plugin.contract.schema import Bm25, Field, IndexSchema
 from search_plugin.contract.trace import Sent, note
+from search_plugin.contract.tree import Filter
 from search_plugin.contract.values import checked
 from search_plugin.engines.cluster import bulk, facets, queries, revisions
+from search_plugin.engines.cluster.dialect import Dialect, QueryBody
 from search_plugin.engines.cluster.dialects import rank
 from search_plugin.engines.cluster.documents import (
     BulkRequest,
@@ -38,23 +43,13 @@ from search_plugin.engines.cluster.documents import (
     vectors_of,
 )
 from search_plugin.engines.cluster.errors import ClusterError, check_whole
+from search_plugin.engines.cluster.lease import Lease
 from search_plugin.engines.cluster.mapping import LOADING, SERVING, TITLE_ORDER, added_mapping, similarity_of
 from search_plugin.engines.cluster.passages import has_vector, path_of
 from search_plugin.engines.cluster.physical import physical_name
 from search_plugin.engines.cluster.scan import scan_hits
-from search_plugin.engines.cluster.transport import READING
+from search_plugin.engines.cluster.transport import READING, Cluster, RetryPolicy
 from search_plugin.filters.matching import joined
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from corpora.custom import FieldValue
-    from search_plugin.contract.legs import Ranking, Scored, Sort
-    from search_plugin.contract.plan import Counting, Plan
-    from search_plugin.contract.tree import Filter
-    from search_plugin.engines.cluster.dialect import Dialect, QueryBody
-    from search_plugin.engines.cluster.lease import Lease
-    from search_plugin.engines.cluster.transport import Cluster, RetryPolicy
 
 PAGE = 1_000
 """Papers asked for in one request."""

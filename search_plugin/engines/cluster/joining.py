@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol, runtime_checkable
 
 from corpora.errors import InputError
 from search_plugin.contract.legs import Fused, Ranking
-from search_plugin.contract.plan import check_sparse, check_vector
-from search_plugin.contract.schema import SparseField
+from search_plugin.contract.plan import Plan, VectorClause, check_sparse, check_vector
+from search_plugin.contract.schema import IndexSchema, SparseField
+from search_plugin.engines.cluster.dialect import Dialect, QueryBody
 from search_plugin.engines.cluster.documents import id_of
 from search_plugin.engines.cluster.passages import dot_products, scored_papers
+from search_plugin.engines.cluster.product import Product
 from search_plugin.engines.cluster.queries import condition, nearest_query, value_of, words_query
+from search_plugin.engines.cluster.transport import Cluster
 from search_plugin.fusion.fusions import shares, with_defaults
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from search_plugin.contract.plan import Plan, VectorClause
-    from search_plugin.contract.schema import IndexSchema
-    from search_plugin.engines.cluster.dialect import Dialect, QueryBody
-    from search_plugin.engines.cluster.product import Product
-    from search_plugin.engines.cluster.transport import Cluster
 
 
 @runtime_checkable

@@ -16,16 +16,13 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import uuid4
 
 from corpora.errors import ConflictError, UnavailableError
 from search_plugin.engines.cluster.errors import INDEX_NOT_FOUND, ClusterError
 from search_plugin.engines.cluster.physical import find_indexes
-from search_plugin.engines.cluster.transport import ONCE, READING
-
-if TYPE_CHECKING:
-    from search_plugin.engines.cluster.transport import Cluster, RetryPolicy
+from search_plugin.engines.cluster.transport import ONCE, READING, Cluster, RetryPolicy
 
 
 def here() -> str:

@@ -7,20 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from corpora.custom import FieldKind
 from corpora.errors import UnavailableError
 from encoders.models.formats import Format
-from search_plugin.contract.legs import TITLE
-from search_plugin.contract.schema import SENTENCES, IndexSchema, from_stored, to_stored
+from search_plugin.contract.legs import TITLE, Sort
+from search_plugin.contract.schema import SENTENCES, Bm25, Field, IndexSchema, from_stored, to_stored
 from search_plugin.engines.cluster.dialect import LUCENE_BITS, TEXT, Dialect
 from search_plugin.engines.cluster.passages import mapping_of
 from search_plugin.words.languages import get_language
-
-if TYPE_CHECKING:
-    from corpora.custom import FieldKind
-    from search_plugin.contract.legs import Sort
-    from search_plugin.contract.schema import Bm25, Field
 
 BUILT_IN = ("english", "cjk")
 """Languages for which both products' own analyzer is used."""

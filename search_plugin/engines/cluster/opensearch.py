@@ -16,27 +16,24 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import orjson
 
 from corpora.errors import UnavailableError
+from corpora.lazy import np
 from encoders.models.formats import Similarity
+from search_plugin.contract.legs import Ranking
+from search_plugin.contract.plan import Plan
 from search_plugin.contract.schema import Quantization, VectorField
 from search_plugin.engines.cluster import joining
 from search_plugin.engines.cluster.dialect import GRAPH, LUCENE_BITS, Dialect, MappedVectors, QueryBody
 from search_plugin.engines.cluster.errors import ClusterError
 from search_plugin.engines.cluster.frontends.artifacts import mark_of
+from search_plugin.engines.cluster.joining import Searched
 from search_plugin.engines.cluster.product import Product
 from search_plugin.engines.cluster.queries import columns
 from search_plugin.fusion.fusions import RANK_CONSTANT
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from search_plugin.contract.legs import Ranking
-    from search_plugin.contract.plan import Plan
-    from search_plugin.engines.cluster.joining import Searched
 
 PLUGIN = "opensearch-knn"
 

@@ -8,16 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora.errors import InputError
-from search_plugin.contract.schema import ForeignField, SparseField
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from search_plugin.contract.schema import VectorField
-    from search_plugin.engines.cluster.dialect import Dialect, QueryBody
+from corpora.lazy import np
+from search_plugin.contract.schema import ForeignField, SparseField, VectorField
+from search_plugin.engines.cluster.dialect import Dialect, QueryBody
 
 _VECTOR = "vector"
 """The vector of a passage, in its nested object."""
@@ -65,8 +61,6 @@ def as_stored(field: VectorField, vectors: np.ndarray) -> Any:
     Vectors are (dimension,), or (passages, dimension) for a field of passages. Raises `InputError` if they have another
     shape.
     """
-    import numpy as np
-
     if isinstance(field, SparseField):
         return _weights_of(vectors)
     held = np.ascontiguousarray(vectors, dtype=np.float32)
@@ -99,8 +93,6 @@ def path_of(field: VectorField) -> str:
 
 def read_vectors(field: VectorField, columns: Mapping[str, Any]) -> np.ndarray | None:
     """Return float32 (dimension,), or (passages, dimension), from the `fields` of a hit; None if a paper has none."""
-    import numpy as np
-
     if isinstance(field, SparseField):
         from encoders.sparse import rounded
 

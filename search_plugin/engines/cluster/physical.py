@@ -6,14 +6,12 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora.errors import UnavailableError
 from search_plugin.engines.cluster.errors import SEEING, ClusterError, unseen
+from search_plugin.engines.cluster.transport import Cluster
 from search_plugin.engines.cluster.word_indexes import switching
-
-if TYPE_CHECKING:
-    from search_plugin.engines.cluster.transport import Cluster
 
 _PHYSICAL = re.compile(r"ses\.(?P<name>[a-z0-9][a-z0-9_-]*)\.v(?P<generation>\d+)")
 

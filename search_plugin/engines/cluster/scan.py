@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 from corpora.errors import InputError, NotFoundError
+from search_plugin.contract.connection import Connection
 from search_plugin.engines.cluster.errors import ClusterError, check_whole
-from search_plugin.engines.cluster.transport import ONCE
-
-if TYPE_CHECKING:
-    from search_plugin.contract.connection import Connection
-    from search_plugin.engines.cluster.transport import Cluster
+from search_plugin.engines.cluster.transport import ONCE, Cluster
 
 PAGE = 200
 """Documents per request."""

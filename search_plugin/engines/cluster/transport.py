@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from threading import Event
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from search_plugin.contract.connection import Connection
-from search_plugin.engines.cluster.clients import open_client
+from search_plugin.engines.cluster.clients import Send, open_client
 from search_plugin.engines.cluster.dialect import as_json
 from search_plugin.engines.cluster.errors import INDEX_NOT_FOUND, BusyError, ClusterError
 from search_plugin.engines.cluster.product import Product, probe, split_hosts
-
-if TYPE_CHECKING:
-    from search_plugin.engines.cluster.clients import Send
 
 R = TypeVar("R")
 

@@ -10,12 +10,10 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from search_plugin.engines.cluster.errors import ClusterError
-
-if TYPE_CHECKING:
-    from search_plugin.engines.cluster.transport import Cluster
+from search_plugin.engines.cluster.transport import Cluster
 
 FORM = 2
 """What the documents are like: from 2 on, there are the pieces of words too."""

@@ -18,20 +18,16 @@ from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache, reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora.cleaning import first_day
+from corpora.lazy import np
+from corpora.paper import Paper
 from search_plugin.contract import tree
+from search_plugin.contract.schema import IndexSchema
 from search_plugin.engines.embedded.derived import Derived, deriving, newest
 from search_plugin.engines.embedded.errors import reads_stored
 from search_plugin.engines.embedded.files import mapped
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from corpora.paper import Paper
-    from search_plugin.contract.schema import IndexSchema
-
 
 Kinds = Mapping[str, str]
 """The kind of each field that can be used in filters, by name."""
@@ -105,8 +101,6 @@ class Postings:
     @reads_stored
     def of(self, value: object) -> np.ndarray:
         """Return the rows that hold a value."""
-        import numpy as np
-
         key = np.uint64(_key(value))
         at = int(np.searchsorted(self.keys, key))
         if at == len(self.keys) or self.keys[at] != key:
@@ -133,8 +127,6 @@ class Columns:
 
 def gather(papers: Iterable[Paper | None], start: int, kinds: Kinds) -> Columns:
     """Return the columns of the papers of consecutive rows from `start` on; None is a row without a paper."""
-    import numpy as np
-
     numbers = {name: array("d") for name, kind in kinds.items() if kind in COMPARED}
     keys = {name: array("Q") for name in kinds if name not in numbers}
     rows = {name: array("I") for name in keys}
@@ -158,8 +150,6 @@ def gather(papers: Iterable[Paper | None], start: int, kinds: Kinds) -> Columns:
 
 def save(folder: Path, parts: Sequence[Columns]) -> None:
     """Write the columns of adjacent ranges, the first from row 0 on, as one, and remove those that cover less."""
-    import numpy as np
-
     with deriving(folder, NAME, parts[-1].stop) as part:
         for name in {name for one in parts for name in one.numbers}:
             with (part / f"{name}.numbers").open("wb") as file:
@@ -176,8 +166,6 @@ def save(folder: Path, parts: Sequence[Columns]) -> None:
 
 def _joined(parts: Sequence[Postings]) -> Iterator[Postings]:
     """Yield the postings of adjacent ranges of rows as one, in pieces of which each continues the one before."""
-    import numpy as np
-
     edges = np.arange(1, _RANGES, dtype=np.uint64) * np.uint64(2**64 // _RANGES)
     cuts = [[0, *np.searchsorted(one.keys, edges).tolist(), len(one.keys)] for one in parts]
     written = 0
@@ -198,8 +186,6 @@ def load(folder: Path, count: int) -> Columns:
 
 @reads_stored
 def _mapped(derived: Derived) -> Columns:
-    import numpy as np
-
     numbers: dict[str, np.ndarray] = {}
     postings: dict[str, Postings] = {}
     for file in derived.sizes:
@@ -216,8 +202,6 @@ def _mapped(derived: Derived) -> Columns:
 
 
 def _inverted(keys: np.ndarray, rows: np.ndarray) -> Postings:
-    import numpy as np
-
     order = np.argsort(keys, kind="stable")
     keys = keys[order]
     starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]])[: len(keys)])
@@ -236,8 +220,6 @@ def passing(
     `parts` are the columns of all rows; a field without a column has no values. `saying` does the same for filters of
     words alone, which have no columns.
     """
-    import numpy as np
-
     match where:
         case tree.Says() | tree.Begun() | tree.TermLike() | tree.Nearness():
             return saying(where)
@@ -286,8 +268,6 @@ def _together(kind: type[tree.And | tree.Or], parts: Sequence[tree.Filter]) -> l
 
 
 def _compared(test: tree.Test, numbers: np.ndarray) -> np.ndarray:
-    import numpy as np
-
     match test:
         case tree.Exists():
             there: np.ndarray = ~np.isnan(numbers)

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, UnavailableError
 from search_plugin.contract import diagnosis
@@ -20,9 +19,7 @@ from search_plugin.contract.diagnosis import (
     troubles_of,
 )
 from search_plugin.engines.embedded.files import folder_bytes
-
-if TYPE_CHECKING:
-    from search_plugin.engines.embedded.index import EmbeddedIndex
+from search_plugin.engines.embedded.index import EmbeddedIndex
 
 _NAMED = 9
 """Damaged files and records that are named."""

@@ -26,14 +26,11 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from corpora.documents import read_within
+from corpora.lazy import np
 from corpora.writing import sync
-
-if TYPE_CHECKING:
-    import numpy as np
-
 
 AT_ONCE = 32 << 20
 """Bytes that are compared when files are opened; about 0.02 seconds."""
@@ -140,8 +137,6 @@ class Files:
     """The appended files of one generation, in a folder; `vectors` are the types of a stored vector, by field."""
 
     def __init__(self, folder: Path, vectors: Mapping[str, np.dtype[Any]]) -> None:
-        import numpy as np
-
         self.folder = folder
         self.fields = vectors
         places = [part for name in vectors for part in ((f"{name}.start", "<u4"), (f"{name}.count", "<u4"))]
@@ -173,8 +168,6 @@ class Files:
 
     def append(self, opstamp: int, held: Lengths, batch: Appended) -> None:
         """Append and sync the data of the next commit to files that have the lengths `held` at the last one."""
-        import numpy as np
-
         line = np.zeros(1, self._line)
         line["opstamp"] = opstamp
         parts = {ROWS: batch.rows.tobytes(), PAPERS: batch.papers}
@@ -191,8 +184,6 @@ class Files:
 
         `content` is the file's committed part. Raises `ValueError` if it has changed.
         """
-        import numpy as np
-
         lines, first = self._lines(opstamp), self._compared.get(name, 0)
         # Not as an array: a number that is damaged could overflow.
         ends = [0, *(count * content[:1].nbytes for count in lines[name].tolist())]
@@ -245,8 +236,6 @@ class Files:
 
     def _log(self) -> np.ndarray:
         """Return all lines of the log."""
-        import numpy as np
-
         with opened(self.folder / LOG) as file:
             content = read_within(file, _LONGEST_LOG)
         return np.frombuffer(content, self._line, len(content) // self._line.itemsize)
@@ -254,8 +243,6 @@ class Files:
 
 def _valid(lines: np.ndarray, opstamp: int) -> np.ndarray:
     """Return the lines of a log that are valid at a commit; what a power failure leaves of a line may be zeros."""
-    import numpy as np
-
     stamps = lines["opstamp"]
     wrong = stamps >= opstamp
     wrong[1:] |= stamps[1:] <= stamps[:-1]
@@ -294,8 +281,6 @@ def _put(path: Path, at: int, part: bytes) -> None:
 
 def mapped(path: Path, kind: Any, *shape: int) -> np.ndarray:
     """Map a file as an array; raises `ValueError` if the file is shorter."""
-    import numpy as np
-
     if not shape[0]:
         return np.empty(shape, kind)
     with opened(path) as file:

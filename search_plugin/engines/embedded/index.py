@@ -8,13 +8,17 @@ from copy import copy
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from corpora.cores import cores
+from corpora.custom import FieldValue
 from corpora.errors import InputError
+from corpora.lazy import np
+from corpora.paper import Paper
 from search_plugin.contract.engine import Document, Index, Refused
-from search_plugin.contract.legs import Facets
-from search_plugin.contract.schema import SPARSE, Bm25, IndexSchema
+from search_plugin.contract.legs import Facets, Listing, Position, Scored, Sort
+from search_plugin.contract.plan import Counting, Plan
+from search_plugin.contract.schema import SPARSE, Bm25, Field, IndexSchema
+from search_plugin.contract.tree import Filter
 from search_plugin.contract.values import check_dimensions, check_numbers, checked, with_values
 from search_plugin.engines.embedded import derived, writing
 from search_plugin.engines.embedded.errors import explained, explains_errors
@@ -26,16 +30,6 @@ from search_plugin.engines.embedded.records import Stored, encoded
 from search_plugin.engines.embedded.snapshot import Snapshot
 from search_plugin.engines.embedded.vectors import stored_type
 from search_plugin.engines.embedded.words import META, create_words, open_words
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from corpora.custom import FieldValue
-    from corpora.paper import Paper
-    from search_plugin.contract.legs import Listing, Position, Scored, Sort
-    from search_plugin.contract.plan import Counting, Plan
-    from search_plugin.contract.schema import Field
-    from search_plugin.contract.tree import Filter
 
 WORDS_FOLDER = "words"
 
@@ -193,8 +187,6 @@ class EmbeddedIndex(Index):
         snapshot = self._snapshot()
         gone = sorted(snapshot.find(ids))
         if gone:
-            import numpy as np
-
             rows = np.zeros(len(gone), self._files.row_type)
             rows["offset"], rows["replaces"] = snapshot.lengths.papers, gone
             with self._words.committing([], [snapshot.id_of(row) for row in gone]):

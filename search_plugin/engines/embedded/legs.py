@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from corpora.lazy import np
 from search_plugin.contract.engine import MOST_VALUES, too_many
-from search_plugin.contract.legs import BY_ID, TITLE, Facets, Listing, Position, Scored, ranked
-from search_plugin.contract.plan import LEXICAL, check_sparse, check_vector, counted_papers
-from search_plugin.contract.schema import SparseField
+from search_plugin.contract.legs import BY_ID, TITLE, Facets, Listing, Position, Scored, Sort, ranked
+from search_plugin.contract.plan import (
+    LEXICAL,
+    Counting,
+    Plan,
+    VectorClause,
+    check_sparse,
+    check_vector,
+    counted_papers,
+)
+from search_plugin.contract.schema import IndexSchema, SparseField
+from search_plugin.contract.tree import Filter
 from search_plugin.engines.embedded import queries
 from search_plugin.engines.embedded.columns import of_words
 from search_plugin.engines.embedded.queries import among, both, either, matching, rows_of, to_tantivy
+from search_plugin.engines.embedded.snapshot import Snapshot
 from search_plugin.engines.embedded.vectors import nearest
+from search_plugin.engines.embedded.words import Words
 from search_plugin.filters.matching import joined
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import numpy as np
-
-    from search_plugin.contract.legs import Sort
-    from search_plugin.contract.plan import Counting, Plan, VectorClause
-    from search_plugin.contract.schema import IndexSchema
-    from search_plugin.contract.tree import Filter
-    from search_plugin.engines.embedded.snapshot import Snapshot
-    from search_plugin.engines.embedded.words import Words
 
 _MANY_PASS = 0.1
 """Share of the papers that pass a filter, from which on the best of all papers are searched for them."""
@@ -86,8 +86,6 @@ def _passing_of_best(snapshot: Snapshot, words: Words, plan: Plan) -> list[tuple
     """
     if plan.filter is None or snapshot.searcher.num_docs < queries.LARGE or of_words(plan.filter, any):
         return []
-    import numpy as np
-
     passing = snapshot.passing(plan.filter)
     share = np.count_nonzero(passing) / snapshot.searcher.num_docs
     if share < _MANY_PASS:
@@ -120,8 +118,6 @@ def vector_leg(snapshot: Snapshot, schema: IndexSchema, plan: Plan, clause: Vect
 
 def sparse_leg(snapshot: Snapshot, schema: IndexSchema, plan: Plan, clause: VectorClause) -> list[Scored]:
     """Return the papers with the largest dot products with a sparse vector, best first, ties by id."""
-    import numpy as np
-
     field = check_sparse(clause, schema)
     scores = snapshot.sparse_scores(field, clause.vector).astype(np.float32)
     rows = np.flatnonzero(snapshot.passing(plan.filter) & (scores > 0))
@@ -144,8 +140,6 @@ def listing(snapshot: Snapshot, where: Filter | None, order: Sort, size: int, af
 
     Papers without a value come last, ties are ordered by id.
     """
-    import numpy as np
-
     rows = np.flatnonzero(snapshot.passing(where))
     matches = len(rows)
     if not size or not matches:
@@ -166,8 +160,6 @@ def listing(snapshot: Snapshot, where: Filter | None, order: Sort, size: int, af
 
 def _sort_values(snapshot: Snapshot, rows: np.ndarray, order: Sort, after: Position | None) -> tuple[np.ndarray, float]:
     """Return what rows are sorted by, float64 (rows,), infinity where there is none; and the same of a position."""
-    import numpy as np
-
     key = after.key if after else None
     if order.field == TITLE:
         asked = str(key or "").encode()

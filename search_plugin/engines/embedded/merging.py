@@ -13,18 +13,16 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
+from corpora.lazy import np
 from corpora.writing import replacing, sync
+from search_plugin.contract.schema import IndexSchema
 from search_plugin.engines.embedded.errors import reads_stored
-from search_plugin.engines.embedded.words import META, files, newest, note, note_of, open_words
-
-if TYPE_CHECKING:
-    from search_plugin.contract.schema import IndexSchema
-    from search_plugin.engines.embedded.snapshot import Snapshot
-    from search_plugin.engines.embedded.words import Commit, Words
+from search_plugin.engines.embedded.snapshot import Snapshot
+from search_plugin.engines.embedded.words import META, Commit, Words, files, newest, note, note_of, open_words
 
 MERGED_FROM = 100_000
 """Papers; the segments of fewer are searched about as fast as one."""
@@ -87,7 +85,6 @@ def _merged(words: Words, snapshot: Snapshot) -> Commit:
 
 def _delete_of_each(words: Words, snapshot: Snapshot) -> None:
     """Write a paper of each segment again, so that it is deleted there; and others, until there are enough segments."""
-    import numpy as np
     from tantivy import DocAddress
 
     searcher = snapshot.searcher

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
+from corpora.lazy import np
+from search_plugin.contract.plan import Plan, TermGroup
 from search_plugin.contract.tree import (
     Alike,
     And,
@@ -26,12 +28,8 @@ from search_plugin.contract.tree import (
     unresolved,
 )
 from search_plugin.engines.embedded.columns import COMPARED, compared_path, number_of
+from search_plugin.engines.embedded.words import Words
 from search_plugin.words.terms import shorter_terms
-
-if TYPE_CHECKING:
-    from search_plugin.contract.plan import Plan, TermGroup
-    from search_plugin.engines.embedded.words import Words
-
 
 Positions = tuple[tuple[int, str], ...]
 """Terms, each with its position in a text."""
@@ -184,8 +182,6 @@ def _one_of(field: str, values: Sequence[Value], words: Words) -> Any:
 
 
 def _range(field: str, op: str, value: Value, words: Words) -> Any:
-    import numpy as np
-
     # tantivy offers ranges over JSON only in its query language; a number is all that it gets from the user.
     number = np.format_float_positional(number_of(value), trim="-")
     return words.index.parse_query(f"{compared_path(field, words.kinds)}:{_RANGES[op].format(number)}", ["text"])

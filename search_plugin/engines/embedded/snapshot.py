@@ -4,28 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from corpora.lazy import np
 from search_plugin.contract.engine import Remembered
-from search_plugin.contract.schema import SparseField
-from search_plugin.contract.tree import Not
+from search_plugin.contract.schema import SparseField, VectorField
+from search_plugin.contract.tree import Filter, Not
 from search_plugin.engines.embedded import columns, sparse, titles, vectors
 from search_plugin.engines.embedded.columns import passing
 from search_plugin.engines.embedded.errors import reads_stored
-from search_plugin.engines.embedded.files import LOG, NEWEST, NOTHING, PAPERS, ROWS, vectors_file
+from search_plugin.engines.embedded.files import LOG, NEWEST, NOTHING, PAPERS, ROWS, Files, vectors_file
 from search_plugin.engines.embedded.queries import among, from_row, rows_of, to_tantivy
 from search_plugin.engines.embedded.records import Stored, damaged_record, from_record, id_of, ids_of
-from search_plugin.engines.embedded.vectors import read_stored
-from search_plugin.engines.embedded.words import META
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from search_plugin.contract.schema import VectorField
-    from search_plugin.contract.tree import Filter
-    from search_plugin.engines.embedded.files import Files
-    from search_plugin.engines.embedded.vectors import Matrix
-    from search_plugin.engines.embedded.words import Words
+from search_plugin.engines.embedded.vectors import Matrix, read_stored
+from search_plugin.engines.embedded.words import META, Words
 
 _NOTED = 10_000
 """Number of rows that are kept by id, so that memory does not grow with the searches."""
@@ -97,8 +89,6 @@ class Snapshot:
     @reads_stored
     def live(self) -> np.ndarray:
         """Which rows are the current version of an existing paper, bool (rows,)."""
-        import numpy as np
-
         live: np.ndarray = np.asarray(self.rows["size"] > 0)
         replaced = np.asarray(self.rows["replaces"])
         live[replaced[replaced != NOTHING]] = False
@@ -127,8 +117,6 @@ class Snapshot:
     @reads_stored
     def vectors_of(self, row: int, field: VectorField) -> np.ndarray:
         """Return the vector of a row, float32 (dimension,), or those of its passages, (passages, dimension)."""
-        import numpy as np
-
         start, count = (int(self.rows[row][f"{field.name}.{what}"]) for what in ("start", "count"))
         held = np.array(self.matrix(field)[start : start + count])
         return held if field.unit == "passage" or isinstance(field, SparseField) else held[0]
@@ -150,8 +138,6 @@ class Snapshot:
     @reads_stored
     def entries(self, field: SparseField, start: int, stop: int) -> sparse.Entries:
         """Return the entries of the sparse vectors of the current rows between two numbers."""
-        import numpy as np
-
         rows = start + np.flatnonzero(self.live[start:stop])
         begins, counts = (
             np.asarray(self.rows[f"{field.name}.{what}"])[rows].astype(np.int64) for what in ("start", "count")
@@ -177,8 +163,6 @@ class Snapshot:
 
     @reads_stored
     def _owners_of(self, field: str) -> np.ndarray:
-        import numpy as np
-
         owners = np.full(len(self._vectors[field]), NOTHING, np.int32)
         rows = np.flatnonzero(self.live)
         starts, counts = (
@@ -212,8 +196,6 @@ class Snapshot:
         Each row that the word index finds passes through Python: it is asked for what matches or what does not,
         whichever is less.
         """
-        import numpy as np
-
         matches, papers = self.searcher.search(to_tantivy(where, self._words), 1).count, self.searcher.num_docs
         few = 2 * matches <= papers
         mask = np.full(len(self.rows), not few)
@@ -226,8 +208,6 @@ class Snapshot:
 
     def numbers(self, field: str) -> np.ndarray:
         """Return a field's numbers, or the ordinals of its dates, float64 (rows,); NaN where there is none."""
-        import numpy as np
-
         values = np.full(len(self.rows), np.nan)
         for part in self._columns:
             if (held := part.numbers.get(field)) is not None:

@@ -10,16 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from corpora.lazy import np
+from search_plugin.contract.schema import SparseField
 from search_plugin.engines.embedded.derived import Derived, deriving, newest
 from search_plugin.engines.embedded.errors import reads_stored
 from search_plugin.engines.embedded.files import mapped
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from search_plugin.contract.schema import SparseField
 
 _STARTS, _ROWS, _WEIGHTS = "starts", "rows", "weights"
 _SHIFT = 15
@@ -54,8 +50,6 @@ class TokenPostings:
 
     def products(self, query: np.ndarray, count: int) -> np.ndarray:
         """Return the dot products of a query, float32 (entries, 2), with the first rows, float64 (count,)."""
-        import numpy as np
-
         scores, tokens = np.zeros(count, np.float64), query[:, 0].astype(np.int64)
         begins, ends = self.starts[tokens], self.starts[tokens + 1]
         # As many tokens at once as fit into the memory, since each sum goes over all rows.
@@ -90,16 +84,12 @@ ReadEntries = Callable[[int, int], Entries]
 
 def packed(weights: np.ndarray) -> np.ndarray:
     """Return weights, float32 of 9 significant bits, in 16 bits each."""
-    import numpy as np
-
     bits: np.ndarray = np.ascontiguousarray(weights, np.float32).view(np.uint32) >> _SHIFT
     return bits.astype(np.uint16)
 
 
 def unpacked(packed_weights: np.ndarray) -> np.ndarray:
     """Return what `packed` was given, float32."""
-    import numpy as np
-
     return (packed_weights.astype(np.uint32) << _SHIFT).view(np.float32)
 
 
@@ -107,8 +97,6 @@ def scored(
     query: np.ndarray, count: int, dimension: int, read: ReadEntries, postings: TokenPostings | None
 ) -> np.ndarray:
     """Return the dot product of a query, float32 (entries, 2), and each current row, float64 (count,)."""
-    import numpy as np
-
     covered = postings.covered if postings else 0
     scores = postings.products(query, count) if postings else np.zeros(count, np.float64)
     asked = np.zeros(dimension, np.float64)
@@ -123,8 +111,6 @@ def scored(
 
 def extend(folder: Path, field: SparseField, count: int, read: ReadEntries) -> None:
     """Make the inverted index of all rows if many are not covered."""
-    import numpy as np
-
     covered = newest(folder, _name(field.name), count, lambda derived: derived.covered) or 0
     if count - covered <= max(UNINDEXED, covered // _GROWTH):
         return
@@ -158,8 +144,6 @@ def load(folder: Path, field: SparseField, count: int) -> TokenPostings | None:
 
     @reads_stored
     def read(derived: Derived) -> TokenPostings:
-        import numpy as np
-
         starts = mapped(derived.path / _STARTS, "<i8", field.dimension + 1)
         total = int(starts[-1])
         if starts[0] or (np.diff(starts) < 0).any():

@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from corpora.lazy import np
+from corpora.paper import Paper
 from search_plugin.contract.legs import title_key
 from search_plugin.engines.embedded.derived import Derived, deriving, newest
 from search_plugin.engines.embedded.errors import reads_stored
 from search_plugin.engines.embedded.files import mapped
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from corpora.paper import Paper
 
 NAME = "titles"
 
@@ -42,8 +38,6 @@ class Titles:
 
 def gather(papers: Iterable[Paper | None]) -> Titles:
     """Make the keys of consecutive rows; None for a row without a paper."""
-    import numpy as np
-
     keys = [title_key(paper.title).encode() if paper else b"" for paper in papers]
     return Titles(np.frombuffer(b"".join(keys), np.uint8), np.cumsum([len(key) for key in keys], dtype=np.int64))
 

@@ -18,18 +18,14 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
+from corpora.lazy import np
+from encoders.models.formats import Similarity
 from search_plugin.contract.legs import closeness
+from search_plugin.contract.schema import VectorField
 from search_plugin.engines.embedded.derived import Derived, deriving, newest
 from search_plugin.engines.embedded.errors import reads_stored
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from encoders.models.formats import Similarity
-    from search_plugin.contract.schema import VectorField
-
 
 _LARGEST_NUMBER = 127
 
@@ -61,8 +57,6 @@ Matrix: TypeAlias = "np.ndarray | Quantized"
 
 def stored_type(field: VectorField) -> np.dtype[Any]:
     """Return the type of a stored vector: 4 bytes per number, or 1 and a scale of 4 bytes."""
-    import numpy as np
-
     if field.quantization == "int8":
         return np.dtype([("scale", "<f4"), ("numbers", "i1", (field.dimension,))])
     return np.dtype(("<f4", (field.width,)))
@@ -74,8 +68,6 @@ def as_stored(vectors: np.ndarray, field: VectorField) -> np.ndarray:
     In 8 bits, a number x is stored as round(x / scale), and the largest of a vector as 127 or -127: each differs by at
     most half of the scale.
     """
-    import numpy as np
-
     if field.quantization != "int8":
         return vectors.astype("<f4")
     stored = np.zeros(len(vectors), stored_type(field))
@@ -93,8 +85,6 @@ def read_stored(stored: np.ndarray, field: VectorField) -> Matrix:
 
 def normal(vectors: np.ndarray, similarity: Similarity) -> np.ndarray:
     """Return vectors of length 1 for the cosine, unless they are zero; others as they are."""
-    import numpy as np
-
     vectors = np.ascontiguousarray(vectors, np.float32)
     if similarity != "cosine":
         return vectors
@@ -139,7 +129,6 @@ class Approximate:
         is float32 (1, dimension). `allowed` says which vectors may be found, bool (vectors,); None for all.
         """
         import faiss
-        import numpy as np
 
         selector, share = None, 1.0
         if allowed is not None:
@@ -206,7 +195,6 @@ def _bounded(vectors: np.ndarray, similarity: Similarity) -> np.ndarray:
 def _empty(mapped: Callable[[], Matrix], similarity: Similarity) -> Any:
     """Return an index without vectors, whose lists have centres."""
     import faiss
-    import numpy as np
 
     count, dimension = mapped().shape
     if similarity == "l2":
@@ -249,7 +237,6 @@ def load(folder: Path, name: str, count: int, *, to_extend: bool = False) -> App
 def _checked(index: Any, covered: int) -> Any:
     """Return the index, or raise `ValueError` if it would find vectors that do not exist."""
     import faiss
-    import numpy as np
 
     earlier = (faiss.IndexIVFScalarQuantizer, faiss.IndexIVFRaBitQ)
     if not (_is_current(index) or isinstance(index, earlier)) or index.quantizer.ntotal != index.nlist:
@@ -286,8 +273,6 @@ def nearest(
     found, bool (vectors,); None for all. `approximate` is an index over the first vectors; without it the search is
     exact.
     """
-    import numpy as np
-
     if allowed is not None and np.count_nonzero(allowed) <= SCANNED:
         rows = np.flatnonzero(allowed)
     elif approximate is None:
@@ -303,8 +288,6 @@ def _scanned(
     matrix: Matrix, start: int, query: np.ndarray, similarity: Similarity, count: int, allowed: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Rank all vectors from a row on."""
-    import numpy as np
-
     best = np.empty(0, np.int64), np.empty(0, np.float32)
     for begin in range(start, len(matrix), _BLOCK):
         block = slice(begin, min(begin + _BLOCK, len(matrix)))
@@ -317,15 +300,11 @@ def _scanned(
 
 
 def _scores(matrix: Matrix, rows: np.ndarray, query: np.ndarray, similarity: Similarity) -> np.ndarray:
-    import numpy as np
-
     parts = [closeness(matrix[rows[at : at + _BLOCK]], query, similarity) for at in range(0, len(rows), _BLOCK)]
     return np.concatenate(parts) if parts else np.empty(0, np.float32)
 
 
 def _best(rows: np.ndarray, scores: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    import numpy as np
-
     if len(rows) > count:
         kept = np.argpartition(-scores, count - 1)[:count]
         rows, scores = rows[kept], scores[kept]

@@ -17,21 +17,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import orjson
 
+from corpora.paper import Paper
 from corpora.sealing import sealed, unsealed
 from corpora.writing import replacing, sync
+from search_plugin.contract.schema import IndexSchema
 from search_plugin.engines.embedded.columns import Kinds, held_values, kinds_of, to_json
 from search_plugin.engines.embedded.errors import MISREAD, reads_stored
 from search_plugin.engines.embedded.files import cheap, checksum, opened, read_small
 from search_plugin.engines.embedded.generations import is_of_another, mark_of
 from search_plugin.words.languages import get_language
-
-if TYPE_CHECKING:
-    from corpora.paper import Paper
-    from search_plugin.contract.schema import IndexSchema
 
 META = "meta.json"
 _KINDS = ("store", "term", "idx", "pos", "fieldnorm", "fast")

@@ -4,25 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from search_plugin.contract.schema import SparseField
+from corpora.lazy import np
+from corpora.paper import Paper
+from search_plugin.contract.schema import IndexSchema, SparseField, VectorField
 from search_plugin.engines.embedded import columns, sparse, titles, vectors
+from search_plugin.engines.embedded.columns import Kinds
 from search_plugin.engines.embedded.errors import reads_stored
-from search_plugin.engines.embedded.files import NOTHING, Appended
-from search_plugin.engines.embedded.records import from_record, to_record
-from search_plugin.engines.embedded.vectors import as_stored, read_stored
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from corpora.paper import Paper
-    from search_plugin.contract.schema import IndexSchema, VectorField
-    from search_plugin.engines.embedded.columns import Kinds
-    from search_plugin.engines.embedded.files import Files
-    from search_plugin.engines.embedded.records import Encoded
-    from search_plugin.engines.embedded.snapshot import Snapshot
-    from search_plugin.engines.embedded.vectors import Matrix
+from search_plugin.engines.embedded.files import NOTHING, Appended, Files
+from search_plugin.engines.embedded.records import Encoded, from_record, to_record
+from search_plugin.engines.embedded.snapshot import Snapshot
+from search_plugin.engines.embedded.vectors import Matrix, as_stored, read_stored
 
 
 class Written(NamedTuple):
@@ -37,8 +30,6 @@ def batch_of(
     written: Sequence[Written], older: Mapping[str, int], snapshot: Snapshot, schema: IndexSchema, files: Files
 ) -> Appended:
     """Return what to append for some papers; `older` has the rows of those that replace an earlier version, by id."""
-    import numpy as np
-
     records = [to_record(one.encoded) for one in written]
     rows = np.zeros(len(written), files.row_type)
     sizes = np.array([len(record) for record in records], np.int64)

@@ -8,6 +8,7 @@ from uuid import uuid4
 from fastapi import APIRouter, Body, Depends, Response
 from pydantic import Field
 
+from corpora.lazy import np
 from ses.service.access import needs
 from ses.service.answers import json_response
 from ses.service.encoding import SOME_TEXTS, Chosen, TextToEncode, check_texts, choose
@@ -76,8 +77,6 @@ def rerank(service: ServiceOf, asked: Annotated[RerankAsked, Body()]) -> Respons
 
 def _cosines(queries: Chosen, papers: Chosen, query: str, documents: list[str]) -> list[float]:
     """Return the cosine of each document to a query, from -1.0 to 1.0."""
-    import numpy as np
-
     vectors = papers.encode([papers.text(text) for text in documents]).astype(np.float64)
     vector = queries.encode([query])[0].astype(np.float64)
     lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(vector)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 import orjson
@@ -18,11 +18,9 @@ from markupsafe import Markup
 
 from corpora.identifiers import identifier_of, link_of
 from corpora.names import parse_name
+from corpora.paper import Paper
 from corpora.publication import Publication
 from search_plugin.pages.formats import at_meeting, one_line
-
-if TYPE_CHECKING:
-    from corpora.paper import Paper
 
 MEDIA_TYPES: Mapping[str, str] = {
     "json": "application/json",

@@ -5,12 +5,13 @@ OpenSearch 1.1 Draft 6, with its extension Suggestions; Atom is RFC 4287.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 from urllib.parse import urlencode
 from xml.etree import ElementTree
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
+from search_plugin.pages.page import Page
 from ses.service.access import needs
 from ses.service.answers import json_response
 from ses.service.negotiation import etag_of, unless_kept
@@ -18,9 +19,6 @@ from ses.service.parameters import Parameters, ServiceOf, asks
 from ses.service.routes.suggest import SuggestParameters
 from ses.service.web.address import address, site_address
 from ses.service.web.search import PageParameters, page_of
-
-if TYPE_CHECKING:
-    from search_plugin.pages.page import Page
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(needs("search"))])
 

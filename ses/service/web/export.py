@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query, Response
 from pydantic import Field, create_model
 
 from corpora.errors import InputError, NotFoundError, require
+from corpora.paper import Paper
+from search_plugin.pages.hit import Hit
 from ses.service.access import needs
 from ses.service.answers import json_response, page_content
 from ses.service.parameters import SearchParameters, ServiceOf
+from ses.service.service import Service
 from ses.service.web.citation import ENDINGS, MEDIA_TYPES, json_value
-
-if TYPE_CHECKING:
-    from corpora.paper import Paper
-    from search_plugin.pages.hit import Hit
-    from ses.service.service import Service
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(needs("search"))])
 

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from corpora.paper import Paper
+from search_plugin.contract.schema import IndexSchema
+from search_plugin.pages.page import Page
+from ses.service.service import Service
 from ses.service.web.histogram import Histogram, histogram
 from ses.service.web.narrowing import YEAR
-
-if TYPE_CHECKING:
-    from corpora.paper import Paper
-    from search_plugin.contract.schema import IndexSchema
-    from search_plugin.pages.page import Page
-    from ses.service.service import Service
 
 _EXAMPLES, _QUESTIONS, _SUBJECTS, _NEWEST = 6, 3, 10, 4
 _READ = 100

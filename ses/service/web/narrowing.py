@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from search_plugin.contract.schema import IndexSchema
 from search_plugin.filters.parse import quoted
-
-if TYPE_CHECKING:
-    from search_plugin.contract.schema import IndexSchema
 
 YEAR = "year"
 

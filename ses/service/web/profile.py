@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import Field
@@ -13,15 +13,13 @@ from corpora.errors import NotFoundError
 from search_plugin.filters.parse import quoted
 from ses.service.access import needs
 from ses.service.parameters import Parameters, ServiceOf
+from ses.service.service import Service
 from ses.service.web.address import PageAddress, PaperName, address
 from ses.service.web.histogram import histogram
 from ses.service.web.narrowing import YEAR
 from ses.service.web.render import html, texts_of
 from ses.service.web.search import label_of
 from ses.service.web.unapi import unapi_id
-
-if TYPE_CHECKING:
-    from ses.service.service import Service
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(needs("search"))])
 

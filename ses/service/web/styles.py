@@ -8,16 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from corpora.identifiers import link_of
-from corpora.names import parse_name
+from corpora.names import WrittenName, parse_name
+from corpora.paper import Paper
 from corpora.publication import Publication
 from search_plugin.pages.formats import one_line
-
-if TYPE_CHECKING:
-    from corpora.names import WrittenName
-    from corpora.paper import Paper
 
 _GIVEN = re.compile(r"[^\s.\-\u2010]+|[-\u2010]")
 _ENDED = (".", "?", "!")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from contextlib import suppress
 from http import HTTPStatus
-from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 from xml.etree import ElementTree
 
@@ -18,14 +17,12 @@ from starlette.exceptions import HTTPException
 
 from corpora.errors import NotFoundError
 from corpora.outgoing import in_a_line
+from corpora.paper import Paper
+from ses.indexes.open_index import OpenIndex
 from ses.service.access import needs
 from ses.service.parameters import ServiceOf
 from ses.service.web.citation import MEDIA_TYPES
 from ses.service.web.export import papers_as
-
-if TYPE_CHECKING:
-    from corpora.paper import Paper
-    from ses.indexes.open_index import OpenIndex
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(needs("search"))])
 

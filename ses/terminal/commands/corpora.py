@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import rich_click as click
 
 from corpora.errors import require
+from corpora.paper import Rejected
 from corpora.registry import CORPORA, get_corpus
 from indexer.options import IndexOptions
 from ses.terminal.options import described_options, given_of, json_option
 from ses.terminal.results import say
-
-if TYPE_CHECKING:
-    from corpora.paper import Rejected
 
 _REASONS_SHOWN = 3
 

@@ -7,14 +7,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+from encoders.text_encoder import TextEncoder
 from eval.files.labelled import ID_KEYS
 from eval.frozen import ids_of, own_id, title_key
-
-if TYPE_CHECKING:
-    from encoders.text_encoder import TextEncoder
-
 
 TaskType = Literal["classification", "regression", "ir", "triplet", "ranked", "vectors"]
 """SciRepEval's four; `ranked`: a query and candidates with a teacher's scores; `vectors`: a text and its vector."""

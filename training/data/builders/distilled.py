@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
+from corpora.lazy import np
 from search_plugin.contract.legs import Scored, ranked
 from search_plugin.fusion.fusions import get_fusion
 from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, drawn
 from training.data.pool import PoolQuery, best, judged, judges_of, read_pool
 from training.data.queries import OPTIONS
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:

@@ -9,8 +9,8 @@ teacher's scores; the trained model then needs no papers at query time.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from corpora.lazy import np
 from encoders.models.formats import Format
 from search_plugin.fusion.fusions import get_fusion
 from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, drawn_papers
@@ -18,9 +18,6 @@ from training.data.builders.distilled import leg_of
 from training.data.builders.whitened import DIGITS
 from training.data.pool import best, by_vectors, by_words, judged, read_pool
 from training.data.queries import OPTIONS
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
@@ -32,8 +29,6 @@ def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
     which a share `answer` goes to the paper that the query was made of; the vectors' are those of the cosine over
     `temperature`. `steps` of length `rate` are taken.
     """
-    import numpy as np
-
     fuse, pool = get_fusion("minmax"), read_pool(drawn_papers(source, int(options["most"])), options)
     encoder = source.model(precision="int8")
     base = by_vectors(encoder, pool)
@@ -59,8 +54,6 @@ def moved(query: np.ndarray, papers: np.ndarray, teacher: np.ndarray, options: B
     From its own vector (dimension,), those of its candidates (candidates, dimension), and the teacher's chances
     (candidates,).
     """
-    import numpy as np
-
     vector: np.ndarray
     vector, papers = (one / np.linalg.norm(one, axis=-1, keepdims=True) for one in (query.astype(np.float64), papers))
     for _ in range(int(options["steps"])):
@@ -70,8 +63,6 @@ def moved(query: np.ndarray, papers: np.ndarray, teacher: np.ndarray, options: B
 
 
 def _chances(scores: np.ndarray, temperature: float) -> np.ndarray:
-    import numpy as np
-
     raised = np.exp((scores - scores.max()) / temperature)
     found: np.ndarray = raised / raised.sum()
     return found

@@ -8,16 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import chain, zip_longest
-from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
+from corpora.lazy import np
 from eval.measures.similarity import SIMILARITIES
 from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, drawn
 from training.data.pool import PoolQuery, best, by_vectors, judged, judges_of, read_pool
 from training.data.queries import OPTIONS
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
@@ -49,8 +46,6 @@ def _wrong(
     query: PoolQuery, scores: Sequence[np.ndarray], vectors: np.ndarray | None, options: BuilderOptions
 ) -> np.ndarray:
     """Return which papers are probably no answers, bool (papers,)."""
-    import numpy as np
-
     answers = list(query.answers)
     passing = np.ones(len(scores[0]), dtype=bool)
     for of_judge in scores:
@@ -66,8 +61,6 @@ def _wrong(
 def _negatives(
     query: PoolQuery, scores: Sequence[np.ndarray], passing: np.ndarray, options: BuilderOptions, seed: int
 ) -> list[int]:
-    import numpy as np
-
     first, last = int(options["first"]) - 1, int(options["last"])
     ranked = [best(np.where(passing, of_judge, -np.inf), last)[first:] for of_judge in scores]
     found = [row for row in dict.fromkeys(chain.from_iterable(zip_longest(*ranked))) if row is not None]

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from random import Random
-from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
 from corpora.installed import extra, needing
+from corpora.lazy import np
 from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made
 from training.data.builders.graph import Graph, others, read_graph
-
-if TYPE_CHECKING:
-    import numpy as np
 
 _QUERIES_AT_ONCE = 256
 
@@ -58,8 +55,6 @@ def embedded(graph: Graph, linked: list[int], dimension: int, seed: int) -> np.n
     with needing("Neighbours need scipy", extra("train")):
         from scipy.sparse import coo_array, diags_array
         from scipy.sparse.linalg import svds
-    import numpy as np
-
     places = {row: place for place, row in enumerate(linked)}
     edges = [(places[query], places[row]) for query, rows in graph.cited.items() for row in rows]
     both = np.array([*edges, *((there, here) for here, there in edges)])
@@ -75,8 +70,6 @@ def embedded(graph: Graph, linked: list[int], dimension: int, seed: int) -> np.n
 
 def _neighbours(vectors: np.ndarray, count: int) -> Iterator[list[int]]:
     """Yield the places of each paper's nearest others, nearest first."""
-    import numpy as np
-
     for start in range(0, len(vectors), _QUERIES_AT_ONCE):
         scores = vectors[start : start + _QUERIES_AT_ONCE] @ vectors.T
         scores[np.arange(len(scores)), np.arange(start, start + len(scores))] = -np.inf

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
 from corpora.installed import extra, needing
+from corpora.lazy import np
 from training.data.builders.base import (
     Builder,
     BuilderOptions,
@@ -20,10 +20,6 @@ from training.data.builders.base import (
     identity_of,
 )
 from training.data.records import number_of
-
-if TYPE_CHECKING:
-    import numpy as np
-
 
 _SCALES = ("none", "standard", "range")
 
@@ -70,8 +66,6 @@ def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
 
 def _numbers_by_words(source: BuilderSource, value_of: Callable[[PaperRecord], float | None]) -> dict[str, float]:
     """Return the number that words predict for each paper that has one, by id."""
-    import numpy as np
-
     known = {
         id_of(paper): (" ".join(str(part) for part in source.text_of(paper).values()), value)
         for paper in source.papers()
@@ -84,8 +78,6 @@ def _numbers_by_words(source: BuilderSource, value_of: Callable[[PaperRecord], f
 
 def _scale(scale: str, values: array[float]) -> tuple[float, float]:
     """Return what is subtracted from each number, and what it is then divided by; `InputError` for another scale."""
-    import numpy as np
-
     if scale not in _SCALES:
         raise InputError(f"The builder numbers has no scale {scale!r}; choose {', '.join(_SCALES)}.")
     if scale == "none":
@@ -113,8 +105,6 @@ def expected_by_words(ids: Sequence[str], texts: Sequence[str], values: np.ndarr
     that part from fewer papers than it needs to learn the numbers themselves (distillation, Hinton et al. 2015,
     arXiv:1503.02531). `values` are float64 (papers,). `UnavailableError` if scikit-learn is not installed.
     """
-    import numpy as np
-
     with needing("The option words needs scikit-learn", extra("eval")):
         from sklearn.feature_extraction.text import TfidfVectorizer
         from sklearn.linear_model import Ridge

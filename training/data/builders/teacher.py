@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
 from encoders.models.formats import Format
+from encoders.text_encoder import TextEncoder
 from eval.embedder import BLOCK, Text, by_encoder
 from training.data.builders.base import (
     MODEL,
@@ -26,9 +26,6 @@ from training.data.builders.base import (
 )
 from training.data.builders.whitened import DIGITS
 from training.data.queries import OPTIONS, PaperFields, query_of
-
-if TYPE_CHECKING:
-    from encoders.text_encoder import TextEncoder
 
 PAPERS, QUERIES = "papers", "queries"
 

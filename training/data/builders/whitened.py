@@ -8,15 +8,12 @@ little.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
+from corpora.lazy import np
 from encoders.models.formats import Format
 from eval.embedder import Text, by_encoder
 from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, drawn_papers, identity_of
-
-if TYPE_CHECKING:
-    import numpy as np
 
 DIGITS = 5
 """Digits of a number in a record."""
@@ -50,8 +47,6 @@ def whitened(vectors: np.ndarray, strength: float) -> np.ndarray:
 
     From (papers, dimension), with more papers than dimensions, to float64 of the same shape; the power is from 0 to 1.
     """
-    import numpy as np
-
     centred = vectors.astype(np.float64) - vectors.mean(axis=0)
     variances, axes = np.linalg.eigh(centred.T @ centred / len(centred))
     # A direction without variance stays 0 instead of becoming noise.

@@ -9,17 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora.errors import InputError, UnavailableError
 from corpora.typed import typed
-from search_plugin.contract.schema import ForeignField, to_stored
+from search_plugin.contract.schema import ForeignField, IndexSchema, to_stored
 from search_plugin.engines.cluster.attached.places import Place, fields_of
 from search_plugin.engines.cluster.attached.vectors import described_vectors
 from search_plugin.engines.cluster.mapping import schema_of
-
-if TYPE_CHECKING:
-    from search_plugin.contract.schema import IndexSchema
 
 NAMESPACE = "ses"
 """The object in documents of others in which ses keeps what is its own."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 from corpora.errors import InputError, NotFoundError, UnavailableError
@@ -35,15 +35,13 @@ from search_plugin.engines.cluster.attached.places import check_places, fields_o
 from search_plugin.engines.cluster.attached.vectors import NamedVectors, check_vectors, find_vectors
 from search_plugin.engines.cluster.attached.writing import pin, pinned, unpin
 from search_plugin.engines.cluster.changes import Reached, changed_since, reached
+from search_plugin.engines.cluster.dialect import Dialect, QueryBody
 from search_plugin.engines.cluster.engine import ClusterEngine
 from search_plugin.engines.cluster.errors import ClusterError
+from search_plugin.engines.cluster.index import ClusterIndex
 from search_plugin.engines.cluster.mapping import body_of, properties_of
 from search_plugin.engines.cluster.physical import create_index, delete_index, physical_name
 from search_plugin.engines.cluster.scan import check_plain_name
-
-if TYPE_CHECKING:
-    from search_plugin.engines.cluster.dialect import Dialect, QueryBody
-    from search_plugin.engines.cluster.index import ClusterIndex
 
 _ROUNDS = 5
 """How often documents are restored again that their owner brought back meanwhile."""

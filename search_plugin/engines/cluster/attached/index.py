@@ -7,38 +7,33 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
+from corpora.custom import FieldValue
 from corpora.errors import UnavailableError
-from corpora.paper import Accepted
-from search_plugin.contract.engine import Refused
+from corpora.lazy import np
+from corpora.paper import Accepted, Rejected
+from search_plugin.contract.engine import Document, Refused
+from search_plugin.contract.legs import Ranking, Scored
+from search_plugin.contract.plan import Plan
+from search_plugin.contract.schema import Bm25, Field
+from search_plugin.contract.tree import Filter
 from search_plugin.engines.cluster import bulk
 from search_plugin.engines.cluster.attached import writing
 from search_plugin.engines.cluster.attached.attachment import HASH, NAMESPACE, Attachment, companion_name, not_ours
 from search_plugin.engines.cluster.attached.places import read_from, record_of
 from search_plugin.engines.cluster.attached.translation import Translation
 from search_plugin.engines.cluster.attached.vectors import check_vectors
+from search_plugin.engines.cluster.dialect import Dialect, QueryBody
 from search_plugin.engines.cluster.documents import BulkRequest, among
 from search_plugin.engines.cluster.errors import ClusterError
 from search_plugin.engines.cluster.index import ClusterIndex
+from search_plugin.engines.cluster.lease import Lease
 from search_plugin.engines.cluster.passages import has_vector
 from search_plugin.engines.cluster.queries import ID_COLUMN, condition
 from search_plugin.engines.cluster.scan import scan_hits
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from corpora.custom import FieldValue
-    from corpora.paper import Rejected
-    from search_plugin.contract.engine import Document
-    from search_plugin.contract.legs import Ranking, Scored
-    from search_plugin.contract.plan import Plan
-    from search_plugin.contract.schema import Bm25, Field
-    from search_plugin.contract.tree import Filter
-    from search_plugin.engines.cluster.dialect import Dialect, QueryBody
-    from search_plugin.engines.cluster.lease import Lease
-    from search_plugin.engines.cluster.transport import Cluster
+from search_plugin.engines.cluster.transport import Cluster
 
 PAGE = 500
 """Documents that are looked up and updated together."""

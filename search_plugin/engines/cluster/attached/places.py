@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora.aliases import ATTRIBUTES, COLLECTED, IDENTIFIERS, OF_PUBLICATION, SINGLE
 from corpora.assembling import assemble
-from corpora.custom import custom_value
+from corpora.custom import FieldKind, FieldValue, custom_value
 from corpora.errors import InputError
 from corpora.paper import Accepted, Rejected, is_empty
 from corpora.readers.index import value_at
 from search_plugin.contract.schema import ALIASES, IDENTIFIER_FIELDS, PAPER_FIELDS, Field
-
-if TYPE_CHECKING:
-    from corpora.custom import FieldKind, FieldValue
 
 _TYPES: dict[str, FieldKind] = {
     **dict.fromkeys(("text", "match_only_text", "search_as_you_type"), "text"),

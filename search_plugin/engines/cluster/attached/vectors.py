@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora.errors import InputError, UnavailableError
+from encoders.models.card import ModelCard
 from encoders.models.formats import Format, Similarity
 from search_plugin.contract.plan import LEXICAL
 from search_plugin.contract.schema import ForeignField
 from search_plugin.engines.cluster.attached.places import look_up
-
-if TYPE_CHECKING:
-    from encoders.models.card import ModelCard
-    from search_plugin.engines.cluster.dialect import Dialect
+from search_plugin.engines.cluster.dialect import Dialect
 
 _TAKEN = {LEXICAL, *map(str, Format)}
 _VECTOR_TYPES = ("dense_vector", "knn_vector")

@@ -10,21 +10,19 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import orjson
 
 from corpora.errors import UnavailableError
+from search_plugin.contract.engine import Refused
 from search_plugin.engines.cluster import bulk
 from search_plugin.engines.cluster.attached.attachment import NAMESPACE, Attachment, companion_name
 from search_plugin.engines.cluster.dialect import as_json
 from search_plugin.engines.cluster.documents import BulkRequest
 from search_plugin.engines.cluster.errors import INDEX_NOT_FOUND, ClusterError
-
-if TYPE_CHECKING:
-    from search_plugin.contract.engine import Refused
-    from search_plugin.engines.cluster.transport import Cluster
+from search_plugin.engines.cluster.transport import Cluster
 
 TOO_LARGE = (
     "It holds a number that is too large for a double, such as 1E400. A partial update would change it, so the "

@@ -5,18 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora.errors import UnavailableError
 from search_plugin.contract.diagnosis import Diagnosis, Finding, IndexDiagnosis, human_bytes, troubles_of
+from search_plugin.engines.cluster.attached.attachment import Attachment
 from search_plugin.engines.cluster.diagnosis.indexes import Questions, check_attached, check_index, dig, whole
+from search_plugin.engines.cluster.dialect import Dialect
 from search_plugin.engines.cluster.opensearch import HYBRID_PLUGIN, PLUGIN
-
-if TYPE_CHECKING:
-    from search_plugin.engines.cluster.attached.attachment import Attachment
-    from search_plugin.engines.cluster.dialect import Dialect
-    from search_plugin.engines.cluster.physical import Generation
-    from search_plugin.engines.cluster.transport import Cluster
+from search_plugin.engines.cluster.physical import Generation
+from search_plugin.engines.cluster.transport import Cluster
 
 FILTER = (
     "nodes.*.name,nodes.*.roles,nodes.*.os.mem,nodes.*.os.cgroup.memory.limit_in_bytes,"

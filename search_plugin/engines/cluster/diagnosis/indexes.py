@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 from corpora.errors import InputError, UnavailableError
 from corpora.paper import Rejected
@@ -15,19 +15,15 @@ from search_plugin.contract import diagnosis
 from search_plugin.contract.diagnosis import Finding, IndexDiagnosis, human_bytes, missing_vectors
 from search_plugin.contract.schema import IndexSchema, Quantization
 from search_plugin.engines.cluster import lease
-from search_plugin.engines.cluster.attached.index import open_attached
+from search_plugin.engines.cluster.attached.attachment import Attachment
+from search_plugin.engines.cluster.attached.index import AttachedIndex, open_attached
 from search_plugin.engines.cluster.dialect import GRAPH, Dialect
 from search_plugin.engines.cluster.errors import ClusterError
 from search_plugin.engines.cluster.lease import seen_dead, silent
 from search_plugin.engines.cluster.mapping import LOADING, check_open, check_unchanged, schema_of
 from search_plugin.engines.cluster.passages import has_vector
-from search_plugin.engines.cluster.physical import physical_name
-
-if TYPE_CHECKING:
-    from search_plugin.engines.cluster.attached.attachment import Attachment
-    from search_plugin.engines.cluster.attached.index import AttachedIndex
-    from search_plugin.engines.cluster.physical import Generation
-    from search_plugin.engines.cluster.transport import Cluster
+from search_plugin.engines.cluster.physical import Generation, physical_name
+from search_plugin.engines.cluster.transport import Cluster
 
 
 class Questions:

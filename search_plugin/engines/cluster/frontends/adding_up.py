@@ -9,15 +9,13 @@ has measurements of how far this is from the fusions of ses.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from encoders.models.formats import Similarity
-    from search_plugin.contract.plan import Plan
-    from search_plugin.contract.schema import IndexSchema
-    from search_plugin.engines.cluster.dialect import QueryBody
+from encoders.models.formats import Similarity
+from search_plugin.contract.plan import Plan
+from search_plugin.contract.schema import IndexSchema
+from search_plugin.engines.cluster.dialect import QueryBody
 
 PIVOT = 10.0
 """The BM25 score that counts a half. On SciFact, 10 to 40 are equally good."""

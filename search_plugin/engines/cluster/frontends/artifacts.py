@@ -10,11 +10,10 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
-if TYPE_CHECKING:
-    from search_plugin.contract.schema import IndexSchema
-    from search_plugin.engines.cluster.transport import Cluster
+from search_plugin.contract.schema import IndexSchema
+from search_plugin.engines.cluster.transport import Cluster
 
 MARK = "made by ses"
 """What the description of every artifact contains."""

@@ -6,13 +6,13 @@ ingest pipeline.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from encoders.models.formats import Format
 from search_plugin.contract.schema import SEARCHED
 from search_plugin.engines.cluster.attached.index import AttachedIndex
-from search_plugin.engines.cluster.frontends.artifacts import mark_of
+from search_plugin.engines.cluster.frontends.artifacts import Artifact, mark_of
 from search_plugin.engines.cluster.frontends.connectors import (
     ONE_MODEL_SINCE,
     AskingTemplate,
@@ -24,7 +24,7 @@ from search_plugin.engines.cluster.frontends.connectors import (
     TrustedAddress,
     called,
 )
-from search_plugin.engines.cluster.frontends.http import Parameter
+from search_plugin.engines.cluster.frontends.http import Parameter, SearchedByOthers
 from search_plugin.engines.cluster.frontends.inference import (
     InferencePipeline,
     embedding_endpoint,
@@ -32,17 +32,10 @@ from search_plugin.engines.cluster.frontends.inference import (
 )
 from search_plugin.engines.cluster.frontends.stored import StoredTemplate
 from search_plugin.engines.cluster.frontends.templates import template_of
-from search_plugin.engines.cluster.frontends.vector_service import JOINED, joining_script
+from search_plugin.engines.cluster.frontends.vector_service import JOINED, VectorService, joining_script
 from search_plugin.engines.cluster.opensearch import pipeline_for
+from search_plugin.engines.cluster.transport import Cluster
 from search_plugin.fusion.fusions import DEFAULT_FUSION
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from search_plugin.engines.cluster.frontends.artifacts import Artifact
-    from search_plugin.engines.cluster.frontends.http import SearchedByOthers
-    from search_plugin.engines.cluster.frontends.vector_service import VectorService
-    from search_plugin.engines.cluster.transport import Cluster
 
 BATCH = 32
 """Papers that OpenSearch sends in one request while it writes in bulk."""

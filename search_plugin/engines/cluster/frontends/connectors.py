@@ -15,7 +15,7 @@ import re
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from corpora.errors import InputError, UnavailableError
 from search_plugin.engines.cluster.errors import ClusterError
@@ -23,9 +23,7 @@ from search_plugin.engines.cluster.frontends.artifacts import FORM, MARK, Artifa
 from search_plugin.engines.cluster.frontends.http import replaced
 from search_plugin.engines.cluster.frontends.stored import IngestPipeline, Pipeline, SearchPipeline, StoredTemplate
 from search_plugin.engines.cluster.frontends.vector_service import VectorService
-
-if TYPE_CHECKING:
-    from search_plugin.engines.cluster.transport import Cluster
+from search_plugin.engines.cluster.transport import Cluster
 
 TRUSTED = "plugins.ml_commons.trusted_connector_endpoints_regex"
 PRIVATE = "plugins.ml_commons.connector.private_ip_enabled"

@@ -5,18 +5,16 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import orjson
 
+from corpora.paper import Paper
+from search_plugin.contract.legs import Facets
+from search_plugin.contract.plan import Counting
 from search_plugin.engines.cluster.dialect import Enclosed, as_json
 from search_plugin.engines.cluster.joining import Searched
-
-if TYPE_CHECKING:
-    from corpora.paper import Paper
-    from search_plugin.contract.legs import Facets
-    from search_plugin.contract.plan import Counting
-    from search_plugin.engines.cluster.transport import Cluster
+from search_plugin.engines.cluster.transport import Cluster
 
 
 @runtime_checkable

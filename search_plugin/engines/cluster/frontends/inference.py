@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import orjson
 
@@ -22,11 +22,9 @@ from search_plugin.engines.cluster.errors import ClusterError
 from search_plugin.engines.cluster.frontends.artifacts import Artifact
 from search_plugin.engines.cluster.frontends.connectors import part_of
 from search_plugin.engines.cluster.frontends.stored import IngestPipeline
-
-if TYPE_CHECKING:
-    from search_plugin.engines.cluster.frontends.vector_service import VectorService
-    from search_plugin.engines.cluster.product import Product
-    from search_plugin.engines.cluster.transport import Cluster
+from search_plugin.engines.cluster.frontends.vector_service import VectorService
+from search_plugin.engines.cluster.product import Product
+from search_plugin.engines.cluster.transport import Cluster
 
 LICENSED_SINCE = {8: (8, 18), 9: (9, 0)}
 """The version of each major version from which inference endpoints need an Enterprise licence."""

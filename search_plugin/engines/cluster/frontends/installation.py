@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import orjson
 
@@ -25,9 +25,7 @@ from search_plugin.engines.cluster.frontends.stored import (
     SearchPipeline,
     StoredTemplate,
 )
-
-if TYPE_CHECKING:
-    from search_plugin.engines.cluster.transport import Cluster
+from search_plugin.engines.cluster.transport import Cluster
 
 KINDS: tuple[type[Artifact], ...] = (
     TrustedAddress,

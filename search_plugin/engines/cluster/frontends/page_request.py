@@ -7,24 +7,21 @@ basic licence adds up their scores, each with a boost.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
 
 from corpora.errors import InputError
+from search_plugin.contract.legs import Sort
+from search_plugin.contract.plan import Plan
+from search_plugin.contract.tree import Filter
 from search_plugin.engines.cluster import joining
 from search_plugin.engines.cluster.dialect import TEXT
 from search_plugin.engines.cluster.facets import counted, matching_query
 from search_plugin.engines.cluster.frontends.adding_up import added_up
-from search_plugin.engines.cluster.frontends.http import HttpRequest
+from search_plugin.engines.cluster.frontends.http import HttpRequest, SearchedByOthers
 from search_plugin.engines.cluster.opensearch import pipeline_for
 from search_plugin.engines.cluster.queries import BEST_FIRST, counted_query, holding, listing_body
-
-if TYPE_CHECKING:
-    from search_plugin.contract.legs import Sort
-    from search_plugin.contract.plan import Plan
-    from search_plugin.contract.tree import Filter
-    from search_plugin.engines.cluster.frontends.http import SearchedByOthers
-    from search_plugin.request import SearchRequest
+from search_plugin.request import SearchRequest
 
 EVERY, MATCHES = "all", "matches"
 """The aggregations that hold the counts of a page with vectors: over all papers, and of those the ones that match."""

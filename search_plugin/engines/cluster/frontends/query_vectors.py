@@ -7,20 +7,16 @@ The words of a text, the direction of a sum, and the reader of a table are writt
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora.errors import InputError, require
-from search_plugin.contract.plan import LEXICAL
+from search_plugin.contract.plan import LEXICAL, Plan
 from search_plugin.contract.schema import ForeignField
-from search_plugin.engines.cluster.frontends.http import HttpRequest, Parameter
+from search_plugin.engines.cluster.frontends.http import HttpRequest, Parameter, SearchedByOthers
 from search_plugin.engines.cluster.frontends.page_request import page_request
 from search_plugin.engines.cluster.frontends.script import TERMS, WORDS, QueryVector, VectorWay
 from search_plugin.engines.cluster.passages import path_of
-
-if TYPE_CHECKING:
-    from search_plugin.contract.plan import Plan
-    from search_plugin.engines.cluster.frontends.http import SearchedByOthers
-    from search_plugin.request import SearchRequest
+from search_plugin.request import SearchRequest
 
 
 def query_vector(

@@ -10,19 +10,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import orjson
 
 from corpora.errors import InputError
-from encoders.word_vectors import LONGEST, short_decimals, words_of
+from encoders.word_vectors import LONGEST, WordVectors, short_decimals, words_of
 from search_plugin.engines.cluster import bulk
 from search_plugin.engines.cluster.changes import Reached, changed_since, reached
+from search_plugin.engines.cluster.dialect import QueryBody
 from search_plugin.engines.cluster.documents import BulkRequest
 from search_plugin.engines.cluster.errors import ClusterError
 from search_plugin.engines.cluster.frontends.artifacts import Artifact, mark_of, marked_index
 from search_plugin.engines.cluster.frontends.http import SearchedByOthers
 from search_plugin.engines.cluster.physical import create_index, delete_index, find_indexes, read_generations
+from search_plugin.engines.cluster.transport import Cluster
 from search_plugin.engines.cluster.word_indexes import (
     FORM,
     WordIndex,
@@ -32,11 +34,6 @@ from search_plugin.engines.cluster.word_indexes import (
     words_alias,
     writing_alias,
 )
-
-if TYPE_CHECKING:
-    from encoders.word_vectors import WordVectors
-    from search_plugin.engines.cluster.dialect import QueryBody
-    from search_plugin.engines.cluster.transport import Cluster
 
 COMMON = 125_000
 """Most words of the table's vocabulary that are kept whether or not a paper has them: all of any common model."""

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
 
 import orjson
 
-from search_plugin.contract.plan import LEXICAL
+from search_plugin.contract.plan import LEXICAL, Counting, Plan
+from search_plugin.contract.trace import Sent
 from search_plugin.engines.cluster.dialect import as_json
-from search_plugin.engines.cluster.frontends.http import HttpRequest, Parameter, as_plain, replaced
+from search_plugin.engines.cluster.frontends.http import HttpRequest, Parameter, SearchedByOthers, as_plain, replaced
 from search_plugin.engines.cluster.frontends.page_request import highlights
 from search_plugin.engines.cluster.frontends.script import FOUND, IDS, NEAR, VECTOR, WORDS
-
-if TYPE_CHECKING:
-    from search_plugin.contract.plan import Counting, Plan
-    from search_plugin.contract.trace import Sent
-    from search_plugin.engines.cluster.frontends.http import SearchedByOthers
-    from search_plugin.request import SearchRequest
+from search_plugin.request import SearchRequest
 
 _SEVERAL = "/_msearch"
 

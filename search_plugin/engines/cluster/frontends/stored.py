@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from corpora.errors import InputError
 from search_plugin.engines.cluster.errors import ClusterError
 from search_plugin.engines.cluster.frontends.artifacts import FORM, Artifact
-
-if TYPE_CHECKING:
-    from search_plugin.engines.cluster.transport import Cluster
+from search_plugin.engines.cluster.transport import Cluster
 
 PRIORITY = 200
 """Priority of index templates: above those that the products bring with them, which have up to 100."""

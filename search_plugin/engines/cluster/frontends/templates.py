@@ -7,7 +7,8 @@ can end its place in the body.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 import orjson
@@ -15,15 +16,10 @@ import orjson
 from search_plugin.contract.plan import Plan, VectorClause
 from search_plugin.contract.schema import ALIASES
 from search_plugin.contract.tree import Compare
-from search_plugin.engines.cluster.frontends.http import Parameter, as_text, replaced
+from search_plugin.engines.cluster.frontends.artifacts import Ownership
+from search_plugin.engines.cluster.frontends.http import Parameter, SearchedByOthers, as_text, replaced
 from search_plugin.engines.cluster.frontends.page_request import EVERY, MATCHES, is_counted_apart, page_request
 from search_plugin.request import SearchRequest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from search_plugin.engines.cluster.frontends.artifacts import Ownership
-    from search_plugin.engines.cluster.frontends.http import SearchedByOthers
 
 TEMPLATES: Mapping[str, tuple[bool, bool]] = {
     "lexical": (True, False),

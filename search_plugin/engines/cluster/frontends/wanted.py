@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from corpora.errors import InputError
 from search_plugin.engines.cluster.attached.index import AttachedIndex
-from search_plugin.engines.cluster.frontends.artifacts import mark_of
+from search_plugin.engines.cluster.frontends.artifacts import Artifact, mark_of
+from search_plugin.engines.cluster.frontends.http import SearchedByOthers
 from search_plugin.engines.cluster.frontends.installation import Installation
 from search_plugin.engines.cluster.frontends.stored import (
     ComponentTemplate,
@@ -18,12 +20,6 @@ from search_plugin.engines.cluster.frontends.templates import TEMPLATES, templat
 from search_plugin.engines.cluster.mapping import properties_of, settings_of
 from search_plugin.engines.cluster.opensearch import pipeline_for
 from search_plugin.fusion.fusions import DEFAULT_FUSION
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from search_plugin.engines.cluster.frontends.artifacts import Artifact
-    from search_plugin.engines.cluster.frontends.http import SearchedByOthers
 
 LEGS = 2
 """Legs of the hybrid template: words and one vector."""
