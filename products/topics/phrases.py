@@ -100,6 +100,8 @@ def label_of(phrases: Sequence[str], used: set[str]) -> str:
 
 def _phrases(title: str, empty: Collection[str]) -> Iterator[str]:
     """Return the phrases of a title, some twice."""
+    # After this sign, catalogues repeat a title in another language (ISBD), which has other stop words.
+    title = title.partition(" = ")[0]
     run: list[str] = []
     for word in re.findall(r"[\w-]+|[^\w\s-]", re.sub(r"['\u2019]s\b", "", title.lower())):
         run = [*run, word] if word not in empty and re.fullmatch(WORD, word) else []

@@ -165,6 +165,18 @@ def identifier_links(paper: Paper) -> list[tuple[str, str, str]]:
     return [(kind, value, link_of(replace(paper, identifiers=(one,), url=""))) for (kind, _, value), one in kinds]
 
 
+def reference_link(paper: Paper, identifier: str) -> tuple[str, str, str]:
+    """Return kind, value and link of an identifier of a reference of a paper; kind and link are empty if not known.
+
+    One that names no kind is an id, and so of the kind of which the paper's own id is.
+    """
+    kind, named, value = identifier.partition(":")
+    if not named:
+        value = identifier
+        kind = next((one for one, _, own in (held.partition(":") for held in paper.identifiers) if own == paper.id), "")
+    return kind, value, link_of(replace(paper, identifiers=(f"{kind}:{value}",), url="")) if kind else ""
+
+
 def file_name(paper: Paper, name: str) -> str:
     """Return the value of `Content-Disposition` for a paper as a file of a format (RFC 6266)."""
     stem = re.sub(r"[^A-Za-z0-9._-]+", "_", paper.id).strip("._")[:80] or "paper"

@@ -29,6 +29,7 @@ from ses.service.web.citation import (
     identifier_links,
     json_ld,
     json_value,
+    reference_link,
     signposts,
 )
 from ses.service.web.export import papers_as
@@ -178,6 +179,7 @@ def paper(
         highwire=list(highwire(one, own)),
         json_ld=json_ld(one, own),
         identifiers=identifier_links(one),
+        reference_link=partial(reference_link, one),
         parts=abstract_parts(one.abstract),
         references={name: [style(one)] for name, style in STYLES.items()},
         formats=formats,

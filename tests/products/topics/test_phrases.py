@@ -52,6 +52,13 @@ def test_punctuation_numbers_and_stop_words_end_a_phrase_and_a_possessive_does_n
     assert found == ("alzheimer disease", "drugs")
 
 
+def test_a_title_that_is_repeated_in_another_language_counts_once():
+    assert named(["[Renal failure]. = Insuficiencia renal de un caso."] * 2, ["Stars"]) == [
+        ("renal failure",),
+        ("stars",),
+    ]
+
+
 def test_a_question_leaves_only_its_subject():
     titles = ["Does MAFLD really matter?", "Does MAFLD really differ?", "Can bees do more?", "Can bees have more?"]
     assert [best[0] for best in phrases_of(titles, np.array([0, 0, 1, 1]), 2)] == ["mafld", "bees"]

@@ -79,7 +79,7 @@ def test_references_and_citing_papers_are_those_of_the_index(client):
     assert cited["candidates"] == 3
     text = client.get("/papers/citing/1").text
     assert "3 of 4 are in this index." in text
-    assert "doi:10.1000/unknown" in text
+    assert 'DOI <a href="https://doi.org/10.1000/unknown"' in text
 
 
 def test_papers_like_it_are_those_of_python(client, library):
