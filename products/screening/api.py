@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from corpora.errors import InputError, require
+from products.screening.agreement import ScreeningAgreement
 from products.screening.reading import ReviewReading
 from products.screening.screening import NextPaper, ReviewState, Status
 from products.screening.simulation import Simulated
@@ -175,6 +176,40 @@ class Screening(NamedStates["ReviewState"]):
 
         review = self.kept.load(name)
         return status_of(self._index_of(review).index, review, target, confidence)
+
+    def compare(self, name: str, other: str) -> ScreeningAgreement:
+        """Compare the labels of two screeners, each with a review of their own, where both have labelled a paper.
+
+        Args:
+            name: Name of the review.
+            other: Name of the other screener's review of the same index.
+
+        Returns:
+            How often they agree, Cohen's kappa, and the papers whose labels differ.
+
+        Raises:
+            InputError: If the reviews are over different indexes, or have no labelled paper in common.
+        """
+        from products.indexed import read_papers
+        from products.screening.agreement import ScreeningConflict, cohen_kappa
+
+        reviews = self.kept.load(name), self.kept.load(other)
+        index = self._index_of(reviews[0]).index
+        if (reviews[0].index, reviews[0].engine) != (reviews[1].index, reviews[1].engine):
+            raise InputError(f"The reviews {name} and {other} are over different indexes", "compare two of one index")
+        one, second = (review.labels for review in reviews)
+        both = sorted(one.keys() & second.keys())
+        require(both, f"No paper has a label in both reviews, {name} and {other}", "label the same papers in both")
+        differ = [id_ for id_ in both if one[id_] != second[id_]]
+        titles = {paper.id: paper.title for paper in read_papers(index, differ).papers}
+        included = sum(one[id_] and second[id_] for id_ in both)
+        return ScreeningAgreement(
+            len(both),
+            included,
+            len(both) - len(differ) - included,
+            tuple(ScreeningConflict(id_, titles.get(id_, ""), one[id_]) for id_ in differ),
+            cohen_kappa({id_: one[id_] for id_ in both}, second),
+        )
 
     def export(self, name: str, path: str | Path) -> int:
         """Write all candidates with their labels.

@@ -230,6 +230,26 @@ def status(
 
 @screen.command()
 @click.argument("name")
+@click.argument("other")
+@engine_options
+def compare(*, name: str, other: str, as_json: bool, **options: Any) -> None:
+    """Compare the labels of two screeners, each with a review of the same index: Cohen's kappa, and conflicts."""
+    from dataclasses import asdict
+
+    found = open_library(options).screening.compare(name, other)
+    kappa = "undefined, since all labels are the same" if found.kappa is None else f"{found.kappa:.3f}"
+    lines = [
+        f"{found.both:,} papers are labelled in both: {found.included:,} included by both, {found.excluded:,} excluded "
+        f"by both, {len(found.conflicts):,} in conflict. Cohen's kappa: {kappa}."
+    ]
+    for one in found.conflicts:
+        by, against = (name, other) if one.included else (other, name)
+        lines.append(f"{one.id}: included in {by}, excluded in {against}  {in_a_line(one.title)}".rstrip())
+    say({"name": name, "other": other, **asdict(found)}, "\n".join(lines), as_json=as_json)
+
+
+@screen.command()
+@click.argument("name")
 @click.option("--output", required=True, type=PATH, metavar="FILE", help="Ends in .csv, .ris or .asreview.")
 @engine_options
 def export(*, name: str, output: Path, as_json: bool, **options: Any) -> None:

@@ -359,3 +359,41 @@ def test_mistakes_are_told_in_a_sentence(run, tmp_path):
     fails(run("export", "one", "--output", tmp_path / "no" / "x.csv"), 3, "can't be written")
     fails(run("create", "one"), 2, "There is a review one already")
     fails(run("status", "two"), 2, "There is no review 'two'; choose one of one")
+
+
+# Kappa by scikit-learn's cohen_kappa_score.
+@pytest.mark.parametrize(("start", "kappa"), [(0, -1 / 29), (1, -4 / 31), (2, 6 / 31)])
+def test_two_screeners_are_compared_by_kappa_and_conflicts(screening, start, kappa):
+    ids_ = [paper.id for paper in WANTED] + [f"p{n:05}" for n in range(1, 9)]
+    labels = {
+        "one": {id_: number % 3 != 0 for number, id_ in enumerate(ids_)},
+        "two": {id_: (number + start) % 4 == 0 for number, id_ in enumerate(ids_[2:])},
+    }
+    for name, given in labels.items():
+        screening.create(name)
+        include, exclude = ([id_ for id_, label in given.items() if label == side] for side in (True, False))
+        screening.label(name, include=include, exclude=exclude)
+    found = screening.compare("one", "two")
+    pairs = {id_: (labels["one"][id_], labels["two"][id_]) for id_ in ids_[2:]}
+    assert found.kappa == pytest.approx(kappa, abs=1e-12)
+    assert {one.id: one.included for one in found.conflicts} == {i: a for i, (a, b) in pairs.items() if a != b}
+    counted = [sum(pair == (side, side) for pair in pairs.values()) for side in (True, False)]
+    assert (found.both, [found.included, found.excluded]) == (len(pairs), counted)
+
+
+def test_the_command_lists_conflicts(run, screening):
+    for name, include, exclude in (("one", ["v0", "v1"], ["p00003"]), ("two", ["v0"], ["v1"])):
+        screening.create(name)
+        screening.label(name, include=include, exclude=exclude)
+    assert run("compare", "one", "two").stdout.splitlines() == [
+        "2 papers are labelled in both: 1 included by both, 0 excluded by both, 1 in conflict. Cohen's kappa: 0.000.",
+        "v1: included in one, excluded in two  virus lung vaccine gene",
+    ]
+    screening.create("three")
+    screening.label("three", include=["v0", "p00004"])
+    assert run("compare", "three", "two").stdout == (
+        "1 papers are labelled in both: 1 included by both, 0 excluded by both, 0 in conflict. "
+        "Cohen's kappa: undefined, since all labels are the same.\n"
+    )
+    screening.create("four")
+    fails(run("compare", "one", "four"), 2, "No paper has a label in both reviews, one and four")

@@ -1,0 +1,46 @@
+"""Two screeners of one review: how far their labels agree, and the papers to talk about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ScreeningConflict:
+    """A paper with two labels: whether the first review includes it; the other one says the opposite.
+
+    The title is empty if the index does not hold the paper any more.
+    """
+
+    id: str
+    title: str
+    included: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ScreeningAgreement:
+    """What `library.screening.compare` returns.
+
+    Attributes:
+        both: Number of papers that both reviews have labelled.
+        included: Number of papers that both include.
+        excluded: Number of papers that both exclude.
+        conflicts: The papers whose labels differ, by id.
+        kappa: Cohen's kappa; None if all labels of both reviews are the same, where it is undefined.
+    """
+
+    both: int
+    included: int
+    excluded: int
+    conflicts: tuple[ScreeningConflict, ...]
+    kappa: float | None
+
+
+def cohen_kappa(one: Mapping[str, bool], other: Mapping[str, bool]) -> float | None:
+    """Return Cohen's kappa of labels of the same papers, or None if chance alone would make them all agree."""
+    count = len(one)
+    agreed = sum(label == other[id_] for id_, label in one.items()) / count
+    first, second = (sum(labels.values()) / count for labels in (one, other))
+    chance = first * second + (1 - first) * (1 - second)
+    return None if chance == 1 else (agreed - chance) / (1 - chance)
