@@ -9,6 +9,7 @@ import subprocess
 import sys
 import termios
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -397,3 +398,5 @@ def test_the_command_lists_conflicts(run, screening):
     )
     screening.create("four")
     fails(run("compare", "one", "four"), 2, "No paper has a label in both reviews, one and four")
+    screening.kept.create("five", replace(screening["two"], index="another"))
+    fails(run("compare", "one", "five"), 2, "The reviews one and five are over different indexes")
