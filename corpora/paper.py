@@ -10,6 +10,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import orjson
 
 from corpora.custom import FieldValue
+from corpora.outgoing import paper_html
 from corpora.publication import Publication, publication_from
 
 T = TypeVar("T")
@@ -79,8 +80,6 @@ class Paper:
         return hashlib.blake2b(orjson.dumps(content), digest_size=16).hexdigest()
 
     def _repr_html_(self) -> str:
-        from corpora.outgoing import paper_html
-
         return paper_html(self)
 
     def value(self, name: str) -> FieldValue | None:

@@ -10,10 +10,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
+from corpora.custom import declared
 from corpora.errors import InputError, NotFoundError, StoppedError, UnavailableError, require
-from indexer.options import AttachedOptions, EncodingOptions, IndexOptions, RebuildOptions, VersionOptions
-from search_plugin.contract.engine import EVALUATION
+from encoders.models.formats import parse_formats
+from encoders.projection import projected_card
+from indexer.options import SETTINGS, AttachedOptions, EncodingOptions, IndexOptions, RebuildOptions, VersionOptions
+from search_plugin.contract.engine import EVALUATION, AttachesIndexes, check_index_name
+from search_plugin.contract.schema import PUBLICATION, custom_fields
+from search_plugin.fusion.search_settings import read_search_settings
+from search_plugin.understanding.expansion.expand import read_synonyms
 from ses.argument_validation import checked_methods
+from ses.indexes.default_index import choose_index, chosen_index, default_index
 from ses.indexes.query_words import update_words
 from ses.indexes.searchable import SearchableLibrary
 from ses.library_parts import LibraryParts
@@ -58,9 +65,6 @@ class Library(Products, SearchableLibrary):
     """
 
     def __init__(self, settings: Settings) -> None:
-        from search_plugin.fusion.search_settings import read_search_settings
-        from search_plugin.understanding.expansion.expand import read_synonyms
-
         self._settings = settings
         self._tuned: SearchSettings | None = read_search_settings(settings.tuned) if settings.tuned else None
         self._synonyms: Synonyms = read_synonyms(settings.synonyms) if settings.synonyms else {}
@@ -149,14 +153,10 @@ class Library(Products, SearchableLibrary):
 
         Raises `NotFoundError` if it does not exist.
         """
-        from ses.indexes.default_index import default_index
-
         return self[default_index(self._settings, self.indexes())]
 
     def use(self, name: str) -> None:
         """Make an index the default of this engine, or raise `NotFoundError` if there is none of that name."""
-        from ses.indexes.default_index import choose_index
-
         _no_evaluation(self._engine.open(name).name)
         choose_index(self._settings, name)
 
@@ -218,9 +218,6 @@ class Library(Products, SearchableLibrary):
 
         Raises `InputError` if a field's name is not allowed, or the index has a field of that name and another kind.
         """
-        from corpora.custom import declared
-        from search_plugin.contract.schema import custom_fields
-
         with self._writing(name) as index:
             index.add_fields(custom_fields(declared(fields, {})[0]))
 
@@ -283,8 +280,6 @@ class Library(Products, SearchableLibrary):
 
     def drop(self, name: str) -> None:
         """Delete an index with all its versions and unfinished builds, or raise `NotFoundError` if there are none."""
-        from ses.indexes.default_index import choose_index, chosen_index
-
         was_chosen = chosen_index(self._settings) == name
         with self._engine.lock(name):
             self._engine.drop(name)
@@ -320,14 +315,10 @@ class Library(Products, SearchableLibrary):
             ConflictError: If another run is writing the index.
             StoppedError: If the user stopped it; the message says what is kept.
         """
-        from corpora.custom import declared
         from corpora.registry import CORPORA
-        from encoders.projection import projected_card
         from indexer.job import IndexJob
         from indexer.pipeline import index_corpus
         from indexer.projecting import kept_projection, kept_words
-        from search_plugin.contract.engine import check_index_name
-        from search_plugin.contract.schema import PUBLICATION, custom_fields
         from ses.models.remote_encoding import remotely_encoded
         from ses.papers import of_corpus, of_program
 
@@ -593,7 +584,6 @@ class Library(Products, SearchableLibrary):
             StoppedError: If the user stopped it.
         """
         from corpora.progress import Silent
-        from ses.indexes.default_index import choose_index, chosen_index
 
         progress = progress or Silent()
         try:
@@ -627,8 +617,6 @@ class Library(Products, SearchableLibrary):
         return self[name] if name else self.default()
 
     def _default_name(self) -> str:
-        from ses.indexes.default_index import default_index
-
         try:
             return default_index(self._settings, self.indexes())
         except NotFoundError:
@@ -658,8 +646,6 @@ class Library(Products, SearchableLibrary):
 
     def _settings_of_version(self, options: VersionOptions) -> dict[str, Any]:
         """Return the settings of a new version that the user chose; BM25's constants may be those of the tuned file."""
-        from indexer.options import SETTINGS
-
         tuned = {"bm25": self._tuned.bm25} if self._tuned else {}
         return tuned | {name: options[name] for name in SETTINGS if options.get(name) is not None}  # type: ignore[literal-required]  # its own keys
 
@@ -703,8 +689,6 @@ class Library(Products, SearchableLibrary):
         return Order(place, settings.data_dir, harvest, visitor, limit, settings.crossref_url, progress or Silent())
 
     def _attaching(self) -> AttachingEngine:
-        from search_plugin.contract.engine import AttachesIndexes
-
         if not isinstance(self._engine, AttachesIndexes):
             raise InputError(
                 "Only an index of OpenSearch or Elasticsearch can be attached", "give <engine> as http://HOST:PORT"
@@ -721,8 +705,6 @@ class Library(Products, SearchableLibrary):
 
 
 def _asked_formats(formats: Sequence[str] | None) -> tuple[Format, ...] | None:
-    from encoders.models.formats import parse_formats
-
     return None if formats is None else parse_formats(*formats)
 
 
@@ -737,8 +719,6 @@ def _no_evaluation(name: str) -> str:
 
 def _own_name(target: str) -> str:
     """Return the name of an index if ses can call it so too, or raise `InputError`."""
-    from search_plugin.contract.engine import check_index_name
-
     try:
         return check_index_name(target)
     except InputError as error:

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ses.indexes.default_index import shown_url
+
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
@@ -45,6 +47,5 @@ class LibraryParts:
     def states(self, folder: str, kind: type[State], noun: str) -> tuple[StateStore[State], str]:
         """Return the states of a kind in the data folder, and the URL of the engine that new ones are over."""
         from products.state_store import StateStore
-        from ses.indexes.default_index import shown_url
 
         return StateStore(self.settings.data_dir / folder, kind, noun), shown_url(self.settings)

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from corpora.errors import UnavailableError
 from ses.argument_validation import checked
 from ses.library import Library
-from ses.settings import Settings
+from ses.settings import Settings, load_settings
 
 
 @checked
@@ -33,8 +33,6 @@ def open(engine: str | Path | None = None, **settings: Any) -> Library:  # noqa:
         ...     library.indexes()
         []
     """
-    from ses.settings import load_settings
-
     url = f"embedded:{engine}" if isinstance(engine, Path) else engine
     found = load_settings(engine=url, **settings)
     if _has_path(found.engine):

@@ -19,6 +19,8 @@ from corpora.fetching import LARGEST_REPLY
 from corpora.oai import OaiRecord, name_of, page_of, parse_mended
 from corpora.opening import COMPRESSED_SUFFIXES, PLAIN, Opening, open_binary
 from corpora.paper import Deleted, Record, Rejected
+from corpora.readers.marc import members_of as marc_members
+from corpora.readers.marc import values_of
 from corpora.reading import read_each
 from corpora.sniffing import refuse_other
 from corpora.xml_records import Elements
@@ -76,9 +78,6 @@ def _read_record(record: OaiRecord, custom: Sequence[CustomField]) -> Record:
 
 
 def _marc(record: OaiRecord, custom: Sequence[CustomField], marc: Any) -> Record:
-    from corpora.readers.marc import members_of as marc_members
-    from corpora.readers.marc import values_of
-
     return _assembled(record, custom, marc_members(marc), values_of(marc, custom))
 
 

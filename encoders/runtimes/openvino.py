@@ -16,6 +16,7 @@ from corpora.errors import InputError
 from corpora.installed import extra, needing
 from corpora.lazy import np
 from encoders.models.formats import Precision
+from encoders.runtimes.graph import write_graph
 from encoders.runtimes.hardware import products_saturate
 from encoders.runtimes.registry import RuntimeSource, Session
 
@@ -31,8 +32,6 @@ _STEP = 16
 
 def prepare(source: RuntimeSource, precision: Precision, folder: Path) -> None:
     """Write the graph in OpenVINO's form, its matrix products quantized where int8 is asked for."""
-    from encoders.runtimes.graph import write_graph
-
     openvino = _openvino()
     whole = folder / "whole.onnx"
     write_graph(source.weights, source.card, source.heads, whole, precision, "openvino")

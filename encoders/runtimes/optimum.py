@@ -23,6 +23,7 @@ from encoders.models.folder import bert_config
 from encoders.models.formats import Precision
 from encoders.models.model import Weights
 from encoders.models.weights import SAFETENSORS, write_safetensors
+from encoders.runtimes.graph import write_graph
 from encoders.runtimes.onnx import open_session
 from encoders.runtimes.pooling import read_pooling, write_pooling
 from encoders.runtimes.registry import RuntimeSource, Session
@@ -44,8 +45,6 @@ def prepare(source: RuntimeSource, precision: Precision, folder: Path) -> None:
             f"optimum exports networks alone, and {card.name} has linear layers after pooling",
             "leave out <runtime>, or choose another",
         )
-    from encoders.runtimes.graph import write_graph
-
     export = _exporter()
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         network, written = Path(scratch) / "network", Path(scratch) / "written"

@@ -18,6 +18,8 @@ from eval.embedder import Text
 from eval.files.text import write_json_lines, write_lines
 from eval.measures.similarity import minus_distance
 from eval.outcome import Outcome
+from eval.reranking import ranked_outcome, rerank
+from eval.screening import Review, Reviews, by_likeness, screen
 from eval.suites.base import Bench, Entry
 from eval.suites.kinds import measured
 from eval.trec.judgments import Qrels
@@ -122,8 +124,6 @@ def _classes(bench: Bench) -> Outcome:
 
 
 def _citations(bench: Bench) -> Outcome:
-    from eval.reranking import ranked_outcome, rerank
-
     papers, draw = made_up_papers(), random.Random(0)  # noqa: S311 - not for secrets
     others = {paper.id: [other.id for other in papers if other.topic != paper.topic] for paper in papers}
     gains = {
@@ -137,8 +137,6 @@ def _citations(bench: Bench) -> Outcome:
 
 
 def _screening(bench: Bench) -> Outcome:
-    from eval.screening import Review, Reviews, by_likeness, screen
-
     papers = made_up_papers()
     topics = sorted({paper.topic for paper in papers})
     texts = tuple(_texts(papers))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
 from corpora.lazy import np
+from products.authors.authors import FURTHEST, cut_block, read_blocks
 from ses.argument_validation import checked
 
 if TYPE_CHECKING:
@@ -71,7 +72,6 @@ def cluster_authors(
     """
     from eval.authors import THRESHOLDS
     from eval.measures.classes import b_cubed
-    from products.authors.authors import FURTHEST, cut_block, read_blocks
     from ses.models.loaded_model import load_model
 
     if not 0 <= threshold <= FURTHEST:

@@ -7,6 +7,7 @@ from typing import Any
 
 import rich_click as click
 
+import ses
 from corpora.outgoing import in_a_line
 from ses.terminal.options import PATH, json_option, model_options
 from ses.terminal.results import say, write_csv
@@ -41,7 +42,6 @@ def cluster(*, path: Path, threshold: float, out: Path | None, as_json: bool, **
     Rows are compared within a block: the family name with the first initial, unless the file has blocks. Papers whose
     names contradict each other are kept apart. Where all true authors are given, B-cubed is measured.
     """
-    import ses
     from eval.reports.report import counted
 
     given = {name: options[name] for name in ("model", "runtime", "precision", "long_text") if options[name]}

@@ -10,9 +10,13 @@ from typing import Annotated
 
 from corpora.errors import NotFoundError
 from corpora.options import Option
-from products.feeds.feed import Feed, FeedEntry
-from search_plugin.contract.tree import Filter
-from search_plugin.request import PageOptions
+from products.feeds.feed import Feed, FeedEntry, add_seeds, recommend, remove_seeds
+from products.feeds.feed import since as arrived
+from products.feeds.formats import feed_format
+from search_plugin.contract.tree import And, Filter
+from search_plugin.filters.parse import parse_filters
+from search_plugin.filters.resolve import read_filter
+from search_plugin.request import PageOptions, make_request
 from ses.argument_validation import checked_methods
 from ses.indexes.named_states import NamedStates
 from ses.indexes.open_index import OpenIndex
@@ -85,8 +89,6 @@ class Feeds(NamedStates["Feed"]):
 
     def add(self, name: str, *, liked: Sequence[str] = (), disliked: Sequence[str] = ()) -> Feed:
         """Add papers to a feed; errors as of `create`."""
-        from products.feeds.feed import add_seeds
-
         with self.kept.changing(name) as changing:
             opened = self._index_of(changing.state)
             changing.state = add_seeds(changing.state, _ids(opened, liked), _ids(opened, disliked))
@@ -94,8 +96,6 @@ class Feeds(NamedStates["Feed"]):
 
     def remove(self, name: str, papers: Sequence[str]) -> Feed:
         """Take papers out of a feed by their ids, or raise `InputError` if it has not all of them."""
-        from products.feeds.feed import remove_seeds
-
         with self.kept.changing(name) as changing:
             opened = self._index_of(changing.state)
             seeds = changing.state.seeds
@@ -138,10 +138,6 @@ class Feeds(NamedStates["Feed"]):
         title: str,
     ) -> Feed:
         """Return a feed whose parts are checked; it is not saved."""
-        from products.feeds.feed import Feed, add_seeds
-        from search_plugin.filters.parse import parse_filters
-        from search_plugin.request import make_request
-
         opened = self.opened(index)
         fields = opened.index.schema.fields
         if filter:
@@ -153,9 +149,6 @@ class Feeds(NamedStates["Feed"]):
 
     def _ranked(self, feed: Feed, *, since: str, date_field: str, size: int) -> list[FeedEntry]:
         """Return the entries of a feed; arguments and errors as of `show`."""
-        from products.feeds.feed import FeedEntry, recommend
-        from products.feeds.feed import since as arrived
-
         opened = self._index_of(feed)
         new = arrived(opened.index, date_field, since) if since else None
         if not feed.query:
@@ -193,8 +186,6 @@ class Feeds(NamedStates["Feed"]):
             NotFoundError: If there is no such feed, or the index does not hold one of its papers any more.
             InputError: If it has no papers and no query, or an argument can't be used.
         """
-        from products.feeds.formats import feed_format
-
         render = feed_format(format)
         entries = self.show(name, since=since, date_field=date_field, size=size)
         return render(name, self.kept.load(name).title or name, entries, datetime.now(UTC), address)
@@ -202,9 +193,6 @@ class Feeds(NamedStates["Feed"]):
 
 def _where(opened: OpenIndex, feed: Feed, new: Filter | None) -> Filter | None:
     """Return the filter of a feed and its new papers, with the values that the index holds."""
-    from search_plugin.contract.tree import And
-    from search_plugin.filters.resolve import read_filter
-
     own = read_filter(feed.filter, opened.index)
     return And((own, new)) if own and new else own or new
 
@@ -222,6 +210,4 @@ def _id_or_same(opened: OpenIndex, name: str) -> str:
 
 def room(library: LibraryParts) -> Feeds:
     """Return the feeds of a library."""
-    from products.feeds.feed import Feed
-
     return Feeds(*library.states("feeds", Feed, "feed"), library.opened)

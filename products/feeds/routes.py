@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Path, Request, Response
 
 from products.feeds.api import Feeds
+from products.feeds.formats import feed_format
 from ses.service.access import needs
 from ses.service.answers import json_response
 from ses.service.negotiation import etag_of, unless_kept
@@ -67,8 +68,6 @@ def atom(
     address = str(request.url_for("atom", name=name).include_query_params(**request.query_params))
 
     def answer() -> Response:
-        from products.feeds.formats import feed_format
-
         given = {"since": asked.since, "size": asked.size}
         entries = service.feed(feed, lambda: feeds.show(name, **given), **given)
         text = feed_format("atom")(name, feed.title or name, entries, service.feed_changed(name, feed), address)

@@ -10,6 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.custom import check_field_name
 from corpora.lazy import np
+from encoders.models.formats import Format
+from products.forecasts.forecaster import apply_forecaster, read_forecaster, write_forecaster
+from products.forecasts.training import ForecastOptions, cited_papers, ranked_papers, train_forecaster
+from search_plugin.filters.resolve import read_filter
 from ses.argument_validation import checked, checked_methods
 from ses.models.stored_formats import note_of_format
 
@@ -48,7 +52,6 @@ class Forecasts:
 
     def __getitem__(self, name: str) -> Forecaster:
         """Read a forecaster, or raise `NotFoundError` with the available names."""
-        from products.forecasts.forecaster import read_forecaster
         from products.trained import place_of
 
         return replace(read_forecaster(place_of([self.folder], name, "forecaster")), name=name)
@@ -72,9 +75,6 @@ class Forecasts:
             InputError: If there are too few papers with citations, year and vector.
             UnavailableError: If scikit-learn isn't installed.
         """
-        from encoders.models.formats import Format
-        from products.forecasts.forecaster import write_forecaster
-        from products.forecasts.training import ForecastOptions, cited_papers, ranked_papers, train_forecaster
         from products.trained import all_vectors, vectors_for
         from products.words import texts_of
 
@@ -131,8 +131,6 @@ class Forecasts:
             ConflictError: If another run is writing the index.
         """
         from corpora.progress import Silent
-        from products.forecasts.forecaster import apply_forecaster
-        from search_plugin.filters.resolve import read_filter
 
         forecaster = self[name]
         with self.writing(index) as opened:

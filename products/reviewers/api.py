@@ -10,6 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, NotFoundError, require
 from corpora.lazy import np
+from corpora.paper import Accepted, Rejected
+from encoders.models.formats import Format
+from products.reviewers.conflicts import INSTITUTIONS
+from products.reviewers.factors import ReferencesBuilder, VectorsBuilder, WordsBuilder, stored
+from products.reviewers.matching import MatchingOptions
+from products.reviewers.pool import FIELD, make_pool, read_pool
+from products.reviewers.profiles import gather_profiles, read_notes, read_openreview
+from search_plugin.words.space import words_text
 from ses.argument_validation import checked, checked_methods
 
 if TYPE_CHECKING:
@@ -99,9 +107,6 @@ class Reviewers:
             InputError: If the file can't be read, or names no reviewer.
             UnavailableError: If the engine, the model or the disk fails.
         """
-        from products.reviewers.pool import FIELD
-        from products.reviewers.profiles import gather_profiles, read_openreview
-
         if corpus == OPENREVIEW:
             profiles = read_openreview(Path(path))
         else:
@@ -146,8 +151,6 @@ class Reviewers:
             InputError: If an id is not known, the reviewers have too little room, or an option can't be used so.
             UnavailableError: If the engine, the model or scipy is missing.
         """
-        from products.reviewers.matching import MatchingOptions
-
         checked(MatchingOptions)(**options)  # before papers are read
         venue = self.venue(submissions, index=index, corpus=corpus, columns=columns, people=people, conflicts=conflicts)
         return self.match_venue(venue, factors, progress=progress, **options)
@@ -213,7 +216,6 @@ class Reviewers:
         conflicts: str | Path | None = None,
     ) -> Venue:
         """Return submissions and reviewers, checked; parameters and errors as of `match`."""
-        from products.reviewers.pool import read_pool
         from products.reviewers.venue import Venue, check_submissions, read_declared, read_people
 
         opened = self.open(index)
@@ -230,10 +232,6 @@ class Reviewers:
     def _submissions(
         self, submissions: str | Path | Iterable[Paper], corpus: str, columns: Mapping[str, str]
     ) -> list[Paper]:
-        from corpora.paper import Accepted, Rejected
-        from products.reviewers.conflicts import INSTITUTIONS
-        from products.reviewers.profiles import read_notes
-
         if not isinstance(submissions, str | Path):
             return list(submissions)
         custom = {INSTITUTIONS: "keywords"} if INSTITUTIONS in columns else {}
@@ -257,8 +255,6 @@ class Reviewers:
 
 def _only(pool: ReviewerPool, people: Mapping[str, Reviewer]) -> ReviewerPool:
     """Return the reviewers of a table; all if there is none."""
-    from products.reviewers.pool import make_pool
-
     if not people:
         return pool
     held = zip(pool.reviewers, pool.papers, strict=True)
@@ -282,8 +278,6 @@ def _factor_builders(
     Raises:
         InputError: If a factor is unknown, or can't be computed for this index.
     """
-    from products.reviewers.factors import ReferencesBuilder, WordsBuilder
-
     chosen = tuple(dict.fromkeys(factors))
     if not chosen or set(chosen) - set(FACTORS):
         raise InputError(f"Give one or more of the factors {', '.join(FACTORS)}, not {', '.join(chosen) or 'none'}.")
@@ -303,10 +297,7 @@ def _factor_builders(
 def _by_format(
     reviewers: Reviewers, venue: Venue, task_format: str, progress: Progress
 ) -> Callable[[Path], FactorBuilder]:
-    from encoders.models.formats import Format
     from encoders.registry import find_model
-    from products.reviewers.factors import VectorsBuilder, stored
-    from search_plugin.words.space import words_text
 
     schema, wanted = venue.index.schema, Format(task_format)
     made_by = schema.maker(task_format)
@@ -332,9 +323,7 @@ def _by_instruction(
 ) -> Callable[[Path], FactorBuilder]:
     """Encode submissions and reviewers' papers by the model's instruction for a factor, which no index holds."""
     from encoders.layouts.unipr import factor_models, instructions_for
-    from encoders.models.formats import Format
     from encoders.registry import find_model
-    from products.reviewers.factors import VectorsBuilder
 
     instructed = factor_models(find_model(venue.index.schema.model), instructions_for(""))
     if factor not in instructed:

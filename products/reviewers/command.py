@@ -8,8 +8,10 @@ from typing import Any
 
 import rich_click as click
 
+from corpora.errors import short_list
 from indexer.options import IndexOptions
 from products.reviewers.matching import Explanation, Match, Matched, MatchingOptions
+from products.reviewers.venue import notes_on
 from ses.terminal.options import (
     PATH,
     described_options,
@@ -82,7 +84,6 @@ def index(context: click.RichContext, /, *, path: Path, corpus: str, name: str, 
     papers. Papers that the file no longer holds are deleted from the index. OpenReview's form is a folder of
     NAME.jsonl, or a JSON file of notes by reviewer.
     """
-    from corpora.errors import short_list
     from ses.terminal.progress import progress_on_stderr
 
     with progress_on_stderr() as progress:
@@ -144,7 +145,6 @@ def match(
     """
     from eval.reports.report import gather_provenance
     from products.reviewers.report import assignment_report
-    from products.reviewers.venue import notes_on
     from ses.terminal.progress import progress_on_stderr
 
     with progress_on_stderr() as progress:

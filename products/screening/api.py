@@ -7,10 +7,25 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from corpora.errors import InputError, require
-from products.screening.agreement import ScreeningAgreement
+from corpora.writing import explaining
+from products.indexed import read_papers
+from products.relevance import FOR_SCREENING, views_of
+from products.screening.agreement import ScreeningAgreement, ScreeningConflict, cohen_kappa
+from products.screening.files.labels import match
+from products.screening.files.registry import label_format
 from products.screening.reading import ReviewReading
-from products.screening.screening import NextPaper, ReviewState, Status
+from products.screening.screening import (
+    NextPaper,
+    ReviewState,
+    Status,
+    candidates_of,
+    next_papers,
+    offer,
+    read_candidates,
+    status_of,
+)
 from products.screening.simulation import Simulated
+from search_plugin.request import typed_query
 from ses.argument_validation import checked_methods
 from ses.indexes.named_states import NamedStates
 from ses.library_parts import LibraryParts
@@ -71,9 +86,6 @@ class Screening(NamedStates["ReviewState"]):
         Raises:
             InputError: If the name is taken, the filter can't be read, or no paper matches it.
         """
-        from products.screening.screening import ReviewState, candidates_of
-        from search_plugin.request import typed_query
-
         opened = self.opened(index)
         review = ReviewState(opened.name, self.engine, filter, criteria=typed_query(criteria))
         if not candidates_of(opened.index, review):
@@ -128,9 +140,6 @@ class Screening(NamedStates["ReviewState"]):
         Raises:
             InputError: If the file can't be read, holds no decision, or contradicts itself or the review.
         """
-        from products.indexed import read_papers
-        from products.screening.files.labels import match
-        from products.screening.files.registry import label_format
         from products.screening.screening import candidates_of, label
 
         file = label_format(Path(path)).read(Path(path))
@@ -154,8 +163,6 @@ class Screening(NamedStates["ReviewState"]):
         Raises:
             InputError: If no paper is included yet and there are no criteria, or the size is below 1.
         """
-        from products.screening.screening import next_papers, offer
-
         with self.kept.changing(name) as changing:
             found = next_papers(self._index_of(changing.state).index, changing.state, size)
             changing.state = offer(changing.state, [one.paper.id for one in found])
@@ -163,17 +170,12 @@ class Screening(NamedStates["ReviewState"]):
 
     def reading(self, name: str) -> ReviewReading:
         """Return a review to read paper by paper, with each decision stored at once; errors as of `next`."""
-        from products.screening.reading import ReviewReading
-        from products.screening.screening import read_candidates
-
         review = self.kept.load(name)
         index = self._index_of(review).index
         return ReviewReading(self.kept, name, read_candidates(index, review), index.schema.language)
 
     def status(self, name: str, *, target: float = TARGET, confidence: float = CONFIDENCE) -> Status:
         """Return how far a review is, and the recall reached with a confidence; `InputError` for one out of range."""
-        from products.screening.screening import status_of
-
         review = self.kept.load(name)
         return status_of(self._index_of(review).index, review, target, confidence)
 
@@ -190,9 +192,6 @@ class Screening(NamedStates["ReviewState"]):
         Raises:
             InputError: If the reviews are over different indexes, or have no labelled paper in common.
         """
-        from products.indexed import read_papers
-        from products.screening.agreement import ScreeningConflict, cohen_kappa
-
         reviews = self.kept.load(name), self.kept.load(other)
         index = self._index_of(reviews[0]).index
         if (reviews[0].index, reviews[0].engine) != (reviews[1].index, reviews[1].engine):
@@ -225,11 +224,6 @@ class Screening(NamedStates["ReviewState"]):
             InputError: If the file has another suffix.
             UnavailableError: If it can't be written.
         """
-        from corpora.writing import explaining
-        from products.indexed import read_papers
-        from products.screening.files.registry import label_format
-        from products.screening.screening import candidates_of
-
         form, review = label_format(Path(path)), self.kept.load(name)
         opened = self._index_of(review)
         papers = read_papers(opened.index, candidates_of(opened.index, review)).papers
@@ -254,8 +248,6 @@ class Screening(NamedStates["ReviewState"]):
         Raises:
             InputError: If fewer than two papers are included or none is excluded, or draws is below 1.
         """
-        from products.indexed import read_papers
-        from products.relevance import FOR_SCREENING, views_of
         from products.screening.simulation import draw_known, learner_of, simulate
 
         if draws < 1:
@@ -270,6 +262,4 @@ class Screening(NamedStates["ReviewState"]):
 
 def room(library: LibraryParts) -> Screening:
     """Return the systematic reviews of a library."""
-    from products.screening.screening import ReviewState
-
     return Screening(*library.states("screening", ReviewState, "review"), library.opened)

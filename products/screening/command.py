@@ -14,8 +14,12 @@ import rich_click as click
 from corpora.errors import require
 from corpora.outgoing import in_a_line
 from products.screening.api import BATCH
+from products.screening.stopping import METHOD
+from search_plugin.pages.highlights import whole
 from ses.terminal.options import PATH, engine_options, html_option, open_library, together
+from ses.terminal.printing import marked
 from ses.terminal.results import say, say_json, tell, write_page
+from ses.terminal.styles import show, styled
 
 if TYPE_CHECKING:
     from corpora.paper import Paper
@@ -115,8 +119,6 @@ def next_(*, name: str, size: int | None, as_json: bool, **options: Any) -> None
     """
     from dataclasses import asdict
 
-    from ses.terminal.styles import show
-
     screening = open_library(options).screening
     if sys.stdin.isatty() and sys.stdout.isatty() and not as_json:
         require(size is None or size > 0, f"A batch of {size} papers can't be read", "give a <size> of 1 or more")
@@ -137,9 +139,6 @@ def next_(*, name: str, size: int | None, as_json: bool, **options: Any) -> None
 
 def _shown(paper: Paper, criteria: str, language: str, number: str, width: int) -> Iterator[str]:
     """Yield a paper's title, facts and abstract, the words of the criteria marked; a width of 0 is for no line ends."""
-    from search_plugin.pages.highlights import whole
-    from ses.terminal.printing import marked
-    from ses.terminal.styles import styled
 
     def lines(part: Literal["title", "abstract"], text: str) -> str:
         text = in_a_line(text)
@@ -154,8 +153,6 @@ def _shown(paper: Paper, criteria: str, language: str, number: str, width: int) 
 
 def _read_on(reading: ReviewReading, size: int | None) -> None:
     """Show one paper after the other, and store what the reader's keys decide."""
-    from ses.terminal.styles import show, styled
-
     width = max(40, min(_WIDEST, get_terminal_size().columns))
     criteria, read = reading.review.criteria, 0
     while (one := reading.next()) and (size is None or read < size):
@@ -181,8 +178,6 @@ def _read_on(reading: ReviewReading, size: int | None) -> None:
 
 def _pressed() -> str:
     """Return the next key that means something; Ctrl-C and Ctrl-D quit."""
-    from ses.terminal.styles import show
-
     key = ""
     while key not in {*_KEYS, "u", "q"}:
         show(f"{_INDENT}y yes · n no · l later · u undo · q quit")
@@ -217,7 +212,6 @@ def status(
 
     from eval.reports.report import gather_provenance
     from products.screening.report import review_report, status_lines
-    from products.screening.stopping import METHOD
 
     screening = open_library(options).screening
     found = screening.status(name, target=target, confidence=confidence)

@@ -11,6 +11,8 @@ from products.indexed import read_papers
 from products.relevance import FOR_SCREENING, Views, relevance, views_of
 from products.screening.stopping import CONFIDENCE, TARGET, Recall, estimate_recall
 from search_plugin.contract.engine import Index
+from search_plugin.contract.plan import LEXICAL, Plan
+from search_plugin.filters.resolve import read_filter
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +133,6 @@ class Status:
 
 def candidates_of(index: Index, review: ReviewState) -> list[str]:
     """Return the ids of a review's candidates, sorted; `InputError` if the filter can't be read."""
-    from search_plugin.filters.resolve import read_filter
-
     return sorted(index.ids(read_filter(review.filter, index)))
 
 
@@ -157,9 +157,6 @@ class ReviewCandidates:
 
 def read_candidates(index: Index, review: ReviewState) -> ReviewCandidates:
     """Read the candidates of a review; the engine scores them by the words of its criteria (BM25)."""
-    from search_plugin.contract.plan import LEXICAL, Plan
-    from search_plugin.filters.resolve import read_filter
-
     pool = read_papers(index, candidates_of(index, review))
     scores: dict[str, float] = {}
     if review.criteria:

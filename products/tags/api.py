@@ -10,6 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.custom import check_field_name
 from corpora.errors import require
+from encoders.models.formats import Format, parse_format
+from products.tags.apply import apply_tagger, measure_tagger, reasons, record_labels, suggested
+from products.tags.hierarchy import hierarchy_from
+from products.tags.labels import judgments_from, labelled_vectors
+from products.tags.tagger import SHIPPED, read_tagger, write_tagger
+from products.tags.training import TaggerOptions, train_tagger
+from search_plugin.filters.resolve import read_filter
 from ses.argument_validation import checked, checked_methods
 from ses.models.stored_formats import note_of_format
 
@@ -56,7 +63,6 @@ class Tags:
 
     def __getitem__(self, name: str) -> Tagger:
         """Read a tagger, or raise `NotFoundError` with the available names."""
-        from products.tags.tagger import read_tagger
         from products.trained import place_of
 
         return replace(read_tagger(place_of(self._folders, name, "tagger")), name=name)
@@ -93,11 +99,6 @@ class Tags:
             UnavailableError: If scikit-learn isn't installed.
         """
         from corpora.progress import Silent
-        from encoders.models.formats import parse_format
-        from products.tags.hierarchy import hierarchy_from
-        from products.tags.labels import judgments_from, labelled_vectors
-        from products.tags.tagger import write_tagger
-        from products.tags.training import TaggerOptions, train_tagger
         from products.trained import vectors_for
         from products.words import texts_of
 
@@ -153,10 +154,7 @@ class Tags:
         """
         from itertools import islice
 
-        from encoders.models.formats import Format
-        from products.tags.hierarchy import hierarchy_from
         from products.tags.names import MOST, NEAR, tagger_of_names
-        from products.tags.tagger import write_tagger
         from products.trained import all_vectors, vectors_for
 
         check_field_name(name)
@@ -212,8 +210,6 @@ class Tags:
             ConflictError: If another run is writing the index.
         """
         from corpora.progress import Silent
-        from products.tags.apply import apply_tagger
-        from search_plugin.filters.resolve import read_filter
 
         tagger = self[name]
         with self.writing(index) as opened:
@@ -258,7 +254,6 @@ class Tags:
         Raises:
             InputError: If the tagger can't be applied to the index.
         """
-        from products.tags.apply import reasons
         from products.trained import all_vectors, check_vectors
 
         tagger, opened = self[name], self.open(index)
@@ -268,16 +263,11 @@ class Tags:
 
     def record(self, name: str, index: str, labels: Path | Mapping[str, Mapping[str, bool]]) -> list[str]:
         """Write labels that a person gave into the field `NAME_by_person`; return ids that the index does not hold."""
-        from products.tags.apply import record_labels
-        from products.tags.labels import judgments_from
-
         with self.writing(index) as opened:
             return record_labels(opened, name, judgments_from(opened, labels)[0])
 
     def measure(self, name: str, index: str, labels: str | Path | Mapping[str, Mapping[str, bool]]) -> Tagger:
         """Return a tagger with its measures on the labelled papers of an index; parameters as of `train`."""
-        from products.tags.apply import measure_tagger
-        from products.tags.labels import judgments_from, labelled_vectors
         from products.trained import check_vectors
 
         tagger, opened = self[name], self.open(index)
@@ -307,8 +297,6 @@ class Tags:
         """
         from itertools import islice
 
-        from products.tags.apply import suggested
-        from products.tags.labels import judgments_from
         from products.trained import all_vectors, check_vectors
 
         require(count >= 1, f"{count} papers can't be suggested", "give <count> of 1 or more")
@@ -321,8 +309,6 @@ class Tags:
 
     @property
     def _folders(self) -> list[Path]:
-        from products.tags.tagger import SHIPPED
-
         return [self.folder, SHIPPED]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import rich_click as click
 
 from corpora.errors import InputError, require
-from corpora.outgoing import cell
+from corpora.outgoing import aligned, cell
 from products.tags.tagger import Tagger
 from products.tags.training import TaggerOptions
 from ses.terminal.options import described_options, engine_options, given_of, html_option, open_library, together
@@ -208,7 +208,6 @@ def _f1(tagger: Tagger) -> str:
 def _show(tagger: Tagger, *, as_json: bool) -> None:
     from dataclasses import asdict
 
-    from corpora.outgoing import aligned
     from products.tags.report import label_rows, summary_lines
 
     lines = list(summary_lines(tagger))

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from corpora.custom import CustomField
 from corpora.errors import require
 from corpora.lazy import np
+from products.topics.topics import clean_field, find_topics
+from search_plugin.contract.schema import custom_fields
+from search_plugin.words.languages import get_language
 
 if TYPE_CHECKING:
     from corpora.progress import Progress
@@ -19,8 +23,6 @@ def topics_of(
 ) -> Topics:
     """Find the topics of an index; parameters and errors as of `Library.topics`."""
     from products.indexed import read_vectors
-    from products.topics.topics import find_topics
-    from search_plugin.words.languages import get_language
 
     index.schema.vector(task_format)
     ids = sorted(index.ids())
@@ -46,10 +48,7 @@ def topics_of(
 
 def write_topics(index: Index, topics: Topics, field: str, progress: Progress) -> None:
     """Write the topic and the coordinates of each paper into the fields `field`, `field_x` and `field_y`."""
-    from corpora.custom import CustomField
     from products.indexed import in_blocks
-    from products.topics.topics import clean_field
-    from search_plugin.contract.schema import custom_fields
 
     names = (clean_field(field), f"{field}_x", f"{field}_y")
     kinds = (CustomField(names[0], "keyword"), CustomField(names[1], "number"), CustomField(names[2], "number"))

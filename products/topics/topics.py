@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from corpora.custom import check_field_name
 from corpora.errors import InputError
 from products.optional import optional
 from products.topics.phrases import label_of, phrases_of
@@ -113,8 +114,6 @@ def _project(units: np.ndarray, projection: Projection, seed: int) -> np.ndarray
 
 def clean_field(name: str) -> str:
     """Return the name of a topic field, or raise `InputError` if it can't have the suffixes _x and _y."""
-    from corpora.custom import check_field_name
-
     if not re.fullmatch(r".{1,48}", name):
         raise InputError(f"The field {name[:60]!r} is too long to name coordinates after: use up to 48 characters.")
     return check_field_name(name)

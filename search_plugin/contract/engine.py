@@ -28,6 +28,7 @@ from search_plugin.contract.plan import LEXICAL, Counting, Plan, counted_papers
 from search_plugin.contract.schema import SPARSE, Bm25, Field, IndexSchema
 from search_plugin.contract.tree import Filter, OneOf, Says
 from search_plugin.contract.values import checked, with_values
+from search_plugin.words.terms import edits, terms_of
 
 if TYPE_CHECKING:
     from search_plugin.contract.diagnosis import Diagnosis
@@ -185,7 +186,6 @@ class Index(ABC):
         Terms are given as they are indexed. `distance` is the maximum number of edits, 1 or 2; to swap two neighbours
         is one. Papers may be left out whose term has another first letter. They have at least titles and abstracts.
         """
-        from search_plugin.words.terms import edits, terms_of
 
         def near(held: str) -> bool:
             return any(held[:1] == term[:1] and edits(held, term, consonant=1.0) <= distance for term in terms)

@@ -8,11 +8,10 @@ from corpora.errors import InputError, UnavailableError
 from corpora.installed import extra
 from search_plugin.contract.connection import Connection
 from search_plugin.contract.engine import Engine
+from search_plugin.engines.embedded.engine import EmbeddedEngine
 
 
 def _embedded(url: str, connection: Connection | None) -> Engine:  # noqa: ARG001 - a folder asks for no credentials
-    from search_plugin.engines.embedded.engine import EmbeddedEngine
-
     return EmbeddedEngine(url)
 
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, overload
 
 from corpora.errors import InputError
-from corpora.installed import deferred
+from corpora.installed import deferred, needing
 from corpora.outgoing import as_html
 from corpora.paper import Paper
 from search_plugin.contract.legs import Facets
@@ -85,7 +85,6 @@ class Page:
 
         Raises `UnavailableError` if pandas isn't installed.
         """
-        from corpora.installed import needing
         from search_plugin.pages.formats import facts_of, rows_of
 
         with needing("A table needs pandas, which is not installed", "pandas"):

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from corpora.errors import require
+from corpora.paper import Deleted, Rejected
 from search_plugin.contract.engine import EVALUATION
 
 if TYPE_CHECKING:
@@ -169,7 +170,6 @@ def index_collection(collection: Collection, settings: Settings, progress: Progr
 
 def in_memory(collection: Collection) -> tuple[list[Text], dict[str, int]]:
     """Read a collection's papers as texts to encode (the last copy of a repeated id), and the counts."""
-    from corpora.paper import Deleted, Rejected
     from eval.embedder import Text
 
     papers: dict[str, Text] = {}

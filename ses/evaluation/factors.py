@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
 from encoders.models.formats import Format
+from ses.evaluation.retrieval import model_of
 from ses.evaluation.vectors import VectorSource, model_source, vector_source
 
 if TYPE_CHECKING:
@@ -65,7 +66,6 @@ def find_factors(
         UnavailableError: If the model isn't there.
     """
     from encoders.layouts.unipr import factor_models, instructions_for
-    from ses.evaluation.retrieval import model_of
 
     files, formats = _by_factor(matching, embeddings, "--embeddings"), _by_factor(matching, named, "--factor")
     if twice := sorted(files.keys() & formats.keys()):

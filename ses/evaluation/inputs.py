@@ -15,6 +15,7 @@ from eval.measures.metrics import parse_measure
 from eval.trec.judgments import Qrels, read_qrels
 from eval.trec.runs import Run, read_run
 from eval.trec.topics import read_topics
+from search_plugin.pages.page import Page
 
 QUERY = ("query_id", "qid")
 DOCUMENT = ("doc_id", "docno")
@@ -63,8 +64,6 @@ def ranking_of(found: Any) -> list[tuple[str, float]]:
     Raises:
         InputError: If it is none of these.
     """
-    from search_plugin.pages.page import Page
-
     if isinstance(found, Page):
         found = [hit.id for hit in found]
     if _is_table(found):

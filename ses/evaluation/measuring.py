@@ -8,13 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from corpora.errors import InputError, require
+from corpora.json_objects import JsonObject, read_lines
+from corpora.opening import open_binary
+from corpora.outgoing import in_a_line
 from eval.measures.metrics import MEASURES, Scores, evaluate, parse_measure
 from eval.optional import optional
 from eval.reports.results import Results
-from eval.retrieval.beir import JudgedQueries, join
+from eval.retrieval.beir import BeirFolder, JudgedQueries, join
 from eval.retrieval.protocol import make_protocol, run_queries
 from eval.statistics.compare import Comparison, compare_runs
-from eval.trec.judgments import read_qrels
+from eval.trec.judgments import parse_rounds, read_qrels, residual
 from eval.trec.runs import Run, read_run
 from ses.argument_validation import checked
 from ses.evaluation.inputs import names_of, ranking_of, to_qrels, to_run, to_topics
@@ -31,8 +34,6 @@ def score_files(
     The scores are by the file's name, or by its path where two have the same name. Errors are those of reading and of
     `eval.measures.metrics.evaluate`, with the name of the run.
     """
-    from eval.trec.judgments import parse_rounds, residual
-
     for name in measures:
         parse_measure(name)
     judged = read_qrels(qrels)
@@ -69,8 +70,6 @@ def compare_files(
     Returns:
         The comparison, and the files that the judgments came from.
     """
-    from eval.retrieval.beir import BeirFolder
-
     require(len(paths) >= 2, "Give two run files or more to compare.")
     for measure in measures:
         parse_measure(measure)
@@ -88,17 +87,12 @@ def compare_files(
 
 def _labels(paths: Sequence[Path], names: Sequence[str]) -> list[str]:
     """Return the names of files, or their paths where names are the same."""
-    from corpora.outgoing import in_a_line
-
     require(len(set(paths)) == len(paths), "A run file is given twice; give each once.")
     return [in_a_line(name if names.count(name) == 1 else str(path)) for name, path in zip(names, paths, strict=True)]
 
 
 def _ids(corpus: Path) -> Iterator[str]:
     """Yield the ids of a BEIR corpus, also of documents that can't be read as papers."""
-    from corpora.json_objects import JsonObject, read_lines
-    from corpora.opening import open_binary
-
     with open_binary(corpus) as stream:
         for record in read_lines(stream):
             if isinstance(record, JsonObject):

@@ -10,8 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from corpora.errors import InputError
+from corpora.outgoing import aligned
+from corpora.paper import Accepted
+from eval.outcome import Outcome
+from eval.reports.report import gather_provenance
+from eval.reports.results import Results
 from ses.argument_validation import checked, checked_methods
+from ses.evaluation.collection import beir_collection, index_collection, pseudo_collection
 from ses.evaluation.result import Evaluation
+from ses.evaluation.retrieval import encoder_of, evaluate_collection, model_of
+from ses.settings import load_settings
 
 if TYPE_CHECKING:
     from corpora.progress import Progress
@@ -123,8 +131,6 @@ class ModelComparison:
         self.evaluation.write_report(path, "Models", seconds)
 
     def __str__(self) -> str:
-        from corpora.outgoing import aligned
-
         blocks = ["\n".join([*aligned([table.header, *table.rows]), *table.notes]) for table in self.tables()]
         return "\n\n".join([*blocks, self.advice])
 
@@ -185,9 +191,6 @@ def compare_models(
         >>> print(found.advice)
         None is better than model beyond doubt on these 2 queries: keep it.
     """
-    from ses.evaluation.collection import beir_collection, pseudo_collection
-    from ses.settings import load_settings
-
     in_force = load_settings(**settings)
     collection = (
         beir_collection(str(data), split, in_force)
@@ -205,12 +208,7 @@ def compare_on(
     progress: Progress | None = None,
 ) -> ModelComparison:
     """Index a collection by each model, search its judged queries, and compare; the settings' model is the baseline."""
-    from eval.outcome import Outcome
-    from eval.reports.report import gather_provenance
-    from eval.reports.results import Results
     from eval.retrieval.protocol import make_protocol
-    from ses.evaluation.collection import index_collection
-    from ses.evaluation.retrieval import evaluate_collection, model_of
     from ses.models.model_facts import count_parameters
 
     protocol = make_protocol(modes=("vector", "hybrid"), measures=(measure,), seen=collection.seen)
@@ -262,9 +260,6 @@ def _names(models: Sequence[str], settings: Settings) -> list[str]:
 def _milliseconds(collection: Collection, settings: Settings) -> float:
     """Return the time to encode a paper in batches: the mean over some papers, without the cache."""
     from itertools import islice
-
-    from corpora.paper import Accepted
-    from ses.evaluation.retrieval import encoder_of
 
     encoder = encoder_of(replace(settings, embedding_cache=False))
     records = (one.paper for one in collection.records() if isinstance(one, Accepted))

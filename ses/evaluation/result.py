@@ -11,8 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from corpora.errors import InputError, require
-from eval.reports.report import Provenance, gather_provenance
-from eval.reports.results import Results
+from eval.files.text import write_lines
+from eval.optional import optional
+from eval.reports.plots import bars, standalone
+from eval.reports.report import Provenance, counted, gather_provenance, print_table
+from eval.reports.results import Results, differences_table, results_report
 from eval.statistics.interval import Interval, Values
 from eval.statistics.pairs import Pair, compare_values
 from eval.trec.runs import Run
@@ -118,8 +121,6 @@ class Evaluation:
         Raises:
             UnavailableError: If pandas isn't installed.
         """
-        from eval.optional import optional
-
         table = optional("pandas", "A table needs pandas, which is not installed", "pandas").DataFrame
         if rows == "pairs":
             flat = [one.as_dict() for one in self.pairs]
@@ -171,7 +172,6 @@ class Evaluation:
             UnavailableError: If it can't be written, or matplotlib is needed and isn't installed.
         """
         from eval.reports.forms import check_report, write_report
-        from eval.reports.results import results_report
 
         check_report(path)
         report = results_report(title, self.results, self.provenance(), pairs=self.pairs, seconds=seconds)
@@ -188,9 +188,6 @@ class Evaluation:
             InputError: If the file's name has another ending, or there is no such measure.
             UnavailableError: If matplotlib isn't installed, or the file can't be written.
         """
-        from eval.files.text import write_lines
-        from eval.reports.plots import bars, standalone
-
         require(path.suffix.lower() == ".svg", f"The plot {path} can't be written", "give <path> as a file.svg")
         wanted = (measures,) if isinstance(measures, str) else measures or self.measures
         groups = {measure: {system: self._interval(measure, system) for system in self.systems} for measure in wanted}
@@ -198,15 +195,11 @@ class Evaluation:
 
     def tables(self) -> tuple[TextTable, ...]:
         """Return what is printed: the means, and the differences of pairs."""
-        from eval.reports.results import differences_table
-
         differences = [differences_table(self.pairs, self.results.level)] if self.pairs else []
         return (self.results.table(), *differences)
 
     def __str__(self) -> str:
         from rich.console import Console
-
-        from eval.reports.report import counted, print_table
 
         console = Console(file=(text := io.StringIO()), width=1_000)
         first, *others = self.tables()

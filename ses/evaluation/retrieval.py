@@ -9,9 +9,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, require
+from eval.embedder import by_encoder
+from eval.files.text import require_column
+from eval.reports.report import gather_provenance
 from eval.reports.results import Results
 from eval.retrieval.beir import JudgedQueries, join
-from eval.retrieval.protocol import Protocol, Retrieval, absent_from, evaluate_exact, evaluate_queries, make_protocol
+from eval.retrieval.protocol import (
+    Protocol,
+    Retrieval,
+    absent_from,
+    evaluate_exact,
+    evaluate_queries,
+    make_protocol,
+    seconds_a_query,
+)
 from search_plugin.request import RankingOptions, search_options
 from ses.evaluation.collection import Collection, IndexedCollection, beir_collection, in_memory
 from ses.evaluation.inputs import to_qrels, to_topics
@@ -125,8 +136,6 @@ def evaluate_collection(
     Returns:
         The evaluation, with a system for each mode and fusion; `exact` is the last.
     """
-    from eval.embedder import by_encoder
-
     load = indexed.load if indexed else functools.cache(functools.partial(encoder_of, settings))
     outcome: dict[str, Retrieval] = {}
     counts = {"topics_without_judgments": collection.unjudged}
@@ -158,8 +167,6 @@ def evaluate_collection(
 
 def seconds_of(collection: Collection, protocol: Protocol, settings: Settings, index: Index) -> dict[str, float]:
     """Return the time of a search by system, to plot quality against speed."""
-    from eval.retrieval.protocol import seconds_a_query
-
     # The queries' vectors are already in the cache.
     models = LibraryModels(replace(settings, embedding_cache=False))
     encoders = _encoders(index, models, protocol)
@@ -195,8 +202,6 @@ def encoder_of(settings: Settings) -> TextEncoder:
 
 def make_runs_folder(folder: Path, judged: JudgedQueries) -> None:
     """Make a folder for run files, or raise `InputError` if it can't be made or a file can't hold a judged id."""
-    from eval.files.text import require_column
-
     for name in (*judged.texts, *judged.qrels.documents):
         require_column(name)
     try:
@@ -227,7 +232,6 @@ def _provenance(
     about: Mapping[str, str],
 ) -> Provenance:
     from encoders.encoder import Encoder
-    from eval.reports.report import gather_provenance
     from search_plugin.engines.registry import connect
 
     encoder = load()

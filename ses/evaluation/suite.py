@@ -9,8 +9,10 @@ from typing import Any
 
 from corpora.errors import InputError
 from encoders.models.card import ModelCard
+from eval.embedder import by_encoder
 from eval.outcome import Outcome
-from eval.reports.results import Results
+from eval.reports.report import gather_provenance
+from eval.reports.results import Results, results_report
 from eval.suites.base import WORDS, Bench, Entry, Found, run_suite
 from ses.settings import Settings
 
@@ -48,8 +50,6 @@ class SuiteResults:
         """Write a report; errors as of `eval.reports.forms.write_report`."""
         from corpora.installed import installed_version
         from eval.reports.forms import write_report
-        from eval.reports.report import gather_provenance
-        from eval.reports.results import results_report
 
         # The first entry makes the index and the vectors for all, so plots of quality over time would mislead.
         seconds = {
@@ -97,7 +97,6 @@ def run_entries(
     """
     from encoders.encoder import Encoder
     from encoders.registry import find_model
-    from eval.embedder import by_encoder
     from ses.models.loaded_model import make_encoder
 
     found: dict[str, list[Found]] = {}

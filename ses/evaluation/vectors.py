@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
 from encoders.models.formats import Format
+from ses.evaluation.retrieval import model_of
 
 if TYPE_CHECKING:
     from encoders.models.card import ModelCard
@@ -72,7 +73,6 @@ def vector_source(embeddings: Sequence[str], settings: Settings, *, model_named:
     """
     from encoders.files.embeddings import read_embeddings
     from eval.embedder import by_file, by_format
-    from ses.evaluation.retrieval import model_of
 
     files = _files(embeddings)
     named = {str(task_format or "all"): path for task_format, path in files.items()}

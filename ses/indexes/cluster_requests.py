@@ -7,7 +7,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from corpora.errors import InputError, require
+from search_plugin.contract.plan import LEXICAL, Counting
 from search_plugin.contract.schema import SPARSE
+from search_plugin.contract.trace import Clock, recorded
+from search_plugin.fusion.fusions import check_weights, rank_constant, shares
+from search_plugin.ranking.neighbours import FIRST, NEAREST, POOL
+from search_plugin.ranking.vector_feedback import FIRST_PAPERS
+from search_plugin.request import make_request
+from search_plugin.search import rank_papers, run_stages
 from ses.indexes.open_index import encoders_for
 
 if TYPE_CHECKING:
@@ -90,7 +97,6 @@ def cluster_requests(
     from search_plugin.engines.cluster.frontends.query_vectors import query_vector
     from search_plugin.engines.cluster.frontends.script import TERMS
     from search_plugin.engines.cluster.frontends.sent import opened_for
-    from search_plugin.ranking.vector_feedback import FIRST_PAPERS
 
     index = opened.index
     if not isinstance(index, SearchedByOthers):
@@ -139,8 +145,6 @@ def _check_way(opened: OpenIndex, similar: str, parameters: Sequence[OpenParamet
 
 def _asked(opened: OpenIndex, query: str, similar: str, options: PageOptions) -> SearchState:
     """Return what the search asks, before any leg has run."""
-    from search_plugin.contract.trace import Clock
-    from search_plugin.request import make_request
     from search_plugin.search import asked, asked_like
 
     index, tuned = opened.index, opened.tuned
@@ -217,13 +221,9 @@ class _Page:
 
 def _as_sent(index: SearchedByOthers, state: SearchState) -> _Page:
     """Return the requests of the legs and of the papers as ses sends them; `InputError` if the page has no papers."""
-    from search_plugin.contract.plan import Counting
-    from search_plugin.contract.trace import Clock, recorded
     from search_plugin.engines.cluster.frontends.script import FOUND, IDS, NEAR
     from search_plugin.engines.cluster.frontends.sent import leg_requests, papers_request
-    from search_plugin.ranking.neighbours import POOL
     from search_plugin.ranking.stages import RANKING
-    from search_plugin.search import rank_papers, run_stages
 
     with recorded() as sent:
         state = run_stages(state, {name: RANKING[name] for name in _JOINED}, Clock())
@@ -261,7 +261,6 @@ def _neighbours(
     from search_plugin.engines.cluster.frontends.script import NeighbourVectors
     from search_plugin.engines.cluster.frontends.sent import vectors_request
     from search_plugin.engines.cluster.passages import path_of
-    from search_plugin.ranking.neighbours import FIRST, NEAREST, POOL
 
     field = path_of(index.schema.leg(index.schema.legs[0]))
     asked = vectors_request(sent, index, best, POOL)
@@ -270,9 +269,7 @@ def _neighbours(
 
 def _joining(index: SearchedByOthers, request: SearchRequest, legs: Sequence[str]) -> Joining:
     """Return how the sender joins legs; `InputError` for a fusion that the programs have no code for."""
-    from search_plugin.contract.plan import LEXICAL
     from search_plugin.engines.cluster.frontends.script import Joining
-    from search_plugin.fusion.fusions import check_weights, rank_constant, shares
 
     constant = rank_constant(request.fusion)
     require(

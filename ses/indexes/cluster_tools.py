@@ -7,8 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Unpack
 
 from corpora.errors import InputError
+from search_plugin.contract.engine import check_index_name
 from search_plugin.request import PageOptions
 from ses.argument_validation import checked_methods
+from ses.indexes.cluster_requests import cluster_requests
+from ses.indexes.query_words import words_to_keep
 
 if TYPE_CHECKING:
     from encoders.word_vectors import WordVectors
@@ -69,8 +72,6 @@ class ClusterTools:
             NotFoundError: If there is no such index or paper.
             UnavailableError: If the cluster does not answer, or the model is missing.
         """
-        from ses.indexes.cluster_requests import cluster_requests
-
         return cluster_requests(self.opened(index), query, similar, parameters, options, vector)
 
     def install(
@@ -147,7 +148,6 @@ class ClusterTools:
         from search_plugin.engines.cluster.frontends.http import SearchedByOthers
         from search_plugin.engines.cluster.frontends.vector_service import vector_service
         from search_plugin.engines.cluster.frontends.wanted import installation_of
-        from ses.indexes.query_words import words_to_keep
 
         index = self.opened(name).index
         if not isinstance(index, SearchedByOthers):
@@ -160,7 +160,6 @@ class ClusterTools:
         return installation_of(index, fusion=fusion, patterns=given, more=more)
 
     def _kept(self, name: str) -> Installation:
-        from search_plugin.contract.engine import check_index_name
         from search_plugin.engines.cluster.frontends.http import InCluster
         from search_plugin.engines.cluster.frontends.installation import Installation
 

@@ -11,7 +11,22 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack, cast
 
 from corpora.errors import SesError, require
 from corpora.options import Option
-from search_plugin.request import MAX_FACET_SIZE, MAX_QUERY, MAX_WINDOW, Mode, PageOptions, RankingOptions
+from corpora.outgoing import titled
+from search_plugin.contract.schema import SENTENCES
+from search_plugin.contract.tree import all_of
+from search_plugin.filters.resolve import read_filter
+from search_plugin.ranking.planning import text_vector
+from search_plugin.request import (
+    MAX_FACET_SIZE,
+    MAX_QUERY,
+    MAX_WINDOW,
+    Mode,
+    PageOptions,
+    RankingOptions,
+    make_request,
+    typed_query,
+)
+from search_plugin.search import asked_like
 from ses.argument_validation import checked_methods
 from ses.indexes.searchable import SearchableIndex
 
@@ -125,7 +140,6 @@ class OpenIndex(SearchableIndex):
         Raises:
             InputError: If the query is too long, or joins lines of a search history.
         """
-        from search_plugin.request import typed_query
         from search_plugin.understanding.queries import translate_query
 
         return translate_query(typed_query(query), self.index.schema.fields, self.index.schema.language)
@@ -158,8 +172,6 @@ class OpenIndex(SearchableIndex):
         return token_parts(self.index, state.plan, ids, self._encoder, most)
 
     def _request(self, query: str, options: PageOptions) -> SearchRequest:
-        from search_plugin.request import make_request
-
         schema = self.index.schema
         given: PageOptions = {"synonyms": self.synonyms, **options}
         return make_request(query, tuned=self.tuned, fields=schema.fields, language=schema.language, **given)
@@ -203,7 +215,6 @@ class OpenIndex(SearchableIndex):
         Raises:
             NotFoundError: If the paper is not in the index, or is another one there.
         """
-        from search_plugin.request import make_request
         from search_plugin.search import similar
 
         paper_id, asked = self._id_of(paper), _by_vector(options)
@@ -225,7 +236,6 @@ class OpenIndex(SearchableIndex):
             InputError: If the text is empty.
             UnavailableError: If the model is missing.
         """
-        from search_plugin.request import make_request
         from search_plugin.search import similar_text
 
         title, abstract = title_and_abstract(text)
@@ -360,7 +370,6 @@ class OpenIndex(SearchableIndex):
             UnavailableError: If the engine does not answer, or the model is missing.
         """
         from products.support.support import support_of
-        from search_plugin.contract.schema import SENTENCES
 
         asked = " ".join(sentence.split())
         require(asked, "The sentence is empty: give the one that papers should support.")
@@ -395,7 +404,6 @@ class OpenIndex(SearchableIndex):
             NotFoundError: If the paper is not in the index.
         """
         from products import suggestions as near
-        from search_plugin.ranking.planning import text_vector
 
         require(bool(text) != bool(paper_id), "Give the manuscript as a text, or name a paper in the index.")
         require(size >= 1, f"{size} suggestions can't be made", "give <size> of 1 or more")
@@ -534,8 +542,6 @@ class OpenIndex(SearchableIndex):
             NotFoundError: If the paper is not in the index, or is another one there.
         """
         from products.citations import citing
-        from search_plugin.contract.tree import all_of
-        from search_plugin.filters.resolve import read_filter
 
         given = options.get("filter", ())
         where = read_filter(given, self.index) if isinstance(given, str | Sequence) else given
@@ -586,8 +592,6 @@ class OpenIndex(SearchableIndex):
             return f"<index: {error}>"
 
     def _repr_html_(self) -> str:
-        from corpora.outgoing import titled
-
         index, schema = self.index, self.index.schema
         facts = {
             "papers": f"{index.count():,}",
@@ -613,8 +617,6 @@ def reading_like(opened: OpenIndex, paper_id: str, options: PageOptions, clock: 
         The search before its first stage.
     """
     from search_plugin import reading
-    from search_plugin.request import make_request
-    from search_plugin.search import asked_like
 
     given, fields = _by_vector(reading.of_all(options)), opened.index.schema.fields
     request = make_request(paper_id, tuned=opened.tuned, fields=fields, **given)
@@ -637,7 +639,6 @@ def reading_of(
         The search before its first stage.
     """
     from search_plugin import reading
-    from search_plugin.request import make_request
     from search_plugin.search import asked
 
     schema = opened.index.schema

@@ -72,8 +72,6 @@ class SearchableIndex:
 
     def _id_of(self, paper: str | Paper | Hit) -> str:
         """Return what names a paper; `NotFoundError` if the index holds another paper under its id."""
-        from search_plugin.pages.hit import Hit
-
         if isinstance(paper, str):
             return paper
         paper = paper.paper if isinstance(paper, Hit) else paper

@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, require
+from encoders.models.formats import Format, parse_format
+from indexer.options import SPARSE, held_settings
+from search_plugin.contract.schema import sparse_field
 
 if TYPE_CHECKING:
     from indexer.job import OwnJob, SparseJob
@@ -27,8 +30,6 @@ def sparse_job(models: LibraryModels, schema: IndexSchema | None, options: Versi
     from encoders.registry import find_model
     from encoders.sparse import check_sparse_model
     from indexer.job import SparseJob
-    from indexer.options import SPARSE, held_settings
-    from search_plugin.contract.schema import sparse_field
 
     held = schema.sparse[0] if schema and schema.sparse else None
     named = options.get("sparse") or ""
@@ -51,7 +52,6 @@ def own_jobs(models: LibraryModels, schema: IndexSchema | None, own: Mapping[str
     The schema is that of the published version, if there is one. Raises `InputError` if a model can't make a format, or
     the format is one of searches.
     """
-    from encoders.models.formats import Format, parse_format
     from encoders.registry import find_model
     from indexer.job import OwnJob
 

@@ -6,6 +6,9 @@ from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from corpora.errors import SesError, UnavailableError, require
+from encoders.projection import projected, projected_card
+from search_plugin.contract.schema import SparseField
+from search_plugin.ranking.planning import check_model
 
 if TYPE_CHECKING:
     from encoders.models.formats import QueryEncoder
@@ -46,10 +49,6 @@ class LibraryModels:
         `by` says what encodes queries, if not the settings. Raises `InputError` if no table stands in for the model.
         Raises `UnavailableError` if a model of sparse vectors can't be used: a search can do without that leg.
         """
-        from encoders.projection import projected, projected_card
-        from search_plugin.contract.schema import SparseField
-        from search_plugin.ranking.planning import check_model
-
         leg = leg or index.schema.legs[0]
         made_by = index.schema.beside(leg) or index.schema
 

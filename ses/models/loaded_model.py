@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
 from corpora.lazy import np
+from encoders.cache import EmbeddingCache
+from encoders.encoder import load_encoder
+from encoders.models.formats import parse_format
 from ses.argument_validation import checked, checked_methods
+from ses.settings import load_settings
 
 if TYPE_CHECKING:
     from corpora.paper import Paper
@@ -60,8 +64,6 @@ class LoadedModel:
         Raises:
             InputError: If the model has no such vectors.
         """
-        from encoders.models.formats import parse_format
-
         return self.encoder.encode(list(texts), parse_format(format))
 
     def encode_papers(self, papers: Iterable[Paper | Hit], format: str = "prx") -> np.ndarray:  # noqa: A002
@@ -99,7 +101,6 @@ def load_model(name: str = "", **settings: Any) -> LoadedModel:
         True
     """
     from encoders.registry import find_model
-    from ses.settings import load_settings
 
     in_force = load_settings(**settings, **({"model": name} if name else {}))
     return LoadedModel(make_encoder(in_force, find_model(in_force.model_name)))
@@ -107,8 +108,6 @@ def load_model(name: str = "", **settings: Any) -> LoadedModel:
 
 def make_encoder(settings: Settings, model: Model) -> TextEncoder:
     """Load the model of the settings; errors as of `load_model`."""
-    from encoders.encoder import load_encoder
-
     return load_encoder(model, **_running(settings), long_text=settings.long_text)
 
 
@@ -128,8 +127,6 @@ def make_scorer(settings: Settings, name: str) -> PairScorer:
 
 def _running(settings: Settings) -> dict[str, Any]:
     """Return what the settings say of how models run, and where they keep what they computed."""
-    from encoders.cache import EmbeddingCache
-
     cache = EmbeddingCache(settings.cache_dir / "embeddings.sqlite") if settings.embedding_cache else None
     return {
         "cache_dir": settings.cache_dir,

@@ -8,7 +8,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from encoders.models.known import KnownModel, Speed
+from corpora.errors import InputError, SesError, require
+from encoders.layouts.registry import read_model
+from encoders.models.known import KNOWN_MODELS, KnownModel, Speed
 from encoders.models.model import Model
 from ses.argument_validation import checked
 
@@ -82,9 +84,7 @@ def list_models(folders: Sequence[str | Path] = ()) -> list[ModelFacts]:
         >>> [model.name for model in ses.list_models() if model.default]
         ['ses-minilm']
     """
-    from encoders.layouts.registry import read_model
     from encoders.models.hub import cached, used
-    from encoders.models.known import KNOWN_MODELS
     from encoders.registry import find_model
 
     found = [_known(name, known) for name, known in KNOWN_MODELS.items()]
@@ -121,7 +121,6 @@ def _known(name: str, known: KnownModel) -> ModelFacts:
 
 
 def _facts(name: str, hub_id: str, find: Callable[[], Model]) -> ModelFacts:
-    from corpora.errors import SesError
     from encoders.models.known import speed_of, work
 
     try:
@@ -143,8 +142,6 @@ def _facts(name: str, hub_id: str, find: Callable[[], Model]) -> ModelFacts:
 
 
 def _not_fetched(part: str) -> Model:
-    from corpora.errors import InputError
-
     raise InputError(f"It is made of {part} and others; describe it alone.")
 
 
@@ -163,8 +160,6 @@ def _parts(model: Model) -> Iterable[Model]:
 
 def _model_folders(folders: Sequence[str | Path]) -> list[Path]:
     """Return the model folders among and in some folders, in order."""
-    from corpora.errors import require
-
     found: dict[Path, None] = {}
     for folder in map(Path, folders):
         require(folder.is_dir(), f"{folder} is not a folder; give one that holds models.")

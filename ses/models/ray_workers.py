@@ -8,6 +8,7 @@ from typing import Any
 
 from corpora.errors import InputError, UnavailableError, require
 from corpora.installed import extra, needing
+from encoders.runtimes.registry import RUNTIMES
 from indexer.tasks import BlockResult, BlockTask
 from indexer.workers import WorkerEndedError
 from ses.models.workers import WorkerSettings, settings_of_worker, work_on
@@ -77,8 +78,6 @@ class RayPool:
 
     def __init__(self, settings: Settings) -> None:
         import ray
-
-        from encoders.runtimes.registry import RUNTIMES
 
         runtime = RUNTIMES.get(settings.runtime or "")
         threads = settings.threads or 1

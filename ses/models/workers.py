@@ -15,6 +15,7 @@ from corpora.errors import require
 from indexer.blocks import OwnPlan, PaperEncoder, SparsePlan, VectorPlan
 from indexer.tasks import BlockResult, BlockTask, run_task
 from indexer.workers import WorkerEndedError
+from ses.settings import load_settings
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -47,7 +48,6 @@ def work_on(task: BlockTask, settings: WorkerSettings, place: str = "") -> Block
 def _loaded(settings: WorkerSettings, plan: VectorPlan) -> PaperEncoder:
     from encoders.registry import find_model
     from ses.models.loaded_model import make_encoder, make_sparse_encoder
-    from ses.settings import load_settings
 
     in_force = load_settings(**dict(settings))
 

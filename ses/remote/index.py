@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 from urllib.parse import quote
 
 from corpora.errors import NotFoundError, require
+from corpora.outgoing import titled
 from corpora.paper import Paper
 from corpora.typed import typed
 from corpora.url_names import escaped_name
@@ -283,8 +284,6 @@ class RemoteIndex(SearchableIndex, OverHttp, local=OpenIndex):
         return f"<index {self.name} of the service {self._client.url}>"
 
     def _repr_html_(self) -> str:
-        from corpora.outgoing import titled
-
         entry = self.entry()
         return titled(self.name, {"service": self._client.url, "papers": f"{entry.papers:,}", "model": entry.model})
 

@@ -9,6 +9,7 @@ from typing import Any
 from corpora.errors import InputError, require
 from corpora.typed import typed
 from ses.argument_validation import checked_methods
+from ses.indexes.default_index import default_index
 from ses.indexes.index_facts import IndexFacts
 from ses.indexes.searchable import SearchableLibrary
 from ses.library import Library
@@ -99,8 +100,6 @@ class RemoteLibrary(SearchableLibrary, OverHttp, local=Library):
 
     def default(self) -> RemoteIndex:
         """Open the default index: that of the settings, else that of the service."""
-        from ses.indexes.default_index import default_index
-
         entries = self._entries()
         chosen = next((one.name for one in entries if one.default), "")
         return self[self._settings.index or chosen or default_index(self._settings, [one.name for one in entries])]

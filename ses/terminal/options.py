@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin
 
 import rich_click as click
 
+import ses
 from corpora.errors import InputError
 from corpora.options import Option, options_of
 from search_plugin.pages.page import FORMATS
@@ -210,8 +211,6 @@ def parse_pairs(texts: Sequence[str], option: str, form: str) -> dict[str, str]:
 
 def open_library(options: Mapping[str, Any], index: str | None = None) -> Library:
     """Open the library that the options of a command name, with another default index if one is given."""
-    import ses
-
     return ses.open(**settings_of(options), **({"index": index} if index else {}))
 
 

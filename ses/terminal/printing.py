@@ -10,6 +10,9 @@ from corpora.errors import InputError, require
 from corpora.paper import is_empty
 from search_plugin.contract.plan import LEXICAL
 from search_plugin.contract.schema import SPARSE
+from search_plugin.pages.hit import unshown_sentence
+from search_plugin.pages.page import FORMATS
+from search_plugin.request import MAX_WINDOW
 from ses.terminal.results import pass_on, say_json, tell
 from ses.terminal.styles import linked, show, styled
 
@@ -79,9 +82,6 @@ def show_all(opened: OpenIndex, query: str, given: PageOptions, options: Mapping
     Raises:
         InputError: If the format is for people, or more papers would be compared for `collapse` than are ranked.
     """
-    from search_plugin.pages.page import FORMATS
-    from search_plugin.request import MAX_WINDOW
-
     form = options["form"]
     require(
         form in FORMATS and not options["as_json"],
@@ -141,8 +141,6 @@ def _show_text(
 
 
 def _show_hit(hit: Hit, fields: Sequence[Field], *, explain: bool) -> None:
-    from search_plugin.pages.hit import unshown_sentence
-
     paper = hit.paper
     title = next((marked(snippet) for snippet in hit.snippets if snippet.field == "title"), paper.title)
     mark = styled("[retracted] ", "red", bold=True) if paper.retracted else ""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from encoders.models.formats import parse_format
 from ses.argument_validation import checked_methods
 
 if TYPE_CHECKING:
@@ -58,7 +59,6 @@ class Formats:
             UnavailableError: If torch or scikit-learn is not installed, or the disk is full.
             StoppedError: If the user stopped it.
         """
-        from encoders.models.formats import parse_format
         from training.own.run import train_format
 
         return train_format(

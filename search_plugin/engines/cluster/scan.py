@@ -48,8 +48,6 @@ def _is_plain(name: str) -> bool:
 
 def scan_url(url: str, connection: Connection) -> Iterator[Mapping[str, Any]]:
     """Yield the documents of an index by its URL; see `scan`."""
-    from search_plugin.engines.cluster.transport import Cluster
-
     cluster, name = split_index_url(url)
     yield from scan(Cluster(cluster, connection), name)
 

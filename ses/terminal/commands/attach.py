@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
+import ses
 from corpora.errors import InputError
 from indexer.options import AttachedOptions, EncodingOptions
 from ses.terminal.options import (
@@ -17,6 +18,7 @@ from ses.terminal.options import (
     parse_pairs,
     settings_of,
 )
+from ses.terminal.progress import progress_on_stderr
 from ses.terminal.results import say
 
 if TYPE_CHECKING:
@@ -63,8 +65,6 @@ def attach(context: click.RichContext, /, *, target: str, as_json: bool, update:
     A run that was stopped resumes with the same command. Documents that can't be papers are listed in a file, with the
     reason, and the exit code is 1.
     """
-    from ses.terminal.progress import progress_on_stderr
-
     library, index = open_target(target, options)
     name = options["name"] or index
     described = {option: options[option] for option in ("title", "abstract") if options[option]}
@@ -95,7 +95,6 @@ def attach(context: click.RichContext, /, *, target: str, as_json: bool, update:
 
 def open_target(target: str, options: Mapping[str, Any]) -> tuple[Library, str]:
     """Return the library of a cluster and the name of an index in it, from URL/NAME or a name and --engine."""
-    import ses
     from search_plugin.engines.cluster.scan import split_index_url
 
     settings = settings_of(options)

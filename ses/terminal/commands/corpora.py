@@ -9,10 +9,13 @@ from typing import Any
 
 import rich_click as click
 
+from corpora.custom import declared
 from corpora.errors import require
-from corpora.paper import Rejected
+from corpora.paper import Accepted, Deleted, Rejected
 from corpora.registry import CORPORA, get_corpus
 from indexer.options import IndexOptions
+from ses.settings import load_settings
+from ses.terminal.accounts import account_table, overlooked
 from ses.terminal.options import described_options, given_of, json_option
 from ses.terminal.results import say
 
@@ -37,11 +40,7 @@ def check(context: click.RichContext, /, file: str, corpus: str | None, *, as_js
     a custom field, or not read. The exit code is 1 if records are rejected.
     """
     from corpora.accounting import Account
-    from corpora.custom import declared
-    from corpora.paper import Accepted, Deleted
     from ses.papers import of_corpus
-    from ses.settings import load_settings
-    from ses.terminal.accounts import account_table, overlooked
 
     require("://" not in file, f"{file} is an address", "save it as a file, or index it")
     chosen = get_corpus(corpus or _likely(Path(file)))

@@ -7,7 +7,9 @@ from typing import Any
 
 import rich_click as click
 
+from ses.terminal.commands.attach import open_target
 from ses.terminal.options import engine_options
+from ses.terminal.progress import progress_on_stderr
 from ses.terminal.results import say
 
 
@@ -20,9 +22,6 @@ def detach(*, target: str, as_json: bool, **options: Any) -> None:
     Every document is again as its owner wrote it. A cluster can't drop a field from a mapping, so an unused field stays
     there. A run that was stopped resumes with the same command.
     """
-    from ses.terminal.commands.attach import open_target
-    from ses.terminal.progress import progress_on_stderr
-
     library, name = open_target(target, options)
     with progress_on_stderr() as progress:
         done = library.detach(name, progress=progress)

@@ -7,6 +7,8 @@ from typing import Any
 import rich_click as click
 
 from corpora.outgoing import in_a_line
+from ses.settings import load_settings
+from ses.terminal.checkup import check_up
 from ses.terminal.commands.plan import plan
 from ses.terminal.options import engine_options, settings_of
 from ses.terminal.results import say_json, tell
@@ -28,9 +30,6 @@ def doctor(
     """
     if papers is not None:
         context.exit(context.invoke(plan, papers=papers, as_json=as_json))
-    from ses.settings import load_settings
-    from ses.terminal.checkup import check_up
-
     flags = settings_of(options)
     checkup = check_up(load_settings(**flags), flags, index)
     if as_json:

@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import rich_click as click
 
 from corpora.errors import InputError, require
-from encoders.files.embeddings import LAYOUTS
+from encoders.files.embeddings import LAYOUTS, JsonLines, layout_of, open_writer
 from encoders.models.formats import Format, parse_formats
 from indexer.options import IndexOptions
+from ses.models.stored_formats import formats_to_store
+from ses.settings import load_settings
 from ses.terminal.options import PATH, described_options, given_of, model_options, settings_of
+from ses.terminal.progress import progress_on_stderr
 from ses.terminal.results import say, say_json, tell
 
 if TYPE_CHECKING:
@@ -90,7 +93,6 @@ def encode(context: click.RichContext, /, as_json: bool, **options: Any) -> None
     an id, the first is encoded; with --shards the last, as when they are indexed.
     """
     from encoders.registry import find_model
-    from ses.settings import load_settings
 
     formats = parse_formats(*options["formats"])
     if options["shards"]:
@@ -135,11 +137,9 @@ def _encode(
     layout: FileLayout,
     dead_letter: Path,
 ) -> EncodeReport:
-    from encoders.files.embeddings import JsonLines, open_writer
     from encoders.files.encoding import encode_texts
     from indexer.work import DeadLetter
     from ses.models.loaded_model import make_encoder
-    from ses.terminal.progress import progress_on_stderr
 
     # Problems of input and output are found before a model is loaded.
     first = list(islice(records, 1))
@@ -167,10 +167,8 @@ def _encode_shard(settings: Settings, formats: tuple[Format, ...], options: Mapp
     from indexer.shards import Shard, ShardJob, encode_shard
     from indexer.storage import storage_at
     from ses.models.loaded_model import make_encoder
-    from ses.models.stored_formats import formats_to_store
     from ses.models.workers import running_of
     from ses.papers import of_corpus
-    from ses.terminal.progress import progress_on_stderr
 
     require(options["corpus"], "Shards are parts of a corpus", "name it with --corpus, and its file with --path")
     if unused := next((name for name in ("input", "plain", "output", "layout") if options[name]), ""):
@@ -216,8 +214,6 @@ def _summary_of_shard(report: ShardReport) -> list[str]:
 
 
 def _layout(output: Path | None, wanted: FileLayout | None) -> FileLayout:
-    from encoders.files.embeddings import layout_of
-
     if output is None and wanted == "npy":
         raise InputError("A matrix and its ids are two files: name the first with --output, such as papers.npy.")
     return wanted or (layout_of(output) if output else "scirepeval")

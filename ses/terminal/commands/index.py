@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
+import ses
 from corpora.errors import InputError, require
 from corpora.outgoing import in_a_line
 from corpora.registry import CORPORA, get_corpus
@@ -60,7 +61,6 @@ def index(context: click.RichContext, /, rollback: bool, as_json: bool, **option
     --language, other --formats, or with the schema of this version of ses. Custom fields, tags, forecasts and origins
     stay.
     """
-    import ses
     from corpora.sniffing import likely_corpus
     from ses.terminal.progress import progress_on_stderr
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from corpora.errors import SesError, require
+from ses.settings import load_settings
 from ses.terminal.messages import message_of
 from ses.terminal.options import engine_options, open_library
 from ses.terminal.results import say, tell
@@ -60,8 +61,6 @@ def use(*, name: str, as_json: bool, **options: Any) -> None:
 
     The choice is kept in the data folder. SES_INDEX and `index` in ses.toml take precedence over it.
     """
-    from ses.settings import load_settings
-
     open_library(options).use(name)
     stronger = load_settings().index
     lines = [f"Searches use {name} now, where --index names no other index."]

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, get_args
 import rich_click as click
 
 from corpora.errors import InputError
-from encoders.models.formats import Precision
+from encoders.models.formats import Precision, parse_formats
 from encoders.runtimes.registry import RUNTIMES
+from ses.settings import load_settings
 from ses.terminal.options import PATH, json_option
 from ses.terminal.results import say, say_json
 
@@ -127,7 +128,6 @@ def export(*, name: str, folder: Path, runtime: str, precision: Precision | None
     holds vectors of a few texts: a machine that computes different ones shows a warning.
     """
     from encoders.layouts.exported import export_model
-    from encoders.models.formats import parse_formats
     from encoders.registry import find_model
 
     wanted = parse_formats(formats) if formats else ()
@@ -154,7 +154,6 @@ def table(*, name: str, file: Path, as_json: bool) -> None:
     from encoders.registry import find_model
     from encoders.static import load_static
     from encoders.table_file import write_table_file
-    from ses.settings import load_settings
 
     found = table_for(find_model(name).card.fingerprint)
     if found is None:

@@ -6,6 +6,7 @@ from typing import Any, get_args
 
 import rich_click as click
 
+import ses
 from search_plugin.contract.schema import Passages, Quantization
 from ses.planning.costs import LETTERS, EngineKind
 from ses.terminal.options import json_option
@@ -76,7 +77,5 @@ def plan(papers: float, *, formats: str, as_json: bool, **options: Any) -> None:
     The estimate comes from measured points; nothing is measured here, and no engine is asked. PAPERS may be written as
     20e6. Costs are shown for each price that is given.
     """
-    import ses
-
     found = ses.plan(papers, formats=[formats], **options)
     say(found.to_dict(), str(found), as_json=as_json)

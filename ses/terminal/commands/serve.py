@@ -9,8 +9,10 @@ from typing import Any, get_args
 import rich_click as click
 
 from corpora.errors import SesError
+from corpora.installed import extra, needing
 from ses.service.keys import Scope, keys_of
 from ses.service.settings import ServiceSettings, is_public, load_service_settings, warnings_of
+from ses.settings import load_settings
 from ses.terminal.messages import message_of
 from ses.terminal.options import (
     default_index_option,
@@ -38,8 +40,6 @@ def serve(context: click.RichContext, /, index: str | None, **options: Any) -> N
     """
     if context.invoked_subcommand:
         return
-    from corpora.installed import extra, needing
-
     # Before numpy: each request has a thread already, and small matrices gain nothing by more but waiting.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     with needing("The service needs FastAPI and uvicorn, which are not installed", extra("serve")):
@@ -114,6 +114,4 @@ def revoke(name: str, *, as_json: bool) -> None:
 
 
 def _data_dir() -> Any:
-    from ses.settings import load_settings
-
     return load_settings().data_dir

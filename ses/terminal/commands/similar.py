@@ -11,6 +11,7 @@ import rich_click as click
 from corpora.errors import InputError, require
 from search_plugin.request import DEFAULTS
 from ses.terminal.options import PATH, engine_option, open_index, page_asked, page_options
+from ses.terminal.printing import added_fields, show_page
 from ses.terminal.results import say
 
 if TYPE_CHECKING:
@@ -47,8 +48,6 @@ def similar(
 
     With --text or --file, find papers like a manuscript: its first line is the title, the rest the abstract.
     """
-    from ses.terminal.printing import added_fields, show_page
-
     if sum(map(bool, (paper_id, text, file))) != 1:
         raise InputError("Name one paper by its id, or give a manuscript with --text or --file.")
     text = _read(file) if file else text

@@ -10,7 +10,7 @@ import rich_click as click
 
 from ses.settings import Settings
 from ses.terminal.options import described_options, engine_options, open_library, together
-from ses.terminal.results import say
+from ses.terminal.results import say, tell
 
 if TYPE_CHECKING:
     from search_plugin.engines.cluster.frontends.installation import Installed
@@ -99,8 +99,6 @@ def diff(
     With --connector, what the cluster can't hold is shown too. The exit code is 0 if there is nothing to change, and 1
     if there is something.
     """
-    from ses.terminal.results import tell
-
     found = open_library(options).cluster.diff(
         name, fusion=fusion, patterns=patterns, connector=connector, query_words=query_words
     )

@@ -8,6 +8,7 @@ import rich_click as click
 
 from corpora.errors import InputError
 from ses.terminal.options import asked_options, engine_option, given_options, model_options, open_library
+from ses.terminal.results import pass_on, tell
 
 LANGUAGES = ("curl", "http", "json", "javascript", "javascript-client", "php", "ruby", "python")
 """The names of the registry, which is not imported for the help."""
@@ -55,8 +56,6 @@ def request(
     search are joined, for which all languages but curl, http and json have the code. With --join engine, it is one
     request. Credentials are never printed.
     """
-    from ses.terminal.results import pass_on, tell
-
     if similar and words:
         raise InputError("Give either words or --similar.")
     library = open_library(options)

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from corpora.errors import InputError
+from corpora.registry import get_corpus
+from ses.settings import load_settings
 from ses.terminal.commands.eval.collection import collection_options, open_collection
 from ses.terminal.options import PATH, engine_options, model_options, settings_of
+from ses.terminal.progress import progress_on_stderr
 from ses.terminal.results import say_json, tell
 
 if TYPE_CHECKING:
@@ -62,8 +65,6 @@ def models(*, names: str, measure: str, file: Path | None, as_json: bool, **opti
     from eval.reports.forms import check_report
     from eval.reports.report import counted, print_table
     from ses.evaluation.models import compare_on
-    from ses.settings import load_settings
-    from ses.terminal.progress import progress_on_stderr
 
     settings = load_settings(**settings_of(options))
     if file:
@@ -91,7 +92,6 @@ def models(*, names: str, measure: str, file: Path | None, as_json: bool, **opti
 
 def _pseudo(options: Mapping[str, Any], settings: Settings) -> Collection:
     """Return the collection of queries that are made of papers."""
-    from corpora.registry import get_corpus
     from ses.evaluation.collection import pseudo_collection
     from ses.papers import located
 

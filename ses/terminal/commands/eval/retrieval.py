@@ -8,8 +8,9 @@ from typing import Any, get_args
 import rich_click as click
 
 from search_plugin.fusion.fusions import DEFAULT_FUSION, FUSIONS, RANKED
+from search_plugin.fusion.search_settings import read_search_settings
 from search_plugin.request import MAX_WINDOW, Mode, RankingOptions
-from ses.settings import Settings
+from ses.settings import Settings, load_settings
 from ses.terminal.commands.eval.collection import (
     collection_options,
     drop_same_id_option,
@@ -25,6 +26,7 @@ from ses.terminal.options import (
     ranking_options,
     settings_of,
 )
+from ses.terminal.progress import progress_on_stderr
 from ses.terminal.results import say_json, tell
 
 
@@ -74,11 +76,8 @@ def retrieval(*, runs: Path | None, file: Path | None, as_json: bool, **options:
     from eval.reports.forms import check_report
     from eval.reports.report import counted, print_table
     from eval.retrieval.protocol import make_protocol
-    from search_plugin.fusion.search_settings import read_search_settings
     from ses.evaluation.collection import index_collection
     from ses.evaluation.retrieval import EXACT, evaluate_collection, make_runs_folder, seconds_of
-    from ses.settings import load_settings
-    from ses.terminal.progress import progress_on_stderr
 
     settings = load_settings(**settings_of(options))
     # Check the options first, because the evaluation may take hours.

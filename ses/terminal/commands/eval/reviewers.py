@@ -8,7 +8,10 @@ from typing import Any
 import rich_click as click
 
 from corpora.errors import InputError, require
+from encoders.models.formats import Format
+from ses.settings import load_settings
 from ses.terminal.commands.eval.sources import data_option, output_options, show, vector_options, vector_source
+from ses.terminal.options import settings_of
 
 PROTOCOLS = ("scirepeval", "cof", "unipr", "openreview")
 
@@ -67,8 +70,6 @@ def reviewers(
     from eval.reviewers.protocol import evaluate_reviewers
     from products.reviewers.rules import MATCHINGS, openreview
     from ses.evaluation.factors import Factor, find_factors
-    from ses.settings import load_settings
-    from ses.terminal.options import settings_of
 
     if aggregate != "max" and protocol != "openreview":
         raise InputError("--aggregate is for --protocol openreview: leave it out, or add that.")
@@ -108,8 +109,6 @@ def factors(data: Path, embeddings: tuple[str, ...], named: tuple[str, ...], **o
     from eval.reviewers.factor_ranks import evaluate_factor_ranks, read_factor_tasks
     from products.reviewers.rules import MATCHINGS
     from ses.evaluation.factors import find_factors
-    from ses.settings import load_settings
-    from ses.terminal.options import settings_of
 
     if options["report_file"]:
         check_report(options["report_file"])
@@ -138,7 +137,6 @@ def gold_standard(data: Path, aggregate: str, *, factors: bool, **options: Any) 
     Prints the weighted share of pairs of papers in the wrong order (lower is better, 0.5 is chance), and the accuracy
     on easy and hard pairs.
     """
-    from encoders.models.formats import Format
     from eval.reviewers.gold_standard import compare_factors, evaluate_gold_standard, read_gold_standard
     from products.reviewers.rules import AGGREGATES, openreview
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
+from ses.settings import load_settings
 from ses.terminal.options import PATH, F, json_option, model_options, settings_of, together
 from ses.terminal.results import say_json
 
@@ -47,7 +48,6 @@ def vector_source(options: Mapping[str, Any]) -> VectorSource:
     """Return the source of vectors that a command's options choose; a report that can't be written is an error now."""
     from eval.reports.forms import check_report
     from ses.evaluation.vectors import vector_source as source_of
-    from ses.settings import load_settings
 
     if options.get("report_file"):
         check_report(options["report_file"])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from corpora.errors import InputError
+from ses.settings import load_settings
 from ses.terminal.options import PATH, json_option, runtime_options
 from ses.terminal.results import say_json, tell
 
@@ -63,7 +64,6 @@ def suite(
     from eval.reports.report import print_table
     from eval.suites.manifest import get_suite
     from ses.evaluation.suite import choose_entries, run_entries
-    from ses.settings import load_settings
 
     entries = choose_entries(get_suite(name, manifest), parts)
     if data is None and any(entry.files for entry in entries):

@@ -8,8 +8,12 @@ from typing import Any
 import rich_click as click
 
 from corpora.errors import InputError, require
+from eval.files.text import write_lines
+from search_plugin.fusion.search_settings import search_settings_json
+from ses.settings import load_settings
 from ses.terminal.commands.eval.collection import collection_options, open_collection
 from ses.terminal.options import engine_options, model_options, settings_of
+from ses.terminal.progress import progress_on_stderr
 from ses.terminal.results import say_json, tell
 
 
@@ -54,14 +58,10 @@ def tune(
     """
     from rich.console import Console
 
-    from eval.files.text import write_lines
     from eval.reports.report import counted, print_table
     from eval.retrieval.tuning import Folds, check_measure
-    from search_plugin.fusion.search_settings import search_settings_json
     from ses.evaluation.collection import index_collection
     from ses.evaluation.tuning import tune_search
-    from ses.settings import load_settings
-    from ses.terminal.progress import progress_on_stderr
 
     settings = load_settings(**settings_of(options))
     check_measure(measure)
