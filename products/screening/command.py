@@ -233,8 +233,8 @@ def compare(*, name: str, other: str, as_json: bool, **options: Any) -> None:
     found = open_library(options).screening.compare(name, other)
     kappa = "undefined, since all labels are the same" if found.kappa is None else f"{found.kappa:.3f}"
     lines = [
-        f"{found.both:,} papers are labelled in both: {found.included:,} included by both, {found.excluded:,} excluded "
-        f"by both, {len(found.conflicts):,} in conflict. Cohen's kappa: {kappa}."
+        f"Papers labelled in both: {found.both:,}; included by both: {found.included:,}, excluded by both: "
+        f"{found.excluded:,}, in conflict: {len(found.conflicts):,}. Cohen's kappa: {kappa}."
     ]
     for one in found.conflicts:
         by, against = (name, other) if one.included else (other, name)

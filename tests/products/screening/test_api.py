@@ -387,13 +387,13 @@ def test_the_command_lists_conflicts(run, screening):
         screening.create(name)
         screening.label(name, include=include, exclude=exclude)
     assert run("compare", "one", "two").stdout.splitlines() == [
-        "2 papers are labelled in both: 1 included by both, 0 excluded by both, 1 in conflict. Cohen's kappa: 0.000.",
+        "Papers labelled in both: 2; included by both: 1, excluded by both: 0, in conflict: 1. Cohen's kappa: 0.000.",
         "v1: included in one, excluded in two  virus lung vaccine gene",
     ]
     screening.create("three")
     screening.label("three", include=["v0", "p00004"])
     assert run("compare", "three", "two").stdout == (
-        "1 papers are labelled in both: 1 included by both, 0 excluded by both, 0 in conflict. "
+        "Papers labelled in both: 1; included by both: 1, excluded by both: 0, in conflict: 0. "
         "Cohen's kappa: undefined, since all labels are the same.\n"
     )
     screening.create("four")
