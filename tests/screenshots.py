@@ -8,7 +8,7 @@ pages are still there.
 
 from __future__ import annotations
 
-import sys
+import argparse
 import tempfile
 from base64 import b64decode
 from dataclasses import dataclass
@@ -112,7 +112,7 @@ def shot(browser: Browser, address: str, picture: Picture, paper: str) -> bytes:
         context.close()
 
 
-def main(folders: list[str]) -> None:
+def main(folder_of_all: str | None) -> None:
     """Write the pictures; those of all states if a folder is named."""
     from playwright.sync_api import sync_playwright
 
@@ -123,7 +123,7 @@ def main(folders: list[str]) -> None:
             folder / "indexes", data_dir=folder / "data", cache_dir=folder / "cache", index="pubmed-sample"
         )
         library.index("pubmed-sample", limit=_PAPERS)
-        written, pictures = (Path(folders[0]), {**PICTURES, **STATES}) if folders else (FOLDER, PICTURES)
+        written, pictures = (Path(folder_of_all), {**PICTURES, **STATES}) if folder_of_all else (FOLDER, PICTURES)
         written.mkdir(exist_ok=True)
         with served(library) as address, sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=chromium(), args=list(SWITCHES))
@@ -133,4 +133,6 @@ def main(folders: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", nargs="?", help="for pictures of all states; else docs has them")
+    main(parser.parse_args().folder)

@@ -32,7 +32,7 @@ def status_lines(found: Status) -> Iterator[str]:
 
 
 def review_report(name: str, review: ReviewState, found: Status, provenance: Provenance) -> Report:
-    """Return the report of a review; its plot shows the included papers by the papers read."""
+    """Return the report of a review; its plot shows the included papers by the papers read, once there are some."""
     read = read_in_order(review)
     known = sum(one.included for one in review.decisions if not one.offered)
     line = {0: float(known)} | {count: float(known + held) for count, held in enumerate(accumulate(read), start=1)}
@@ -43,7 +43,7 @@ def review_report(name: str, review: ReviewState, found: Status, provenance: Pro
     counts |= {"put off": found.later, "unread": found.unread, "unread and relevant at most": missing}
     rows = tuple((what, f"{count:,}") for what, count in counts.items())
     table = TextTable("Progress", ("papers", "number"), rows, notes=tuple(status_lines(found)))
-    return Report(f"Review {name}", provenance, (table,), (plot,))
+    return Report(f"Review {name}", provenance, (table,), (plot,) if read else ())
 
 
 def simulation_report(name: str, runs: Sequence[Simulated], lines: Sequence[str], provenance: Provenance) -> Report:

@@ -330,6 +330,8 @@ def typed(folder, arguments, keys):
 def test_pages_show_what_was_found(run, screening, tmp_path):
     run("create", "lungs")
     run("label", "lungs", "--include", "v0")
+    run("status", "lungs", "--html", tmp_path / "begun.html")
+    assert "papers included over papers read" not in (tmp_path / "begun.html").read_text()
     reading = screening.reading("lungs")
     for included in (True, False, True, None):
         reading.decide(reading.next().paper.id, included=included)
