@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from search_plugin.contract.legs import NEIGHBOURS, RERANKED
@@ -10,6 +9,8 @@ from search_plugin.contract.plan import LEXICAL
 
 if TYPE_CHECKING:
     from gettext import NullTranslations
+
+    from markupsafe import Markup
 
     from search_plugin.pages.highlights import Snippet
     from search_plugin.pages.hit import Hit
@@ -29,11 +30,12 @@ def why(hit: Hit, *, texts: NullTranslations) -> str:
     return _("Matches in meaning") if by_meaning else ""
 
 
-def snippet_parts(snippet: Snippet) -> Iterator[tuple[str, bool]]:
-    """Yield the parts of a snippet in order, each with whether it is a match."""
-    done = 0
+def with_marks(snippet: Snippet) -> Markup:
+    """Return a snippet as HTML, with marks around its matches."""
+    from markupsafe import Markup, escape
+
+    parts, done = [], 0
     for start, end in snippet.spans:
-        yield snippet.text[done:start], False
-        yield snippet.text[start:end], True
+        parts.append(f"{escape(snippet.text[done:start])}<mark>{escape(snippet.text[start:end])}</mark>")
         done = end
-    yield snippet.text[done:], False
+    return Markup("".join([*parts, escape(snippet.text[done:])]))  # noqa: S704 - each part is escaped

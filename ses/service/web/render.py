@@ -17,7 +17,7 @@ from ses.service.methods import path_within
 from ses.service.web.address import PageAddress, address, same_path
 from ses.service.web.histogram import drawn
 from ses.service.web.languages import SOURCE, choose, languages, own_name, translations
-from ses.service.web.reasons import snippet_parts, why
+from ses.service.web.reasons import why, with_marks
 from ses.service.web.static_files import logo_of, static_file
 from ses.service.web.value_names import identifier_name, notable_kind, value_name
 
@@ -87,7 +87,7 @@ def environment(language: str = SOURCE) -> Environment:
     )
     texts = translations(language)
     made.globals.update(_=_escaped(texts), ngettext=_escaped_of_number(texts))
-    made.filters["parts"] = snippet_parts
+    made.filters["marked"] = with_marks
     made.filters["unshown"] = unshown_sentence
     made.filters["notable"] = functools.partial(notable_kind, texts=texts)
     made.filters["named"] = lambda value, field: value_name(field, str(value), language, texts)
