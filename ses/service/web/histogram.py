@@ -81,6 +81,9 @@ def drawn(shown: Histogram, address: str, number: Callable[[int], str]) -> Marku
         shown: The bars.
         address: Address of the search, without years.
         number: Writes a count in the reader's language.
+
+    Returns:
+        The content of an `svg`.
     """
     from markupsafe import Markup
 

@@ -41,6 +41,9 @@ def vectors_request(sent: Sequence[Sent], index: SearchedByOthers, ids: Sequence
         index: The index.
         ids: Their ids, which become a parameter.
         pool: How many ids there may be.
+
+    Returns:
+        The request.
     """
     (one,) = sent
     (body,) = _lines(one)
