@@ -24,6 +24,7 @@ from encoders.models.model import Model
 from encoders.registry import find_model
 from encoders.text_encoder import TextEncoder
 from products.trained import TrainedVectors, all_vectors, vectors_for
+from products.words import texts_of
 from search_plugin.contract.engine import Index
 from training.own.papers import (
     FEWEST,
@@ -275,6 +276,7 @@ class _Report:
         self._records = {part: read_records(folder / part) for part in (PAPERS, TEST)}
         self._source = vectors_for(index, papers.format)
         self._truth: dict[str, np.ndarray] = {}
+        self._texts: dict[str, Sequence[str]] = {}
         self._indexed: dict[str, np.ndarray] = {}
 
     def learn(self, read: int) -> None:
@@ -287,8 +289,9 @@ class _Report:
             ids = [one["id"] for one in some]
             self._truth[part] = truth_of([one[LABEL] for one in some], papers.task, labels)
             plain, tagged = (_rows(self._index, one, ids) for one in (search, self._source))
-            made[part] = LabelledVectors(self._truth[part], plain, tagged)
-        self._indexed = said_by(made[PAPERS], made[TEST], papers.task, self._source)
+            self._texts[part] = texts_of(self._index, ids)
+            made[part] = LabelledVectors(self._truth[part], plain, tagged, self._texts[part])
+        self._indexed = self._said_by(made)
 
     def compare(self, encoder: TextEncoder, runs: int, say: Say) -> FormatWorth:
         """Let the same models learn from the vectors of each run, as the formats of an encoder; return the result."""
@@ -301,9 +304,16 @@ class _Report:
         vectors = {part: encoder.encode_formats(some, formats) for part, some in texts.items()}
         own = []
         for one in formats:
-            made = {part: LabelledVectors(self._truth[part], *[found[one]] * 2) for part, found in vectors.items()}
-            own.append(said_by(made[PAPERS], made[TEST], self._papers.task, self._source))
+            made = {
+                part: LabelledVectors(self._truth[part], found[one], found[one], self._texts[part])
+                for part, found in vectors.items()
+            }
+            own.append(self._said_by(made))
         return measured_worth(self._truth[TEST], self._indexed, own, len(self._records[PAPERS]))
+
+    def _said_by(self, made: Mapping[str, LabelledVectors]) -> dict[str, np.ndarray]:
+        language = self._index.schema.language
+        return said_by(made[PAPERS], made[TEST], self._papers.task, self._source, language)
 
 
 def _rows(index: Index, source: TrainedVectors, ids: list[str]) -> np.ndarray:

@@ -48,11 +48,13 @@ class LabelledVectors:
         truth: bool (papers, labels), or float64 (papers,) of numbers.
         plain: Vectors that ridge regression reads, float32 (papers, dimension).
         tagged: Those that a tagger reads, float32 (papers, dimension).
+        texts: Title and abstract of each, which a tagger reads too; without them, it learns from vectors alone.
     """
 
     truth: np.ndarray
     plain: np.ndarray
     tagged: np.ndarray
+    texts: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,17 +105,17 @@ class FormatWorth:
 
 
 def said_by(
-    train: LabelledVectors, test: LabelledVectors, task: FieldTask, source: TrainedVectors
+    train: LabelledVectors, test: LabelledVectors, task: FieldTask, source: TrainedVectors, language: str
 ) -> dict[str, np.ndarray]:
     """Return what each linear model says of some papers, in the form of their truth, once it has learned from others.
 
-    `source` says what `tagged` is. Raises `InputError` if there are too few papers, and `UnavailableError` if
-    scikit-learn isn't installed.
+    `source` says what `tagged` is, and `language` is that of the texts. Raises `InputError` if there are too few
+    papers, and `UnavailableError` if scikit-learn isn't installed.
     """
     names = tuple(f"{number:06}" for number in range(train.truth[0].size))
     values = train.truth.reshape(len(train.truth), -1).astype(np.float64)
     said = {RIDGE: _learned(train.plain, test.plain, Targets(_KINDS[task], names, values))}
-    return said if task == "number" else said | {TAGS: _tagged(train.tagged, test.tagged, train.truth, source)}
+    return said if task == "number" else said | {TAGS: _tagged(train, test, source, language)}
 
 
 def measured_worth(
@@ -173,17 +175,18 @@ def _learned(train: np.ndarray, test: np.ndarray, targets: Targets) -> np.ndarra
     return said[:, 0] if targets.kind == "number" else said > 0
 
 
-def _tagged(rows: np.ndarray, test: np.ndarray, truth: np.ndarray, source: TrainedVectors) -> np.ndarray:
+def _tagged(train: LabelledVectors, test: LabelledVectors, source: TrainedVectors, language: str) -> np.ndarray:
     """Return which labels each test paper gets from a tagger, bool (papers, labels); it may lack rare ones."""
     # The papers are in an order that was drawn.
-    some = slice(min(len(rows), max(1_000, _MOST_FITTED // truth.shape[1])))
-    names = tuple(f"{number:06}" for number in range(truth.shape[1]))
-    judged = np.where(truth[some], YES, NO).astype(np.int8)
+    some = slice(min(len(train.truth), max(1_000, _MOST_FITTED // train.truth.shape[1])))
+    names = tuple(f"{number:06}" for number in range(train.truth.shape[1]))
+    judged = np.where(train.truth[some], YES, NO).astype(np.int8)
     papers = LabelledPapers(tuple(map(str, range(len(judged)))), names, judged, {}, ())
     options = TaggerOptions(fewest=2, held_out=0.0)
-    tagger = train_tagger("measured", source, rows[some], papers, Hierarchy(), options)
-    said = np.zeros((len(test), len(names)), dtype=bool)
-    said[:, [int(label) for label in tagger.labels]] = tagger.given(tagger.probabilities(test))
+    rows, texts = train.tagged[some], train.texts[some]
+    tagger = train_tagger("measured", source, rows, papers, Hierarchy(), options, texts=texts, language=language)
+    said = np.zeros((len(test.truth), len(names)), dtype=bool)
+    said[:, [int(label) for label in tagger.labels]] = tagger.given(tagger.probabilities(test.tagged, test.texts))
     return said
 
 

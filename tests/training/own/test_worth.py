@@ -1,3 +1,4 @@
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -30,7 +31,7 @@ def made(count, seed, task, *, better):
 
 def compared(train, test, task):
     """The worth of the vectors after the first ones, each of them a run, beside the first ones."""
-    indexed, *own = (said_by(*both, task, SOURCE) for both in zip(train, test, strict=True))
+    indexed, *own = (said_by(*both, task, SOURCE, "english") for both in zip(train, test, strict=True))
     assert {one.dtype for said in (indexed, *own) for one in said.values()} == {test[0].truth.dtype}
     return measured_worth(test[0].truth, indexed, own, len(train[0].truth))
 
@@ -61,6 +62,18 @@ def test_the_better_vectors_are_told_apart(task, better):
         assert worth.scores[best].mean == max(worth.scores[f"{model} on {name}"].mean for model in models)
     assert worth.sentence.startswith("Worth using" if better else "Not worth using")
     assert worth.to_dict()["sentence"] == worth.sentence
+
+
+def test_a_tagger_reads_the_words_of_papers_too():
+    """Vectors are noise here, and words say all."""
+    draw = np.random.default_rng(5)
+    truth = np.arange(60)[:, None] % 2 == np.arange(2)
+    texts = ["A study of lungs" if one else "A study of stars" for one in truth[:, 0]]
+    vectors = draw.standard_normal((60, 8)).astype(np.float32)
+    papers = LabelledVectors(truth, vectors, vectors, texts)
+    said = said_by(papers, replace(papers, plain=vectors[::-1], tagged=vectors[::-1]), "labels", SOURCE, "english")
+    assert (said["ses tags"] == truth).mean() == 1
+    assert (said["ridge regression"] == truth).mean() < 0.8
 
 
 def accuracy(true, said):
