@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from corpora.errors import InputError, require
 from corpora.paper import is_empty
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from search_plugin.request import PageOptions
     from search_plugin.understanding.queries import TranslatedQuery
     from ses.indexes.open_index import OpenIndex
+    from ses.remote.index import RemoteIndex
 
 _AUTHORS_SHOWN = 3
 _LONGEST_VALUE = 200
@@ -62,10 +63,11 @@ def show_page(
     pass_on(page.format(form))
 
 
-def added_fields(opened: OpenIndex) -> Sequence[Field]:
-    """Return the fields that an index adds to papers; none for the index of a service, which does not describe them."""
-    held = getattr(opened, "index", None)
-    return held.schema.added if held else ()
+def added_fields(opened: OpenIndex | RemoteIndex) -> Sequence[Field]:
+    """Return the fields that an index adds to papers, also that of a service."""
+    local = getattr(opened, "index", None)
+    schema = local.schema if local else cast("RemoteIndex", opened).entry().facts().schema
+    return schema.added
 
 
 def show_all(opened: OpenIndex, query: str, given: PageOptions, options: Mapping[str, Any]) -> None:

@@ -13,6 +13,7 @@ import ses
 from corpora.paper import Paper
 from search_plugin.contract.legs import Sort
 from search_plugin.pages.page import Page
+from ses.terminal.printing import added_fields
 from tests.serving import served
 
 pytestmark = pytest.mark.serve
@@ -272,3 +273,7 @@ def test_the_command_line_searches_a_service(address, capsys, tmp_path):
     assert "\nwarn: " in explained.stdout
     served = command(tmp_path, "serve", "--engine", address)
     assert "This does not work through a service, which only searches" in served.stderr
+
+
+def test_its_added_fields_are_known_where_hits_are_printed(opened, library):
+    assert added_fields(opened) == library["papers"].index.schema.added != ()
