@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from corpora.errors import InputError, require
+from corpora.outgoing import in_a_line
 from corpora.writing import explaining
 from products.indexed import read_papers
 from products.relevance import FOR_SCREENING, views_of
@@ -94,7 +95,13 @@ class Screening(NamedStates["ReviewState"]):
         return review
 
     def label(
-        self, name: str, *, include: Sequence[str] = (), exclude: Sequence[str] = (), change: bool = False
+        self,
+        name: str,
+        *,
+        include: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+        reason: str = "",
+        change: bool = False,
     ) -> LabelReport:
         """Label papers.
 
@@ -102,6 +109,7 @@ class Screening(NamedStates["ReviewState"]):
             name: Name of the review.
             include: Papers that are included, by id or another identifier.
             exclude: Papers that are excluded.
+            reason: Why these are excluded, such as `wrong population`; `status` counts papers by reason.
             change: Whether a label may replace another one.
 
         Returns:
@@ -109,7 +117,8 @@ class Screening(NamedStates["ReviewState"]):
 
         Raises:
             NotFoundError: If a paper is not in the index.
-            InputError: If a paper is given as both, is no candidate, or has the other label already.
+            InputError: If a paper is given as both, is no candidate, or has the other label already, or there is a
+                reason and no paper that is excluded.
         """
         from products.screening.screening import candidates_of, label
 
@@ -120,10 +129,12 @@ class Screening(NamedStates["ReviewState"]):
                 raise InputError(f"The paper {both[0]!r} is both included and excluded", "give it once")
             labels = dict.fromkeys(included, True) | dict.fromkeys(excluded, False)
             require(labels, "No label is given", "give <include>, <exclude> or <path>")
+            require(excluded or not reason, "A reason is one for exclusion, and no paper is excluded", "give <exclude>")
             outside = sorted(labels.keys() - set(candidates_of(opened.index, changing.state)))
             if outside:
                 raise InputError(f"The paper {outside[0]!r} is no candidate: it does not match the review's filter.")
-            changing.state = label(changing.state, labels, change=change)
+            reasons = dict.fromkeys(excluded, in_a_line(reason)) if reason else {}
+            changing.state = label(changing.state, labels, reasons=reasons, change=change)
         return LabelReport(len(labels))
 
     def read(self, name: str, path: str | Path, *, change: bool = False) -> LabelReport:
@@ -147,7 +158,7 @@ class Screening(NamedStates["ReviewState"]):
             opened = self._index_of(changing.state)
             pool = read_papers(opened.index, candidates_of(opened.index, changing.state))
             matched = match(file, pool.papers)
-            changing.state = label(changing.state, matched.labels, change=change)
+            changing.state = label(changing.state, matched.labels, reasons=matched.reasons, change=change)
         return LabelReport(len(matched.labels), matched.unknown, file.undecided, file.rejected)
 
     def next(self, name: str, *, size: int = BATCH) -> list[NextPaper]:
@@ -228,7 +239,7 @@ class Screening(NamedStates["ReviewState"]):
         opened = self._index_of(review)
         papers = read_papers(opened.index, candidates_of(opened.index, review)).papers
         with explaining(Path(path)):
-            form.write(Path(path), papers, review.labels)
+            form.write(Path(path), papers, review.labels, review.reasons)
         return len(papers)
 
     def simulate(

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _KEYS: Mapping[str, tuple[bool | None, str]] = {
     "y": (True, "Included."),
     "n": (False, "Excluded."),
+    "r": (False, "Excluded."),
     "l": (None, "Later."),
 }
 _INDENT = " " * 5
@@ -81,6 +82,7 @@ def create(
 @click.argument("name")
 @click.option("--include", multiple=True, metavar="ID", help="Paper that is included; repeatable.")
 @click.option("--exclude", multiple=True, metavar="ID", help="Paper that is excluded; repeatable.")
+@click.option("--reason", default="", metavar="TEXT", help="Why these papers are excluded.")
 @click.option("--path", type=PATH, metavar="FILE", help="Labels in .csv, .ris or .asreview.")
 @click.option("--change", is_flag=True, help="Replace labels that differ.")
 @engine_options
@@ -89,6 +91,7 @@ def label(
     name: str,
     include: Sequence[str],
     exclude: Sequence[str],
+    reason: str,
     path: Path | None,
     change: bool,
     as_json: bool,
@@ -97,13 +100,13 @@ def label(
     """Label papers as included or excluded, one by one or by a file."""
     from dataclasses import asdict
 
-    if path and (include or exclude):
+    if path and (include or exclude or reason):
         raise click.UsageError("Give --path, or --include and --exclude, not both.")
     screening = open_library(options).screening
     if path:
         done = screening.read(name, path, change=change)
     else:
-        done = screening.label(name, include=include, exclude=exclude, change=change)
+        done = screening.label(name, include=include, exclude=exclude, reason=reason, change=change)
     say({"name": name, **asdict(done)}, _summary(done), as_json=as_json)
 
 
@@ -114,8 +117,9 @@ def label(
 def next_(*, name: str, size: int | None, as_json: bool, **options: Any) -> None:
     """Show the papers to read next, the most relevant first, with the words of the criteria marked.
 
-    In a terminal, one paper is shown at a time and a key decides: y includes it, n excludes it, l puts it off, u takes
-    the last decision back, q quits. Each decision is stored at once. Elsewhere, a list is printed.
+    In a terminal, one paper is shown at a time and a key decides: y includes it, n excludes it, r excludes it for a
+    reason that you type, l puts it off, u takes the last decision back, q quits. Each decision is stored at once.
+    Elsewhere, a list is printed.
     """
     from dataclasses import asdict
 
@@ -154,7 +158,7 @@ def _shown(paper: Paper, criteria: str, language: str, number: str, width: int) 
 def _read_on(reading: ReviewReading, size: int | None) -> None:
     """Show one paper after the other, and store what the reader's keys decide."""
     width = max(40, min(_WIDEST, get_terminal_size().columns))
-    criteria, read = reading.review.criteria, 0
+    criteria, read, reason = reading.review.criteria, 0, ""
     while (one := reading.next()) and (size is None or read < size):
         for line in _shown(one.paper, criteria, reading.language, f"{read + 1}. ", width):
             show(line)
@@ -168,7 +172,9 @@ def _read_on(reading: ReviewReading, size: int | None) -> None:
             read -= undone
             show(f"{_INDENT}{'The last decision is taken back.' if undone else 'There is nothing to take back.'}")
         else:
-            reading.decide(one.paper.id, included=_KEYS[key][0])
+            if key == "r":
+                reason = in_a_line(click.prompt(f"{_INDENT}Reason", default=reason or None))
+            reading.decide(one.paper.id, included=_KEYS[key][0], reason=reason if key == "r" else "")
             show(styled(f"{_INDENT}{_KEYS[key][1]}", bold=True))
             read += 1
         show()
@@ -180,7 +186,7 @@ def _pressed() -> str:
     """Return the next key that means something; Ctrl-C and Ctrl-D quit."""
     key = ""
     while key not in {*_KEYS, "u", "q"}:
-        show(f"{_INDENT}y yes · n no · l later · u undo · q quit")
+        show(f"{_INDENT}y yes · n no · r no, for a reason · l later · u undo · q quit")
         try:
             key = click.getchar().lower()
         except (KeyboardInterrupt, EOFError):

@@ -64,15 +64,15 @@ class ReviewReading:
         self._ranked = [one for one in self._ranked if one.paper.id not in labels]
         return min(self._ranked, key=lambda one: place.get(one.paper.id, -1), default=None)
 
-    def decide(self, paper: str, *, included: bool | None) -> None:
-        """Include or exclude a paper by its id, or put it off (None): it then comes after all others.
+    def decide(self, paper: str, *, included: bool | None, reason: str = "") -> None:
+        """Include a paper by its id, exclude it for a reason, or put it off (None): it then comes after all others.
 
         Raises `InputError` if it is no candidate.
         """
         if paper not in self.candidates.papers:
             raise InputError(f"The paper {paper!r} is no candidate of the review {self.name}.")
         with self.kept.changing(self.name) as changing:
-            changing.state = decide(changing.state, paper, included=included)
+            changing.state = decide(changing.state, paper, included=included, reason=reason)
         shown = NextPaper(self.candidates.papers[paper], 0.0)
         self._decided.append(next((one for one in self._ranked if one.paper.id == paper), shown))
 

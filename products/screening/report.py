@@ -20,6 +20,10 @@ def status_lines(found: Status) -> Iterator[str]:
         f"{found.candidates:,} candidates: {found.included:,} included, {found.excluded:,} excluded, "
         f"{found.unread:,} unread" + (f" ({found.later:,} of them put off)" if found.later else "")
     )
+    if found.reasons:
+        told = ", ".join(f"{reason} ({count:,})" for reason, count in found.reasons.items())
+        without = found.excluded - sum(found.reasons.values())
+        yield f"Excluded by reason: {told}" + (f"; without a reason: {without:,}." if without else ".")
     if found.gone:
         yield f"{found.gone:,} labelled papers are not among the candidates any more."
     yield (

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from corpora.errors import InputError
 from corpora.paper import Paper
@@ -14,14 +16,20 @@ from search_plugin.contract.engine import Index
 from search_plugin.contract.plan import LEXICAL, Plan
 from search_plugin.filters.resolve import read_filter
 
+_NO_REASONS: Mapping[str, str] = MappingProxyType({})
+
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Whether a paper was included, and whether the review had offered it to read; others were known beforehand."""
+    """Whether a paper was included, and whether the review had offered it to read; others were known beforehand.
+
+    `reason` says why a paper was excluded, such as `wrong population`; empty if nobody has said it.
+    """
 
     id: str
     included: bool
     offered: bool = False
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +59,24 @@ class ReviewState:
         """Whether each paper was included, by id."""
         return {decision.id: decision.included for decision in self.decisions}
 
+    @property
+    def reasons(self) -> dict[str, str]:
+        """Why papers were excluded, by id, as far as somebody has said it."""
+        return {decision.id: decision.reason for decision in self.decisions if decision.reason}
+
 
 def offer(review: ReviewState, ids: Sequence[str]) -> ReviewState:
     """Return the review with papers offered to read."""
     return replace(review, offered=tuple(dict.fromkeys([*review.offered, *ids])))
 
 
-def label(review: ReviewState, labels: Mapping[str, bool], *, change: bool = False) -> ReviewState:
+def label(
+    review: ReviewState, labels: Mapping[str, bool], *, reasons: Mapping[str, str] = _NO_REASONS, change: bool = False
+) -> ReviewState:
     """Return the review with labels of more candidates, by id; with `change`, a label may replace another in its place.
 
-    Raises `InputError` if a paper has the other label already, and that may not be changed.
+    `reasons` say why papers are excluded, by id; a paper that is excluded already may get another one. Raises
+    `InputError` if a paper has the other label already, and that may not be changed.
     """
     held = review.labels
     contradicted = [id_ for id_, included in labels.items() if held.get(id_, included) != included]
@@ -69,14 +85,23 @@ def label(review: ReviewState, labels: Mapping[str, bool], *, change: bool = Fal
         others = f", and so are {len(contradicted) - 1:,} more" if len(contradicted) > 1 else ""
         raise InputError(f"The paper {contradicted[0]!r} is {was} already{others}", "say <change> to replace its label")
     offered = set(review.offered)
-    kept = [replace(decision, included=labels.get(decision.id, decision.included)) for decision in review.decisions]
-    new = [Decision(id_, included, id_ in offered) for id_, included in labels.items() if id_ not in held]
+    kept = [
+        replace(one, included=labels[one.id], reason="" if labels[one.id] else reasons.get(one.id, one.reason))
+        if one.id in labels
+        else one
+        for one in review.decisions
+    ]
+    new = [
+        Decision(id_, included, id_ in offered, "" if included else reasons.get(id_, ""))
+        for id_, included in labels.items()
+        if id_ not in held
+    ]
     later = tuple(id_ for id_ in review.later if id_ not in labels)
     return replace(review, decisions=(*kept, *new), later=later)
 
 
-def decide(review: ReviewState, id_: str, *, included: bool | None) -> ReviewState:
-    """Return the review after somebody has read its next paper: included, excluded, or put off (None).
+def decide(review: ReviewState, id_: str, *, included: bool | None, reason: str = "") -> ReviewState:
+    """Return the review after somebody has read its next paper: included, excluded for a reason, or put off (None).
 
     The order in which papers were offered is then that in which they were read. A paper that is put off counts as
     offered only when it is read again.
@@ -84,7 +109,7 @@ def decide(review: ReviewState, id_: str, *, included: bool | None) -> ReviewSta
     others = tuple(one for one in review.offered if one != id_)
     if included is None:
         return replace(review, offered=others, later=(*(one for one in review.later if one != id_), id_))
-    return label(replace(review, offered=(*others, id_)), {id_: included}, change=True)
+    return label(replace(review, offered=(*others, id_)), {id_: included}, reasons={id_: reason}, change=True)
 
 
 def take_back(review: ReviewState, id_: str) -> ReviewState:
@@ -116,6 +141,7 @@ class Status:
         gone: Number of labelled papers that are not among the candidates any more.
         recall: The estimate.
         later: Number of unread papers that were put off.
+        reasons: Number of papers excluded for each reason, the most frequent first; those without one are not counted.
     """
 
     candidates: int
@@ -124,6 +150,7 @@ class Status:
     gone: int
     recall: Recall
     later: int = 0
+    reasons: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def unread(self) -> int:
@@ -217,4 +244,5 @@ def status_of(index: Index, review: ReviewState, target: float = TARGET, confide
     recall = estimate_recall(read, unread, known=known, target=target, confidence=confidence)
     included = sum(labels.values())
     later = len(there & set(review.later))
-    return Status(len(there), included, len(labels) - included, gone, recall, later)
+    reasons = dict(Counter(review.reasons.values()).most_common())
+    return Status(len(there), included, len(labels) - included, gone, recall, later, reasons)

@@ -101,10 +101,10 @@ def _rows(connection: sqlite3.Connection, query: str, path: Path) -> Iterator[tu
         yield number, tuple(values)
 
 
-def write(path: Path, papers: Iterable[Paper], labels: Mapping[str, bool]) -> None:
+def write(path: Path, papers: Iterable[Paper], labels: Mapping[str, bool], reasons: Mapping[str, str]) -> None:
     """Write a project of all candidates that ASReview opens and continues.
 
-    Labels, in the order of the decisions, are its decisions, not prior knowledge.
+    Labels, in the order of the decisions, are its decisions, not prior knowledge. Reasons are in its table of papers.
     """
     import time
 
@@ -126,7 +126,7 @@ def write(path: Path, papers: Iterable[Paper], labels: Mapping[str, bool]) -> No
     }
     with TemporaryDirectory() as folder:
         table, database = Path(folder, data), Path(folder, _DATABASE)
-        csv.write(table, listed, {})
+        csv.write(table, listed, {}, reasons)
         with closing(sqlite3.connect(database)) as connection, connection:
             connection.executescript(_TABLES)
             connection.executemany(

@@ -8,11 +8,11 @@ from pathlib import Path
 from corpora.assembling import assemble
 from corpora.errors import InputError
 from corpora.identifiers import identifier_of
-from corpora.outgoing import cell, text_of_cell
+from corpora.outgoing import cell, in_a_line, text_of_cell
 from corpora.paper import Accepted, Paper, Rejected
 from corpora.tables import open_table
 from corpora.writing import replacing
-from products.screening.files.labels import COLUMNS, FileLabel, LabelFile, label_column, parse_decision
+from products.screening.files.labels import COLUMNS, REASONS, FileLabel, LabelFile, column_of, parse_decision
 
 
 def read(path: Path) -> LabelFile:
@@ -22,7 +22,7 @@ def read(path: Path) -> LabelFile:
     """
     labels, undecided, rejected = [], 0, 0
     with open_table(path, "a CSV or TSV table", ("csv",)) as table:
-        column = label_column(table.header)
+        column, why = column_of(table.header, COLUMNS), column_of(table.header, REASONS)
         if not column:
             raise InputError(f"{path} has no column of decisions; name it one of {', '.join(COLUMNS)}.")
         for row in table.rows:
@@ -43,21 +43,24 @@ def read(path: Path) -> LabelFile:
                 undecided += 1
             elif isinstance(record, Accepted):
                 paper = record.paper
-                labels.append(FileLabel(row.line, paper.id, title, paper.identifiers, decision))
+                reason = "" if decision else in_a_line(cells.get(why, ""))
+                labels.append(FileLabel(row.line, paper.id, title, paper.identifiers, decision, reason))
             else:
                 rejected += 1
     return LabelFile(path, tuple(labels), undecided, rejected)
 
 
-def write(path: Path, papers: Iterable[Paper], labels: Mapping[str, bool]) -> None:
-    """Write papers with their labels, as ASReview and the corpus csv read them."""
+def write(path: Path, papers: Iterable[Paper], labels: Mapping[str, bool], reasons: Mapping[str, str]) -> None:
+    """Write papers with their labels, as ASReview and the corpus csv read them, and the reasons if there are any."""
     import csv
 
     with replacing(path) as part, part.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow(("id", "title", "abstract", "authors", "year", "journal", "doi", "url", "included"))
+        header = ("id", "title", "abstract", "authors", "year", "journal", "doi", "url", "included")
+        writer.writerow((*header, REASONS[0]) if reasons else header)
         for paper in papers:
             doi = identifier_of(paper, "doi")
             decision = "" if paper.id not in labels else str(int(labels[paper.id]))
             texts = (paper.id, paper.title, paper.abstract, "; ".join(paper.authors), str(paper.year or ""))
-            writer.writerow([*map(cell, (*texts, paper.venue, doi, paper.url)), decision])
+            reason = [cell(reasons.get(paper.id, ""))] if reasons else []
+            writer.writerow([*map(cell, (*texts, paper.venue, doi, paper.url)), decision, *reason])

@@ -28,10 +28,14 @@ _WORDS = {"1": True, "1.0": True, "0": False, "0.0": False, "yes": True, "no": F
 _UNDECIDED = ("", "-1", "-1.0", "nan", "none", "na")
 
 
-def label_column(header: tuple[str, ...]) -> str:
-    """Return the column of decisions, in its own spelling; empty if there is none."""
+REASONS = ("exclusion_reason", "reason")
+"""Columns that may hold why a paper is excluded; the first one is written."""
+
+
+def column_of(header: tuple[str, ...], names: Sequence[str]) -> str:
+    """Return the first column that has one of some names, in its own spelling; empty if there is none."""
     spelled = {normal_name(name): name for name in reversed(header)}
-    return next((spelled[normal_name(name)] for name in COLUMNS if normal_name(name) in spelled), "")
+    return next((spelled[normal_name(name)] for name in names if normal_name(name) in spelled), "")
 
 
 def parse_decision(text: str) -> bool | None:
@@ -60,6 +64,7 @@ class FileLabel:
         title: The record's title.
         identifiers: Identifiers such as `doi:10.1000/182`.
         included: The decision.
+        reason: Why it is excluded; empty if the file does not say it.
     """
 
     line: int
@@ -67,6 +72,7 @@ class FileLabel:
     title: str
     identifiers: tuple[str, ...]
     included: bool
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +87,10 @@ class LabelFile:
 
 @dataclass(frozen=True, slots=True)
 class MatchedLabels:
-    """Whether each paper is included, by id, and the lines of records that no candidate matches."""
+    """Whether each paper is included and why not, by id, and the lines of records that no candidate matches."""
 
     labels: Mapping[str, bool]
+    reasons: Mapping[str, str]
     unknown: tuple[int, ...]
 
 
@@ -124,7 +131,8 @@ def match(file: LabelFile, papers: Sequence[Paper]) -> MatchedLabels:
             f"No record of {file.path} is a candidate of the review",
             "index the same papers first, or correct the ids, DOIs or titles of the file",
         )
-    return MatchedLabels({id_: one.included for id_, one in labels.items()}, tuple(unknown))
+    reasons = {id_: one.reason for id_, one in labels.items() if one.reason}
+    return MatchedLabels({id_: one.included for id_, one in labels.items()}, reasons, tuple(unknown))
 
 
 def _plain(title: str) -> str:

@@ -14,10 +14,10 @@ from products.screening.files.labels import LabelFile
 
 @dataclass(frozen=True, slots=True)
 class LabelFormat:
-    """Reads and writes labels."""
+    """Reads and writes labels; the last argument of `write` is the reasons for exclusion by id."""
 
     read: Callable[[Path], LabelFile]
-    write: Callable[[Path, Iterable[Paper], Mapping[str, bool]], None]
+    write: Callable[[Path, Iterable[Paper], Mapping[str, bool], Mapping[str, str]], None]
 
 
 FORMATS = {

@@ -291,6 +291,11 @@ def test_keys_decide_in_a_terminal(home, screening):
     told = typed(home[0], ["screen", "next", "lungs", "--size", "2"], "uny")
     assert "     There is nothing to take back." in told
     assert told[-1] == "Stored: 3 included, 2 excluded, 29 left."
+    screening.create("why", filter="id in (v0, v1, v2)")
+    screening.label("why", include=["v0"])
+    typed(home[0], ["screen", "next", "why"], "rrq", ["no trial", ""])  # the last reason is offered again
+    assert set(screening.get("why").reasons.values()) == {"no trial"}
+    assert screening.status("why").reasons == {"no trial": 2}
     screening.create("few", filter="id in (v0, v1, v2)")
     screening.label("few", include=["v0"])
     assert (
@@ -301,15 +306,19 @@ def test_keys_decide_in_a_terminal(home, screening):
     )
 
 
-def typed(folder, arguments, keys):
-    """Run a command in a terminal of its own, press keys there, and return the lines it shows, without styles."""
+def typed(folder, arguments, keys, reasons=()):
+    """Run a command in a terminal of its own, press keys there, and return the lines it shows, without styles.
+
+    `reasons` are typed where it asks for one.
+    """
     terminal, end = pty.openpty()
     environment = {**os.environ, **of(folder), "TERM": "xterm", "NO_COLOR": "1", "COLUMNS": "80"}
     command = [sys.executable, "-m", "ses", *arguments]
-    with subprocess.Popen(command, stdin=end, stdout=end, stderr=subprocess.DEVNULL, env=environment) as process:
+    told = end if reasons else subprocess.DEVNULL  # Python asks for a line there
+    with subprocess.Popen(command, stdin=end, stdout=end, stderr=told, env=environment) as process:
         os.close(end)
         shown = b""
-        pressed = 0
+        pressed = answered = 0
         while select.select([terminal], [], [], 60)[0]:
             try:
                 shown += os.read(terminal, 65_536)
@@ -321,6 +330,9 @@ def typed(folder, arguments, keys):
                     time.sleep(0.01)
                 os.write(terminal, keys[pressed].encode())
                 pressed += 1
+            while answered < len(reasons) and answered < shown.count(b"Reason"):
+                os.write(terminal, f"{reasons[answered]}\n".encode())
+                answered += 1
         else:
             process.kill()
     os.close(terminal)
@@ -344,6 +356,27 @@ def test_pages_show_what_was_found(run, screening, tmp_path):
     run("simulate", "lungs", "--draws", "2", "--html", tmp_path / "runs.html")
     page = (tmp_path / "runs.html").read_text()
     assert "recall over papers read. start 1: 1 at 2; start 2: 1 at 2." in page
+
+
+def test_reasons_are_counted_and_leave_with_the_exclusion(run, screening, tmp_path):
+    run("create", "lungs")
+    run("label", "lungs", "--include", "v0", "--exclude", "v1", "--exclude", "v2", "--reason", "wrong\npopulation")
+    screening.label("lungs", exclude=["v3"], reason="no trial")
+    screening.label("lungs", exclude=["p00003"])
+    assert (
+        "Excluded by reason: wrong population (2), no trial (1); without a reason: 1.\n"
+        in run("status", "lungs").stdout
+    )
+    run("export", "lungs", "--output", tmp_path / "x.csv")
+    # Another reason takes the place of the first; without one, it stays; who is included has none.
+    screening.label("lungs", exclude=["v1"], reason="no trial")
+    screening.label("lungs", exclude=["v3", "p00003"])
+    screening.label("lungs", include=["v2"], change=True)
+    assert screening.get("lungs").reasons == {"v1": "no trial", "v3": "no trial"}
+    run("create", "again")
+    run("label", "again", "--path", tmp_path / "x.csv")
+    assert screening.status("again").reasons == {"wrong population": 2, "no trial": 1}
+    fails(run("label", "lungs", "--include", "p00004", "--reason", "no"), 2, "A reason is one for exclusion")
 
 
 def test_mistakes_are_told_in_a_sentence(run, tmp_path):
