@@ -30,10 +30,8 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from corpora.errors import InputError, NotFoundError, SesError, UnavailableError
-from ses.service.app import make_app
 from ses.service.connections import GuardedProtocol, GuardedServer
 from ses.service.logs import CONFIGURATION
-from ses.service.service import Service
 
 if TYPE_CHECKING:
     from ses.library import Library
@@ -289,6 +287,10 @@ def _check_default(library: Library) -> None:
 
 def _serve(library: Library, settings: ServiceSettings, listening: socket.socket, announce: Announce) -> None:
     import uvicorn
+
+    # They import prometheus-client, which reads then whether there are workers (FOLDER).
+    from ses.service.app import make_app
+    from ses.service.service import Service
 
     address = address_of(listening, settings.root_path)
 

@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
-from corpora.installed import DISTRIBUTION
-
 PACKAGES = ("corpora", "encoders", "indexer", "search_plugin", "products", "eval", "training")
 """The packages that are installed beside `ses` itself."""
 
@@ -38,6 +36,8 @@ def foreign_distributions() -> Iterator[str]:
     not tell them apart.
     """
     from importlib.metadata import entry_points, packages_distributions
+
+    from corpora.installed import DISTRIBUTION
 
     owners = packages_distributions()
     named = [(owner, f"package {name}") for name in ("ses", *PACKAGES) for owner in owners.get(name, ())]

@@ -93,7 +93,8 @@ def test_what_outlasts_the_end_is_answered_and_no_connection_is_left(start, work
         process.send_signal(signal.SIGTERM)
         began = time.monotonic()
         assert kept.recv(10_000) == b""
-        assert begun.recv(10_000) == b""
+        with suppress(ConnectionResetError):  # where its line had not been read yet
+            assert begun.recv(10_000) == b""
         assert time.monotonic() - began < 5  # before the end
         answer = b"".join(iter(lambda: slow.recv(10_000), b""))
         head, _, body = answer.partition(b"\r\n\r\n")
