@@ -83,7 +83,7 @@ def test_as_many_batches_run_at_once_as_its_winner_for_batches_runs(tmp_path):
 
 def test_the_race_is_for_batches_that_run_at_once_where_a_runtime_can(tmp_path):
     source = replace(SOURCE, threads=4)
-    fastest = fastest_of([fake("alone", bulk=0.02), fake("many", bulk=0.04, at_once=4)])
+    fastest = fastest_of([fake("alone", bulk=0.1), fake("many", bulk=0.1, at_once=4)])
     fastest.prepare(source, "fp32", tmp_path)
     assert json.loads((tmp_path / "winners.json").read_text())["winners"]["bulk"] == "many-fp32"
 
