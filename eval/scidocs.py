@@ -1,8 +1,7 @@
 """SciDocs (Cohan et al. 2020, section 5.2) as its own harness measures it, on a copy of its folder `data`.
 
-Recommendations are ranked without the network that the harness trains on clicks (`eval.scidocs_clicks`). The harness'
-linear SVM is sklearn-contrib-lightning's, which has no intercept; without an intercept, scikit-learn's makes the same
-predictions if both converge.
+The harness' linear SVM is sklearn-contrib-lightning's, which has no intercept; without an intercept, scikit-learn's
+makes the same predictions if both converge.
 """
 
 from __future__ import annotations
@@ -26,14 +25,15 @@ from eval.measures.similarity import minus_distance
 from eval.outcome import Outcome
 from eval.probes.linear import REGRESSOR_GRID, classify
 from eval.reranking import only_found, ranked_outcome, rerank
+from eval.scidocs_clicks import BY_COSINE, rank_by_cosine, rank_by_network
 from eval.scidocs_clicks import TASK as CLICKS
-from eval.scidocs_clicks import evaluate_clicks, read_clicks
 from eval.statistics.interval import bootstrap_statistic
 from eval.trec.judgments import Qrels, read_qrels
 
 CLASSIFICATION = ("mag", "mesh")
 RANKING = ("coview", "coread", "cite", "cocite")
-TASKS = (*CLASSIFICATION, *RANKING, CLICKS)
+RECOMMENDATION = {CLICKS: rank_by_network, BY_COSINE: rank_by_cosine}
+TASKS = (*CLASSIFICATION, *RANKING, *RECOMMENDATION)
 SPLITS = ("val", "test")
 MEASURES = ("MAP", "nDCG")
 
@@ -52,7 +52,8 @@ class SciDocs:
     @property
     def tasks(self) -> tuple[str, ...]:
         """The tasks whose folder exists."""
-        return tuple(task for task in TASKS if (self.path / task).is_dir())
+        folders = {BY_COSINE: CLICKS}
+        return tuple(task for task in TASKS if (self.path / folders.get(task, task)).is_dir())
 
     def papers(self, metadata: str) -> dict[str, Text]:
         """Return the papers of a metadata file by id, or raise `InputError` where it is damaged."""
@@ -92,8 +93,10 @@ def evaluate_scidocs(
 
     `embed` makes CLF vectors for the two classifications and PRX vectors for all others. The split is `test`, or `val`
     for choosing a model. Returns by task F1 averaged over classes, MAP and nDCG, or nDCG and P@1 of clicks, adjusted by
-    propensities; from 0 to 1, where SciDocs prints 0 to 100. Raises `InputError` if a task or split isn't there, a file
-    is damaged, or no paper of a task has a vector, and `UnavailableError` if the extra eval isn't installed.
+    propensities; from 0 to 1, where SciDocs prints 0 to 100. Recommendations are ranked by the network that the harness
+    trains (`recomm`), and by the vectors alone (`recomm-cosine`). Raises `InputError` if a task or split isn't there, a
+    file is damaged, or no paper of a task has a vector, and `UnavailableError` if the extra eval isn't installed, or
+    for `recomm` torch.
     """
     if absent := [task for task in tasks if task not in folder.tasks]:
         raise InputError(f"{folder.path} has no task {absent[0]!r}; it has: {', '.join(folder.tasks)}.")
@@ -101,8 +104,8 @@ def evaluate_scidocs(
     papers = cache(folder.papers)
     outcomes = {}
     for task in tasks or folder.tasks:
-        if task == CLICKS:
-            outcomes[task] = evaluate_clicks(read_clicks(folder.path, split), papers("recomm"), embed)
+        if rank := RECOMMENDATION.get(task):
+            outcomes[task] = rank(folder.path, split, papers("recomm"), embed)
             continue
         run, metadata = (_classification, "mag_mesh") if task in CLASSIFICATION else (_ranking, "view_cite_read")
         outcomes[task] = run(folder, task, split, papers(metadata), embed)

@@ -53,7 +53,7 @@ def cosine(vectors, *names):
 
 
 def found(folder, vectors):
-    outcome = evaluate_scidocs(folder, embedder(vectors))["recomm"]
+    outcome = evaluate_scidocs(folder, embedder(vectors), tasks=["recomm-cosine"])["recomm-cosine"]
     return {name: cell.mean for name, cell in outcome.cells.items()}, outcome.counts
 
 
@@ -92,4 +92,4 @@ def test_a_click_weighs_the_inverse_of_its_places_propensity(tmp_path):
 def test_mistakes(tmp_path, row, propensities, told):
     folder = write(tmp_path / "data", [row], propensities)
     with pytest.raises(InputError, match=told):
-        evaluate_scidocs(folder, embedder({"q": [1.0], "a": [1.0], "b": [1.0]}))
+        evaluate_scidocs(folder, embedder({"q": [1.0], "a": [1.0], "b": [1.0]}), tasks=["recomm-cosine"])

@@ -160,8 +160,8 @@ def scidocs(data: Path, opened: Opener, **options: Any) -> Measured:
     """Measure vectors by SciDocs: two classifications (macro F1), four rankings (MAP, nDCG) and recommendations.
 
     As in its own harness, papers without a vector get zeros in a classification and are left out of a ranking; the
-    output counts them. Recommendations (nDCG and P@1, adjusted by propensities) are ranked by the vectors alone, where
-    the harness trains a network on clicks.
+    output counts them. Recommendations (nDCG and P@1, adjusted by propensities) are ranked by the network that the
+    harness trains on clicks (recomm, which needs the extra train), and by the vectors alone (recomm-cosine).
     """
     from eval.scidocs import SciDocs, evaluate_scidocs
 
