@@ -27,7 +27,7 @@ from corpora.http_client import (
     retried,
     seconds_of,
 )
-from corpora.installed import DISTRIBUTION, installed_version
+from corpora.obtaining import Visitor
 
 TRIES = 6
 """How often one document is asked for."""
@@ -40,26 +40,6 @@ LARGEST_REPLY = 64 << 20
 
 _LONGEST_REPLY = 600.0
 _CONNECT_SECONDS, _READ_SECONDS = 15.0, 120.0
-
-
-@dataclass(frozen=True, slots=True)
-class Visitor:
-    """Who asks.
-
-    Attributes:
-        contact: Address of a person, which servers want to know; not sent if empty.
-        username: For a server with basic authentication; empty for others.
-        password: Password of that user.
-    """
-
-    contact: str = ""
-    username: str = ""
-    password: str = field(default="", repr=False)
-
-    def headers(self) -> dict[str, str]:
-        """Return the name and version of the program, and the contact."""
-        name = f"ses/{installed_version(DISTRIBUTION) or '0'}"
-        return {"User-Agent": f"{name} (mailto:{self.contact})" if self.contact else name}
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from corpora.errors import InputError, require
-from corpora.fetching import Visitor
+from corpora.installed import DISTRIBUTION, installed_version
 from corpora.progress import Progress, Silent
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}:\d{2}Z)?")
@@ -90,6 +90,26 @@ class Obtained:
         """Return the counts and notes as plain values, ready for JSON."""
         counts = ("requests", "records", "deleted", "refused", "mended", "held")
         return {**{name: getattr(self, name) for name in counts}, "notes": list(self.notes), "folder": str(self.path)}
+
+
+@dataclass(frozen=True, slots=True)
+class Visitor:
+    """Who asks.
+
+    Attributes:
+        contact: Address of a person, which servers want to know; not sent if empty.
+        username: For a server with basic authentication; empty for others.
+        password: Password of that user.
+    """
+
+    contact: str = ""
+    username: str = ""
+    password: str = field(default="", repr=False)
+
+    def headers(self) -> dict[str, str]:
+        """Return the name and version of the program, and the contact."""
+        name = f"ses/{installed_version(DISTRIBUTION) or '0'}"
+        return {"User-Agent": f"{name} (mailto:{self.contact})" if self.contact else name}
 
 
 @dataclass(frozen=True, slots=True)

@@ -680,8 +680,7 @@ class Library(Products, SearchableLibrary):
 
     def _order(self, place: str, harvest: Harvest | None, limit: int | None, progress: Progress | None) -> Order:
         """Return what to obtain for an index."""
-        from corpora.fetching import Visitor
-        from corpora.obtaining import Order
+        from corpora.obtaining import Order, Visitor
         from corpora.progress import Silent
 
         settings = self._settings

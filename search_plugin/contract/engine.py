@@ -3,7 +3,7 @@
 An engine has two classes, an `Engine` and an `Index`. It must write their 14 abstract methods. All other methods have
 a default, which is written here by the abstract ones: it is right for every engine, and slow in a large index. An
 engine replaces those that it can do better. What can't be done by the abstract methods alone is a small protocol
-(`JoinsLegs`, `TriesBm25`, `AttachesIndexes`), and the code above asks an index whether it is one.
+(`JoinsLegs`, `TriesBm25`, `AttachesIndexes`, `InCluster`), and the code above asks an index whether it is one.
 """
 
 from __future__ import annotations
@@ -310,6 +310,17 @@ class AttachesIndexes(Protocol):
 
     def attachments(self, name: str) -> Sequence[object]:
         """Return the attached index of a name, or all by `*`."""
+
+
+@runtime_checkable
+class InCluster(Protocol):
+    """An engine whose indexes are in a cluster, which other programs can ask too.
+
+    Attributes:
+        cluster: What sends requests to it, a `Cluster`.
+    """
+
+    cluster: Any
 
 
 class Engine(ABC):

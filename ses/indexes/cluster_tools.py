@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Unpack
 
 from corpora.errors import InputError
-from search_plugin.contract.engine import check_index_name
+from search_plugin.contract.engine import InCluster, check_index_name
 from search_plugin.request import PageOptions
 from ses.argument_validation import checked_methods
 from ses.indexes.cluster_requests import cluster_requests
@@ -160,7 +160,6 @@ class ClusterTools:
         return installation_of(index, fusion=fusion, patterns=given, more=more)
 
     def _kept(self, name: str) -> Installation:
-        from search_plugin.engines.cluster.frontends.http import InCluster
         from search_plugin.engines.cluster.frontends.installation import Installation
 
         named = check_index_name(name) if name else self.opened("").name

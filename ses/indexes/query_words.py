@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from corpora.errors import SesError, UnavailableError
+from search_plugin.contract.engine import InCluster
 
 if TYPE_CHECKING:
     from encoders.word_vectors import WordVectors
@@ -53,12 +54,11 @@ def words_to_keep(index: Index, vectors: VectorsOf, *, asked: bool = False) -> Q
 
 def update_words(engine: Engine, name: str, vectors: VectorsOf) -> None:
     """Add the words of new papers to those that front ends know, if they know some; a failure is only said."""
-    from search_plugin.engines.cluster.frontends.http import InCluster
+    if not isinstance(engine, InCluster):
+        return
     from search_plugin.engines.cluster.frontends.installation import Installation
     from search_plugin.engines.cluster.word_indexes import find_word_indexes
 
-    if not isinstance(engine, InCluster):
-        return
     # Who may write papers may not see the words of front ends; then there are usually none.
     with suppress(UnavailableError):
         if not find_word_indexes(engine.cluster, name):

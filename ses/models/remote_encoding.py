@@ -7,16 +7,15 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from corpora.errors import require
-from indexer.job import IndexJob
-from indexer.options import EncodingOptions
-from indexer.shards import from_shards
-from indexer.storage import storage_at
-from indexer.workers import WorkerEncoding, WorkerPool
-from ses.models.ray_workers import ray_pool
-from ses.models.workers import local_pool, running_of
-from ses.settings import Settings
+
+if TYPE_CHECKING:
+    from indexer.job import IndexJob
+    from indexer.options import EncodingOptions
+    from indexer.workers import WorkerPool
+    from ses.settings import Settings
 
 RAY = "ray"
 """Begins the workers of a Ray cluster: `ray`, or `ray:HOST:PORT`."""
@@ -40,10 +39,21 @@ def remotely_encoded(settings: Settings, job: IndexJob, options: EncodingOptions
         UnavailableError: If the URL can't be opened.
     """
     kind, shards = _workers(options), options.get("shards")
-    if not kind:
-        ready = functools.partial(from_shards, storage_at(shards)) if shards else None
-        yield replace(job, encoding=ready, cached=job.cached and not shards)
+    if not (kind or shards):
+        yield job
         return
+
+    from indexer.shards import from_shards
+    from indexer.storage import storage_at
+    from indexer.workers import WorkerEncoding
+
+    if not kind:
+        yield replace(job, encoding=functools.partial(from_shards, storage_at(shards)), cached=False)
+        return
+
+    from ses.models.ray_workers import ray_pool
+    from ses.models.workers import local_pool, running_of
+
     folder = settings.data_dir / "shards" / job.index
     storage = storage_at(shards or folder)
     opening: Callable[[], AbstractContextManager[WorkerPool]]

@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 
 from corpora import fetching
 from corpora.errors import InputError, UnavailableError
-from corpora.fetching import Fetcher, Reply, Visitor, _wait_of, checked_status
+from corpora.fetching import Fetcher, Reply, _wait_of, checked_status
 from corpora.http_client import seconds_of
 from corpora.installed import DISTRIBUTION
+from corpora.obtaining import Visitor
 from tests.engines.pretender import make_certificate
 
 SECRET = Visitor("me@example.org", "me", "a:secret")

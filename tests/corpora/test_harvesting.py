@@ -10,9 +10,9 @@ from time import time
 import pytest
 
 from corpora.errors import InputError, UnavailableError
-from corpora.fetching import Fetcher, Visitor
+from corpora.fetching import Fetcher
 from corpora.harvesting import harvest, obtain
-from corpora.obtaining import Harvest, Order
+from corpora.obtaining import Harvest, Order, Visitor
 from corpora.paper import Accepted, Deleted
 from corpora.progress import Silent
 from corpora.readers import oai

@@ -13,8 +13,8 @@ import pytest
 from corpora.crossref_works import obtain
 from corpora.custom import CustomField
 from corpora.errors import StoppedError, UnavailableError
-from corpora.fetching import Fetcher, Visitor
-from corpora.obtaining import Harvest, Order
+from corpora.fetching import Fetcher
+from corpora.obtaining import Harvest, Order, Visitor
 from corpora.paper import Accepted, Paper, Rejected
 from corpora.publication import Publication
 from corpora.readers import crossref

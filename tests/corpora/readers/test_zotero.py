@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import ses
 from corpora.custom import CustomField
 from corpora.errors import InputError, UnavailableError
-from corpora.fetching import Fetcher, Visitor
-from corpora.obtaining import Order
+from corpora.fetching import Fetcher
+from corpora.obtaining import Order, Visitor
 from corpora.paper import Accepted, Deleted, Paper, Rejected
 from corpora.publication import Publication
 from corpora.readers import zotero

@@ -14,14 +14,6 @@ from search_plugin.contract.legs import Facets
 from search_plugin.contract.plan import Counting
 from search_plugin.engines.cluster.dialect import Enclosed, as_json
 from search_plugin.engines.cluster.joining import Searched
-from search_plugin.engines.cluster.transport import Cluster
-
-
-@runtime_checkable
-class InCluster(Protocol):
-    """An engine whose indexes are in a cluster, which other programs can ask too."""
-
-    cluster: Cluster
 
 
 @runtime_checkable
