@@ -21,7 +21,7 @@ from search_plugin.contract.tree import Filter, all_of
 from search_plugin.fusion.boosting import Boost, parse_boost
 from search_plugin.fusion.fusions import DEFAULT_FUSION
 from search_plugin.fusion.search_settings import SearchSettings
-from search_plugin.understanding.expansion.expand import Synonyms
+from search_plugin.understanding.expansion import Synonyms
 from search_plugin.words.languages import DEFAULT_LANGUAGE
 
 Mode = Literal["lexical", "vector", "hybrid"]

@@ -18,7 +18,7 @@ from indexer.options import SETTINGS, AttachedOptions, EncodingOptions, IndexOpt
 from search_plugin.contract.engine import EVALUATION, AttachesIndexes, check_index_name
 from search_plugin.contract.schema import PUBLICATION, custom_fields
 from search_plugin.fusion.search_settings import read_search_settings
-from search_plugin.understanding.expansion.expand import read_synonyms
+from search_plugin.understanding.expansion import read_synonyms
 from ses.argument_validation import checked_methods
 from ses.indexes.default_index import choose_index, chosen_index, default_index
 from ses.indexes.query_words import update_words
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from search_plugin.contract.schema import IndexSchema
     from search_plugin.engines.cluster.attached.engine import AttachingEngine, Detached
     from search_plugin.fusion.search_settings import SearchSettings
-    from search_plugin.understanding.expansion.expand import Synonyms
+    from search_plugin.understanding.expansion import Synonyms
     from ses.indexes.cluster_tools import ClusterTools
     from ses.indexes.index_facts import IndexFacts
     from ses.indexes.open_index import OpenIndex

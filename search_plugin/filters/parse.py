@@ -1,17 +1,37 @@
-"""Filters from the text users write."""
+"""Filters from the text users write: expressions, and words of a query; and as text again, for people."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from corpora.errors import InputError
 from search_plugin.contract.schema import PAPER_FIELDS, Field
-from search_plugin.contract.tree import Filter, all_of
+from search_plugin.contract.tree import (
+    Alike,
+    And,
+    Begun,
+    Compare,
+    Exists,
+    Filter,
+    Nearness,
+    Not,
+    OneOf,
+    Or,
+    Says,
+    TermLike,
+    Value,
+    Wild,
+    WildPhrase,
+    all_of,
+)
+from search_plugin.words.terms import terms_of
+from search_plugin.words.wildcards import is_pattern
 
 if TYPE_CHECKING:
     from search_plugin.filters.grammar import Parsed
+
 
 MAX_LENGTH = 10_000
 """Maximum characters in all the filters of one search."""
@@ -72,3 +92,74 @@ def quoted(text: str) -> str:
     """Return a text as a quoted value of a filter."""
     escaped = re.sub(r'(["\\])', r"\\\1", text)
     return f'"{escaped}"'
+
+
+def as_query(where: Filter) -> str:  # noqa: C901 - one case for each kind of node
+    """Return a filter as somebody would type it in a query."""
+    match where:
+        case Compare(field, op, value):
+            return f"{field}:{'' if op == '=' else op}{_value(value)}"
+        case OneOf(field, values) | Alike(field, _, values):
+            star = "*" if isinstance(where, Alike) and where.manner == "prefix" else ""
+            tests = [f"{field}:{_value(f'{value}{star}' if star else value)}" for value in values]
+            return tests[0] if len(tests) == 1 else f"({' OR '.join(tests)})"
+        case Exists(field):
+            return f"{field}:*"
+        case Says(field, words):
+            return _in_field(field, words if words.isalnum() else f'"{words}"')
+        case Begun(start):
+            return f"title:{start}*"
+        case TermLike(field, terms, expression):
+            return _in_field(field, "/".join([*terms, expression]))
+        case Wild(field, typed):
+            return _in_field(field, typed)
+        case WildPhrase(field, typed):
+            return _in_field(field, f'"{typed}"')
+        case Nearness(field, one, other, within):
+            return f"{as_query(Says(field, one))} NEAR/{within} {as_query(Says(field, other))}"
+        case Not(part):
+            return f"NOT {_operand(part)}"
+        case And(parts):
+            return " AND ".join(map(_operand, parts))
+        case Or(parts):
+            return " OR ".join(map(_operand, parts))
+
+
+def _operand(where: Filter) -> str:
+    text = as_query(where)
+    return f"({text})" if isinstance(where, And | Or | Nearness) else text
+
+
+def _in_field(field: str, said: str) -> str:
+    return said if field == "text" else f"{field}:{said}"
+
+
+def _value(value: Value) -> str:
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return text if text.isalnum() or isinstance(value, int | float) else f'"{text}"'
+
+
+_BLANK = re.compile(r"[\s\-\u2010-\u2015/]+")
+
+TextField = Literal["title", "text"]
+
+
+def saying(field: TextField, words: str, language: str) -> Filter | None:
+    """Return the condition that words stand side by side, of which some may be patterns; None for stop words alone."""
+    parts = [part for part in _BLANK.split(words) if part]
+    if not any(map(is_pattern, parts)):
+        return Says(field, words) if any(terms_of(words, language)) else None
+    read: list[str | Wild] = []
+    for part in parts:
+        if is_pattern(part):
+            read.append(Wild(field, part))
+        else:
+            read += re.findall(r"\w+", part)
+    if len(read) == 1:
+        return read[0] if isinstance(read[0], Wild) else None
+    return WildPhrase(field, words, tuple(read))
+
+
+def saying_each(field: TextField, words: str, language: str) -> Filter | None:
+    """Return the condition that a text says each of some words, which need not stand side by side."""
+    return all_of(*dict.fromkeys(saying(field, word, language) for word in words.split()))

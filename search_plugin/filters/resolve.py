@@ -8,11 +8,9 @@ from typing import TypeVar
 
 from corpora.errors import InputError
 from search_plugin.contract.engine import Index
-from search_plugin.contract.tree import Alike, And, Compare, Filter, Not, OneOf, Or, WildPhrase
+from search_plugin.contract.tree import Alike, And, Compare, Filter, Not, OneOf, Or, Wild, WildPhrase
 from search_plugin.filters.matching import accepts, beginnings, closeness, patterns
 from search_plugin.filters.parse import parse_filters
-from search_plugin.filters.wild_phrases import phrases_like, wilds_of, words_like
-from search_plugin.filters.written import AsWritten
 
 MOST_VALUES = 10_000
 """Values of one field that a condition may stand for."""
@@ -51,7 +49,12 @@ def resolve(where: Filter | None, index: Index, *, suggest: bool = True) -> Reso
     if not where:
         return Resolved(where)
     whole = _values(where, index, suggest=suggest)
-    phrases = {one: phrases_like(index, one) for one in dict.fromkeys(_leaves(where, WildPhrase))}
+    asked = list(dict.fromkeys(_leaves(where, WildPhrase)))
+    if not asked and not any(_leaves(where, Wild)):
+        return whole
+    from search_plugin.filters.patterns import AsWritten, phrases_like, wilds_of, words_like
+
+    phrases = {one: phrases_like(index, one) for one in asked}
     wilds = list(dict.fromkeys(wilds_of(where)))[:MOST_PATTERNS]
     words = {wild: words_like(index, wild) for wild in wilds}
     notes = [note for _, note in phrases.values() if note]
@@ -83,7 +86,7 @@ def _values(where: Filter, index: Index, *, suggest: bool) -> Resolved:
     return Resolved(_replaced(where, compared), tuple(_notes(lacking, index)))
 
 
-L = TypeVar("L", Alike, WildPhrase)
+L = TypeVar("L", Alike, Wild, WildPhrase)
 
 
 def _leaves(where: Filter, kind: type[L]) -> Iterator[L]:

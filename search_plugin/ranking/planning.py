@@ -14,8 +14,7 @@ from search_plugin.contract.legs import NEWEST_FIRST
 from search_plugin.contract.plan import Plan, VectorClause
 from search_plugin.contract.schema import MOST_TOKENS, SEARCHED, SENTENCES, SPARSE, SparseField
 from search_plugin.request import SAME_WORK, SearchRequest
-from search_plugin.understanding.expansion.acronyms import long_forms
-from search_plugin.understanding.expansion.expand import expand
+from search_plugin.understanding.expansion import expand, long_forms
 
 if TYPE_CHECKING:
     from encoders.models.formats import QueryEncoder

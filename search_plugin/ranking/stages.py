@@ -14,7 +14,6 @@ from search_plugin.contract.engine import rank_in_engine
 from search_plugin.contract.legs import Facets, Fused, closeness, sorted_ids
 from search_plugin.contract.schema import SENTENCES
 from search_plugin.contract.tree import OneOf, all_of
-from search_plugin.fusion.boosting import boosted_ids
 from search_plugin.pages.highlights import find, highlight
 from search_plugin.pages.hit import Hit, near_sentence
 from search_plugin.ranking.collapsing import collapse
@@ -22,7 +21,6 @@ from search_plugin.ranking.named import put_named_first
 from search_plugin.ranking.neighbours import smooth, smoothed
 from search_plugin.ranking.result_set import continued, counting_of, legs_found, matches_of, settle
 from search_plugin.ranking.state import SearchState
-from search_plugin.ranking.vector_feedback import feed_back
 from search_plugin.ranking.weakness import literal, warn
 from search_plugin.words.sentences import sentences_of
 
@@ -86,6 +84,15 @@ def expand(state: SearchState) -> SearchState:
     return with_words_of_the_first(state)
 
 
+def feedback(state: SearchState) -> SearchState:
+    """Search the first vector leg again, nearer to the first papers by words, if the request says so."""
+    if not state.request.feedback:
+        return state
+    from search_plugin.ranking.feedback import feed_back
+
+    return feed_back(state)
+
+
 def fuse(state: SearchState) -> SearchState:
     """Join the legs by the request's fusion, unless the engine has joined them, or there are none."""
     if state.joined_by == "engine" or not state.plan.legs:
@@ -111,6 +118,8 @@ def boost(state: SearchState) -> SearchState:
     wanted = state.request.boost
     if wanted is None or not state.plan.legs or not state.ranking:
         return state
+    from search_plugin.fusion.boosting import boosted_ids
+
     found = {hit.id: hit for hit in state.ranking}
     rows = state.index.values(list(found), [wanted.field])
     values = {id_: row[wanted.field] for id_, row in rows.items() if wanted.field in row}
@@ -209,7 +218,7 @@ def nearest_sentence(state: SearchState) -> SearchState:
 RANKING: Mapping[str, Stage] = {
     "retrieve": retrieve,
     "expand": expand,
-    "feedback": feed_back,
+    "feedback": feedback,
     "fuse": fuse,
     "neighbours": smooth,
     "rerank": rerank,

@@ -8,7 +8,7 @@ from itertools import count
 from typing import Literal
 
 from search_plugin.contract.tree import And, Filter, Not, Or, joined
-from search_plugin.filters.shown import as_query
+from search_plugin.filters.parse import as_query
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,8 @@ from corpora.custom import FieldKind
 from corpora.errors import InputError
 from search_plugin.contract.schema import ALIASES, PAPER_FIELDS, Field, find_field
 from search_plugin.contract.tree import MAX_DEPTH, And, Filter, Not, Or, Wild, WildPhrase, joined
-from search_plugin.filters.parse import comparison, parse_filter
+from search_plugin.filters.parse import comparison, parse_filter, saying
 from search_plugin.understanding.pasted.tokens import is_pasted, joins_lines
-from search_plugin.understanding.said import saying
 from search_plugin.words.languages import DEFAULT_LANGUAGE
 from search_plugin.words.terms import edits, terms_of
 
@@ -141,7 +140,7 @@ class TranslatedQuery:
 
 def translate_query(text: str, fields: Sequence[Field], language: str) -> TranslatedQuery:
     """Return what a query means, as text; errors as of `read_pasted`."""
-    from search_plugin.filters.shown import as_query
+    from search_plugin.filters.parse import as_query
     from search_plugin.understanding.pasted.read import READ_AS
 
     read = read_query(text, fields, language)

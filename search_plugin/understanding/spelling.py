@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from corpora.paper import Paper
 from search_plugin.contract.engine import Index
-from search_plugin.understanding.expansion.expand import expand
+from search_plugin.understanding.expansion import expand
 from search_plugin.words.terms import TOKEN, UNSPACED, distinct_words, edits, folded, term_of, terms_of
 
 MOST_WORDS = 40

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from search_plugin.contract.engine import Index
     from search_plugin.fusion.search_settings import SearchSettings
     from search_plugin.ranking.planning import QueryModels
-    from search_plugin.understanding.expansion.expand import Synonyms
+    from search_plugin.understanding.expansion import Synonyms
     from ses.settings import Settings
 
 EXACT = "exact"

@@ -11,8 +11,8 @@ from search_plugin.contract.plan import LEXICAL, Counting
 from search_plugin.contract.schema import SPARSE
 from search_plugin.contract.trace import Clock, recorded
 from search_plugin.fusion.fusions import check_weights, rank_constant, shares
+from search_plugin.ranking.feedback import FIRST_PAPERS
 from search_plugin.ranking.neighbours import FIRST, NEAREST, POOL
-from search_plugin.ranking.vector_feedback import FIRST_PAPERS
 from search_plugin.request import make_request
 from search_plugin.search import rank_papers, run_stages
 from ses.indexes.open_index import encoders_for

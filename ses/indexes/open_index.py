@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from search_plugin.ranking.tokens import TokenPart
     from search_plugin.request import SearchRequest
     from search_plugin.understanding.completion import Completions
-    from search_plugin.understanding.expansion.expand import Synonyms
+    from search_plugin.understanding.expansion import Synonyms
     from search_plugin.understanding.queries import TranslatedQuery
     from ses.evaluation.result import Evaluation
 

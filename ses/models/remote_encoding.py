@@ -47,7 +47,7 @@ def remotely_encoded(settings: Settings, job: IndexJob, options: EncodingOptions
     from indexer.storage import storage_at
     from indexer.workers import WorkerEncoding
 
-    if not kind:
+    if shards and not kind:
         yield replace(job, encoding=functools.partial(from_shards, storage_at(shards)), cached=False)
         return
 

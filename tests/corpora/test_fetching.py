@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpora import fetching
+from corpora import fetching, obtaining
 from corpora.errors import InputError, UnavailableError
 from corpora.fetching import Fetcher, Reply, _wait_of, checked_status
 from corpora.http_client import seconds_of
@@ -93,9 +93,9 @@ def test_credentials_are_sent_over_https_and_to_this_machine_alone(certificate):
 
 def test_a_visitor_says_what_it_is_and_who_is_answerable(monkeypatch):
     # The package index has a stranger's `ses`, whose version may be installed too.
-    monkeypatch.setattr(fetching, "installed_version", {"ses": "9", DISTRIBUTION: "1.2"}.get)
+    monkeypatch.setattr(obtaining, "installed_version", {"ses": "9", DISTRIBUTION: "1.2"}.get)
     assert Visitor("me@example.org").headers() == {"User-Agent": "ses/1.2 (mailto:me@example.org)"}
-    monkeypatch.setattr(fetching, "installed_version", {"ses": "9"}.get)
+    monkeypatch.setattr(obtaining, "installed_version", {"ses": "9"}.get)
     assert Visitor().headers() == {"User-Agent": "ses/0"}
 
 

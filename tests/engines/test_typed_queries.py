@@ -241,10 +241,10 @@ def test_patterns_rank_by_the_words_that_papers_say(medical):
 
 
 def test_a_phrase_with_a_pattern_is_looked_up_up_to_a_limit(medical, monkeypatch):
-    from search_plugin.filters import wild_phrases
+    from search_plugin.filters import patterns
 
-    monkeypatch.setattr(wild_phrases, "MOST_READ", 1)
-    monkeypatch.setattr(wild_phrases, "_BLOCK", 1)
+    monkeypatch.setattr(patterns, "MOST_READ", 1)
+    monkeypatch.setattr(patterns, "_BLOCK", 1)
     page = search(medical, make_request('"photodynamic the*"', mode="lexical"))
     assert any(
         "stands for more phrases than are looked up: 1 were found in the first 1 papers" in one for one in page.notes
@@ -252,14 +252,14 @@ def test_a_phrase_with_a_pattern_is_looked_up_up_to_a_limit(medical, monkeypatch
 
 
 def test_words_with_patterns_are_compared_as_written_up_to_a_limit(engine, monkeypatch):
-    from search_plugin.filters import written
+    from search_plugin.filters import patterns
 
     papers = [Paper(f"p{at}", f"The {'hospital' if at % 2 else 'hospitalized'} {at}", "") for at in range(8)]
     index = filled(engine, "limited", papers)
     request = make_request("hospitaliz*", mode="lexical")
     assert "".join(sorted(index.ids(resolve(request.filter, index).filter))) == "p0p2p4p6"
-    monkeypatch.setattr(written, "MOST_READ", 4)
-    monkeypatch.setattr(written, "_BLOCK", 2)
+    monkeypatch.setattr(patterns, "MOST_READ", 4)
+    monkeypatch.setattr(patterns, "_BLOCK", 2)
     resolved = resolve(request.filter, index)
     assert "".join(sorted(index.ids(resolved.filter))) == "p0p2p4p5p6p7"
     (note,) = resolved.notes

@@ -20,13 +20,13 @@ from search_plugin.contract.plan import Counting, Plan
 from search_plugin.contract.schema import SPARSE, Bm25, Field, IndexSchema
 from search_plugin.contract.tree import Filter
 from search_plugin.contract.values import check_dimensions, check_numbers, checked, with_values
-from search_plugin.engines.embedded import derived, writing
+from search_plugin.engines.embedded import derived
 from search_plugin.engines.embedded.errors import explained, explains_errors
 from search_plugin.engines.embedded.files import PAPERS, Appended, Files, folder_bytes
 from search_plugin.engines.embedded.generations import read_facts, write_facts
 from search_plugin.engines.embedded.legs import column_paths, count_facets, counted, listing, matching_values, run_legs
 from search_plugin.engines.embedded.queries import document_frequencies, fuzzy, named, rows_of
-from search_plugin.engines.embedded.records import Stored, encoded
+from search_plugin.engines.embedded.records import Stored, Written, encoded
 from search_plugin.engines.embedded.snapshot import Snapshot
 from search_plugin.engines.embedded.vectors import stored_type
 from search_plugin.engines.embedded.words import META, create_words, open_words
@@ -170,13 +170,13 @@ class EmbeddedIndex(Index):
     def upsert(self, documents: Sequence[Document]) -> Sequence[Refused]:
         """Write documents in one commit: after a crash, either all of them exist or none."""
         refused: list[Refused] = []
-        latest: dict[str, writing.Written] = {}
+        latest: dict[str, Written] = {}
         for document in documents:
             check_dimensions(document.vectors, self.schema)
             try:
                 paper = encoded(Stored(document.paper, document.content_hash))
                 check_numbers(document.vectors, self.schema)
-                latest[document.paper.id] = writing.Written(document.paper, paper, document.vectors)
+                latest[document.paper.id] = Written(document.paper, paper, document.vectors)
             except ValueError as error:
                 refused.append(Refused(document.paper.id, f"The embedded engine would not take it: {error}"))
         self._append(list(latest.values()), self._snapshot())
@@ -201,7 +201,7 @@ class EmbeddedIndex(Index):
         for row in sorted(snapshot.find(list(changes))):
             stored = snapshot.stored(row)
             paper = with_values(stored.paper, changes[stored.paper.id])
-            changed.append(writing.Written(paper, encoded(Stored(paper, stored.content_hash)), row))
+            changed.append(Written(paper, encoded(Stored(paper, stored.content_hash)), row))
         self._append(changed, snapshot)
         there = {one.paper.id for one in changed}
         return [id_ for id_ in changes if id_ not in there]
@@ -218,12 +218,13 @@ class EmbeddedIndex(Index):
     def finish(self) -> None:
         """Update columns, titles and vector indexes if there are many new rows, and merge the word index."""
         from search_plugin.engines.embedded.merging import merge_segments
+        from search_plugin.engines.embedded.writing import cover_rows, cover_vectors
 
         merge_segments(self._words, self.schema, self._snapshot())
         snapshot = self._snapshot()
-        writing.cover_rows(self._files, snapshot, self._words.kinds)
+        cover_rows(self._files, snapshot, self._words.kinds)
         for field in self.schema.written:
-            writing.cover_vectors(self._files, snapshot, field)
+            cover_vectors(self._files, snapshot, field)
         self._seen = None
 
     def damaged(self) -> list[str]:
@@ -272,11 +273,13 @@ class EmbeddedIndex(Index):
         snapshot = self._snapshot()
         return [snapshot.stored(row) for row in snapshot.find(ids)]
 
-    def _append(self, written: Sequence[writing.Written], snapshot: Snapshot) -> None:
+    def _append(self, written: Sequence[Written], snapshot: Snapshot) -> None:
+        from search_plugin.engines.embedded.writing import batch_of
+
         if written:
             older = {snapshot.id_of(row): row for row in snapshot.find([one.paper.id for one in written])}
             # tantivy indexes the papers in a thread of its own, while their records are compressed and synced.
             with self._words.committing(enumerate((one.paper for one in written), snapshot.lengths.rows), older):
-                batch = writing.batch_of(written, older, snapshot, self.schema, self._files)
+                batch = batch_of(written, older, snapshot, self.schema, self._files)
                 self._files.append(snapshot.opstamp, snapshot.lengths, batch)
             self._seen = None

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import NamedTuple
 
 import orjson
 
+from corpora.lazy import np
 from corpora.paper import Paper, is_empty, paper_from
 
 _NAMES = tuple(field.name for field in fields(Paper))
@@ -36,6 +37,14 @@ class Encoded(NamedTuple):
     id: bytes
     content_hash: bytes
     values: bytes
+
+
+class Written(NamedTuple):
+    """A paper to write, as its record will hold it, with new vectors by format, or the row that already holds them."""
+
+    paper: Paper
+    encoded: Encoded
+    vectors: Mapping[str, np.ndarray] | int
 
 
 def encoded(stored: Stored) -> Encoded:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from corpora.lazy import np
 from search_plugin.contract.engine import Remembered
 from search_plugin.contract.schema import SparseField, VectorField
 from search_plugin.contract.tree import Filter, Not
-from search_plugin.engines.embedded import columns, sparse, titles, vectors
+from search_plugin.engines.embedded import columns, vectors
 from search_plugin.engines.embedded.columns import passing
 from search_plugin.engines.embedded.errors import reads_stored
 from search_plugin.engines.embedded.files import LOG, NEWEST, NOTHING, PAPERS, ROWS, Files, vectors_file
@@ -18,6 +18,9 @@ from search_plugin.engines.embedded.queries import among, from_row, rows_of, to_
 from search_plugin.engines.embedded.records import Stored, damaged_record, from_record, id_of, ids_of
 from search_plugin.engines.embedded.vectors import Matrix, read_stored
 from search_plugin.engines.embedded.words import META, Words
+
+if TYPE_CHECKING:
+    from search_plugin.engines.embedded import sparse, titles
 
 _NOTED = 10_000
 """Number of rows that are kept by id, so that memory does not grow with the searches."""
@@ -138,6 +141,8 @@ class Snapshot:
     @reads_stored
     def entries(self, field: SparseField, start: int, stop: int) -> sparse.Entries:
         """Return the entries of the sparse vectors of the current rows between two numbers."""
+        from search_plugin.engines.embedded.sparse import Entries
+
         rows = start + np.flatnonzero(self.live[start:stop])
         begins, counts = (
             np.asarray(self.rows[f"{field.name}.{what}"])[rows].astype(np.int64) for what in ("start", "count")
@@ -146,9 +151,9 @@ class Snapshot:
         if (ends > len(held)).any():
             raise ValueError("rows name more entries than there are")
         if len(rows) and (begins[1:] == ends[:-1]).all():
-            return sparse.Entries(rows, counts, held[begins[0] : ends[-1]])
+            return Entries(rows, counts, held[begins[0] : ends[-1]])
         places = np.repeat(begins - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
-        return sparse.Entries(rows, counts, held[places])
+        return Entries(rows, counts, held[places])
 
     @reads_stored
     def sparse_scores(self, field: SparseField, query: np.ndarray) -> np.ndarray:
@@ -156,10 +161,12 @@ class Snapshot:
 
         Those of rows that are not current mean nothing.
         """
+        from search_plugin.engines.embedded.sparse import load, scored
+
         if field.name not in self._postings:
-            self._postings[field.name] = sparse.load(self._files.folder, field, len(self.rows))
+            self._postings[field.name] = load(self._files.folder, field, len(self.rows))
         read = partial(self.entries, field)
-        return sparse.scored(query, len(self.rows), field.dimension, read, self._postings[field.name])
+        return scored(query, len(self.rows), field.dimension, read, self._postings[field.name])
 
     @reads_stored
     def _owners_of(self, field: str) -> np.ndarray:
@@ -222,12 +229,16 @@ class Snapshot:
 
     @cached_property
     def _titles(self) -> titles.Titles:
-        return titles.load(self._files.folder, len(self.rows))
+        from search_plugin.engines.embedded.titles import load
+
+        return load(self._files.folder, len(self.rows))
 
     @cached_property
     def later_titles(self) -> titles.Titles:
         """The sort keys of titles in rows that no file covers."""
-        return titles.gather(self._living(len(self._titles)))
+        from search_plugin.engines.embedded.titles import gather
+
+        return gather(self._living(len(self._titles)))
 
     @cached_property
     def _columns(self) -> tuple[columns.Columns, columns.Columns]:

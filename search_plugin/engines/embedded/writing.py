@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
 
 from corpora.lazy import np
 from corpora.paper import Paper
@@ -13,17 +12,9 @@ from search_plugin.engines.embedded import columns, sparse, titles, vectors
 from search_plugin.engines.embedded.columns import Kinds
 from search_plugin.engines.embedded.errors import reads_stored
 from search_plugin.engines.embedded.files import NOTHING, Appended, Files
-from search_plugin.engines.embedded.records import Encoded, from_record, to_record
+from search_plugin.engines.embedded.records import Written, from_record, to_record
 from search_plugin.engines.embedded.snapshot import Snapshot
 from search_plugin.engines.embedded.vectors import Matrix, as_stored, read_stored
-
-
-class Written(NamedTuple):
-    """A paper to write, as its record will hold it, with new vectors by format, or the row that already holds them."""
-
-    paper: Paper
-    encoded: Encoded
-    vectors: Mapping[str, np.ndarray] | int
 
 
 def batch_of(

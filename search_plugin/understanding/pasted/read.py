@@ -14,11 +14,9 @@ from itertools import product
 from corpora.errors import InputError
 from search_plugin.contract.schema import PAPER_FIELDS, Field, find_field
 from search_plugin.contract.tree import MOST_BETWEEN, And, Compare, Filter, Nearness, Not, Or, joined
-from search_plugin.filters.parse import comparison, parse_filter
-from search_plugin.filters.shown import as_query
+from search_plugin.filters.parse import TextField, as_query, comparison, parse_filter, saying, saying_each
 from search_plugin.understanding.pasted.tokens import MEANINGS, Sense, joins_lines
 from search_plugin.understanding.pasted.trees import Branch, Leaf, TooDeep, Tree, read_tree
-from search_plugin.understanding.said import TextField, saying, saying_each
 from search_plugin.words.languages import DEFAULT_LANGUAGE
 from search_plugin.words.terms import terms_of
 from search_plugin.words.wildcards import is_pattern

@@ -17,7 +17,7 @@ from pydantic import Field
 from corpora.errors import SesError
 from corpora.installed import DISTRIBUTION
 from search_plugin.contract.tree import And, Or
-from search_plugin.filters.shown import as_query
+from search_plugin.filters.parse import as_query
 from search_plugin.ranking.weakness import NOTHING_MATCHES
 from search_plugin.request import MAX_WINDOW, SAME_WORK, typed_query
 from search_plugin.understanding.parts import parts_of, without_part

@@ -12,8 +12,8 @@ import pytest
 from corpora.errors import InputError
 from search_plugin.contract.legs import Scored
 from search_plugin.contract.plan import Plan, VectorClause
+from search_plugin.ranking.feedback import NO_FEEDBACK, feed_back, moved_vector
 from search_plugin.ranking.state import SearchState
-from search_plugin.ranking.vector_feedback import NO_FEEDBACK, feed_back, moved_vector
 from search_plugin.request import SearchRequest
 
 PAPERS = {str(number): np.array(row, np.float32) for number, row in enumerate([[0, 3], [0, 1], [1, 0], [0, 2], [0, 1]])}

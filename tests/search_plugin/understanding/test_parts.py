@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from search_plugin.contract.tree import And, Not, Or, Says
-from search_plugin.filters.shown import as_query
+from search_plugin.filters.parse import as_query
 from search_plugin.understanding.parts import parts_of, without_part
 from search_plugin.understanding.queries import read_query
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from corpora.errors import InputError
 from corpora.paper import Paper
 from search_plugin.filters.matching import matches
-from search_plugin.filters.shown import as_query
+from search_plugin.filters.parse import as_query
 from search_plugin.request import make_request
 from search_plugin.understanding.queries import TypedQuery, read_query
 

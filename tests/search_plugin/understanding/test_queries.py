@@ -7,8 +7,7 @@ import pytest
 from corpora.errors import InputError
 from search_plugin.contract.schema import PAPER_FIELDS, Field
 from search_plugin.contract.tree import Alike, And, Says
-from search_plugin.filters.parse import parse_filter
-from search_plugin.filters.shown import as_query
+from search_plugin.filters.parse import as_query, parse_filter
 from search_plugin.request import SearchRequest, make_request
 from search_plugin.understanding.queries import TypedQuery, read_query
 from tests.search_plugin.filters.written import to_text

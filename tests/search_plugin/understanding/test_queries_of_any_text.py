@@ -10,10 +10,9 @@ from corpora.errors import InputError
 from corpora.paper import Paper
 from search_plugin.contract.tree import And, Nearness, Not, Or, Wild, WildPhrase
 from search_plugin.filters.matching import matches
-from search_plugin.filters.parse import MAX_LENGTH, parse_filter
-from search_plugin.filters.shown import as_query
+from search_plugin.filters.parse import MAX_LENGTH, as_query, parse_filter
 from search_plugin.request import SearchRequest, clean_query, make_request, typed_query
-from search_plugin.understanding.expansion.expand import expand
+from search_plugin.understanding.expansion import expand
 from search_plugin.understanding.queries import read_query
 from tests.chance import drawn, effort
 from tests.search_plugin.filters.written import to_text

@@ -3,7 +3,7 @@
 import pytest
 
 from search_plugin.contract.tree import And, Says, Wild, WildPhrase
-from search_plugin.understanding.said import saying, saying_each
+from search_plugin.filters.parse import saying, saying_each
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from corpora.errors import InputError
-from search_plugin.understanding.expansion.expand import MOST_BYTES, read_synonyms
+from search_plugin.understanding.expansion import MOST_BYTES, read_synonyms
 
 
 def test_groups_and_directions(tmp_path):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from search_plugin.contract.plan import TermGroup, TermVariant
-from search_plugin.understanding.expansion.expand import (
+from search_plugin.understanding.expansion import (
     GREEK,
     MOST_SPELLINGS,
     MOST_WORDS,

@@ -11,7 +11,7 @@ from corpora.paper import Paper
 from search_plugin.contract.engine import Document
 from search_plugin.contract.schema import IndexSchema, paper_vector
 from search_plugin.engines.registry import connect
-from search_plugin.understanding.expansion.acronyms import acronyms_of, definitions, long_forms
+from search_plugin.understanding.expansion import acronyms_of, definitions, long_forms
 
 
 @pytest.mark.parametrize(
