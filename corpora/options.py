@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from functools import cache, reduce
+from math import isfinite
 from operator import or_
 from pkgutil import resolve_name
 from types import NoneType, UnionType
@@ -32,6 +33,7 @@ class Option:
         below: The number that it must be smaller than.
         longest: Most characters of a text.
         example: A value for the documentation, as HTTP takes it.
+        flag: Its name on the command line, where that is another one, such as `like` for `liked`.
         typed: Whether its value can be written as text.
         search_only: Whether only a search takes it, and not the search for similar papers.
         name: Name of the option.
@@ -53,6 +55,7 @@ class Option:
     below: float | None = None
     longest: int | None = None
     example: Any = None
+    flag: str = ""
     typed: bool = True
     search_only: bool = False
     name: str = ""
@@ -82,9 +85,10 @@ class Option:
         return f"{'a whole number' if self.type is int else 'a number'} {self.bounds_text}"
 
     def allows(self, number: float) -> bool:
-        """Whether a number is within the bounds; what is not a number is not."""
+        """Whether a number is finite and within the bounds."""
         return (
-            (self.least is None or number >= self.least)
+            isfinite(number)
+            and (self.least is None or number >= self.least)
             and (self.most is None or number <= self.most)
             and (self.above is None or number > self.above)
             and (self.below is None or number < self.below)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Unpack
+from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
 from corpora.errors import InputError
+from corpora.options import Option
 from search_plugin.contract.engine import InCluster, check_index_name
 from search_plugin.request import PageOptions
 from ses.argument_validation import checked_methods
@@ -78,10 +79,36 @@ class ClusterTools:
         self,
         index: str = "",
         *,
-        fusion: str = "minmax",
-        patterns: str | Sequence[str] = (),
-        connector: str = "",
-        query_words: bool = False,
+        fusion: Annotated[
+            str,
+            Option("How the hybrid template joins words and vectors on OpenSearch: minmax, rrf, or zscore", "NAME"),
+        ] = "minmax",
+        patterns: Annotated[
+            str | Sequence[str],
+            Option(
+                "Give the fields of this index to new indexes of such names, as papers-*",
+                "PATTERN",
+                default_help="no index template",
+                flag="pattern",
+            ),
+        ] = (),
+        connector: Annotated[
+            str,
+            Option(
+                "Let the cluster ask `ses serve` at this URL for vectors, so that front ends send words only; its key "
+                "is in SES_CONNECTOR_KEY",
+                "URL",
+                default_help="clients send vectors",
+            ),
+        ] = "",
+        query_words: Annotated[
+            bool,
+            Option(
+                "Keep the vectors of words too, which front ends add up to the vector of a query, without a model or a "
+                "service",
+                default_help="only where they are kept already",
+            ),
+        ] = False,
     ) -> list[Installed]:
         """Keep search templates, a search pipeline and a component template for an index in its cluster.
 

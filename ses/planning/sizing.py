@@ -8,9 +8,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from corpora.errors import InputError, require
+from corpora.errors import InputError
+from corpora.options import Option
 from encoders.models.formats import Format, parse_formats
 from search_plugin.contract.diagnosis import human_bytes
 from search_plugin.contract.schema import Passages, Quantization
@@ -135,24 +136,24 @@ _UNITS = ((1, "hours"), (60, "minutes"), (3_600, "seconds"))
 
 @checked
 def plan(
-    papers: float,
+    papers: Annotated[float, Option("Number of papers", least=1, most=_MOST)],
     *,
-    product: EngineKind = "opensearch",
-    model: str = "ses-minilm",
-    dimension: int | None = None,
-    formats: Sequence[str] = ("prx",),
-    passages: Passages = "none",
-    quantization: Quantization = "none",
-    precision: Literal["int8", "fp32"] = "int8",
-    letters: float = LETTERS,
-    replicas: int = 1,
-    queries: float = 10.0,
-    node_cores: int = 16,
-    node_memory: float = 64.0,
-    node_disk: float = 2_000.0,
-    core_price: float = 0.0,
-    gpu_price: float = 0.0,
-    node_price: float = 0.0,
+    product: Annotated[EngineKind, Option("What keeps the index")] = "opensearch",
+    model: Annotated[str, Option("Known name of a model of that size", "NAME")] = "ses-minilm",
+    dimension: Annotated[int | None, Option("Numbers of a vector", least=1, default_help="those of the model")] = None,
+    formats: Annotated[Sequence[str], Option("Task formats to store vectors for, such as prx,clf", "LIST")] = ("prx",),
+    passages: Annotated[Passages, Option("The passages that have vectors too")] = "none",
+    quantization: Annotated[Quantization, Option("How the engine keeps vectors in memory")] = "none",
+    precision: Annotated[Literal["int8", "fp32"], Option("Numeric precision of encoding on CPUs")] = "int8",
+    letters: Annotated[float, Option("Letters of title and abstract, mean", least=1)] = LETTERS,
+    replicas: Annotated[int, Option("Further copies of each shard", least=0)] = 1,
+    queries: Annotated[float, Option("Pages a second", least=0)] = 10.0,
+    node_cores: Annotated[int, Option("Cores of a node", least=1)] = 16,
+    node_memory: Annotated[float, Option("Memory of a node", "GIB", least=1)] = 64.0,
+    node_disk: Annotated[float, Option("Disk of a node", "GB", least=1)] = 2_000.0,
+    core_price: Annotated[float, Option("Price of a core for an hour", "PRICE", least=0)] = 0.0,
+    gpu_price: Annotated[float, Option("Price of a GPU for an hour", "PRICE", least=0)] = 0.0,
+    node_price: Annotated[float, Option("Price of a node for a month", "PRICE", least=0)] = 0.0,
 ) -> Sizing:
     """Estimate what an index of some papers needs, from measured points (docs/scale.md).
 
@@ -186,7 +187,6 @@ def plan(
         >>> small.copies
         2
     """
-    _check(locals())
     known = _known(model)
     sentences = SENTENCES * letters / LETTERS if passages == "sentences" else 0.0
     of_paper = len(known.distinct([Format.PRX, *parse_formats(*formats)]))
@@ -232,20 +232,6 @@ def plan(
         tuple(_fan_outs(costs, shape.papers, shards)),
         {name: 1e6 * price / shape.papers for name, price in prices.items() if price},
     )
-
-
-_LEAST = {"papers": 1, "dimension": 1, "letters": 1, "node_cores": 1, "node_memory": 1, "node_disk": 1}
-"""The least of arguments; others begin at 0."""
-
-
-def _check(given: Mapping[str, Any]) -> None:
-    for name, value in given.items():
-        if isinstance(value, int | float):
-            least = _LEAST.get(name, 0)
-            require(
-                math.isfinite(value) and least <= value <= _MOST,
-                f"The {name.replace('_', ' ')} of a plan can't be {value:g}; choose {least} to {_MOST:,}.",
-            )
 
 
 def _known(model: str) -> KnownModel:

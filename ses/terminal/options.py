@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from inspect import Parameter, signature
 from pathlib import Path
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin
@@ -48,43 +49,59 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 def described_options(described: Callable[..., Any], *names: str) -> Callable[[F], F]:
     """Return a decorator that adds the options that a class or the arguments of a function describe.
 
-    They are those of the names, or all that are typed. What the user gave is read by `given_of`.
+    They are those of the names, or all that are typed; of a function those that it takes by name. What the user gave is
+    read by `given_of`. Options of a function have its defaults; those of a class have none here, since files and the
+    environment may hold other ones.
     """
-    return together(*(_option(one) for one in _described(described) if not names or one.name in names))
+    chosen = [one for one in _described(described) if not names or one.name in names]
+    if isinstance(described, type):
+        return together(*map(_option, chosen))
+    return together(*(_option(one, default=one.default) for one in chosen))
+
+
+def own_options(function: F) -> F:
+    """Add the options that the arguments of a command itself describe, each as `Annotated[type, Option(...)]`."""
+    return described_options(function)(function)
 
 
 def _described(described: Callable[..., Any]) -> list[Option]:
     """Return the options that a class or a function describes, and that can be written as text."""
-    found = options_of(described) if isinstance(described, type) else options_of_function(described)
-    return [one for one in found if one.typed]
+    if isinstance(described, type):
+        return [one for one in options_of(described) if one.typed]
+    takes = signature(described).parameters
+    by_name = [one for one in options_of_function(described) if takes[one.name].kind is Parameter.KEYWORD_ONLY]
+    return [one for one in by_name if one.typed]
 
 
-def _option(option: Option) -> Callable[[F], F]:
-    """Return an option of the command line; its value is None, or empty, where the user gave none."""
-    flag, help_ = as_flag(option.name), with_flags(option.help)
+def _option(option: Option, default: Any = None) -> Callable[[F], F]:
+    """Return an option of the command line, with its value where the user gives none."""
+    flag, help_ = as_flag(option.flag or option.name), with_flags(option.help)
     if option.choices:
         help_ += f": {option.choices_text}"
     several = not {Sequence, Mapping}.isdisjoint(_origins(option))
     if several:
         help_ += "; repeatable"
-    help_ += f" [default: {with_flags(option.default_text)}]." if option.default_text else "."
+    has_default = default is not None and default is not False and default not in ("", ())  # then click shows it
+    help_ += f" [default: {with_flags(option.default_text)}]." if option.default_text and not has_default else "."
     if option.type is bool:
         return click.option(flag, option.name, is_flag=True, help=help_)
     numbers = {int: "N", float: "NUMBER"}
-    kind: Any = PATH if option.type is Path else option.type if option.type in numbers else str
-    if get_origin(option.type) is Literal:
-        kind = click.Choice(option.values)
-    elif option.type in numbers and option.schema:
+    one = get_args(option.type)[0] if get_origin(option.type) is Sequence else option.type
+    kind: Any = PATH if one is Path else one if one in numbers else str
+    if get_origin(one) is Literal:
+        kind = click.Choice(get_args(one))
+    elif one in numbers and option.schema:
         low = option.least if option.above is None else option.above
         high = option.most if option.below is None else option.below
-        ranges: Any = click.IntRange if option.type is int else click.FloatRange
+        ranges: Any = click.IntRange if one is int else click.FloatRange
         kind = ranges(low, high, min_open=option.above is not None, max_open=option.below is not None)
     return click.option(
         flag,
         option.name,
         multiple=several,
         type=kind,
-        metavar=option.form or numbers.get(option.type),
+        **({"required": True} if option.required else {"default": default, "show_default": has_default}),
+        metavar=option.form or numbers.get(one),
         help=help_,
     )
 

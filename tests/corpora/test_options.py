@@ -82,12 +82,13 @@ def find_books(
 
 def test_a_command_and_a_route_are_made_of_the_arguments_of_a_function():
     @click.command()
+    @click.argument("words")
     @described_options(find_books)
-    def books(**options):
-        click.echo(find_books(**given_of(find_books, options)))
+    def books(words, **options):
+        click.echo(find_books(words, **given_of(find_books, options)))
 
-    assert CliRunner().invoke(books, ["--words=a", "--most=5"]).output == "('a', '', 5)\n"
-    assert CliRunner().invoke(books, ["--words=a", "--most=6"]).exit_code == 2
+    assert CliRunner().invoke(books, ["a", "--most=5"]).output == "('a', '', 5)\n"
+    assert CliRunner().invoke(books, ["a", "--most=6"]).exit_code == 2
     with pytest.raises(InputError, match="words has 10 characters; give at most 9"):
         find_books("a" * 10)
     assert str(inspect.signature(find_books).parameters["most"]) == "most: 'int' = 3"

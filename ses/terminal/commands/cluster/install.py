@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
+from ses.indexes.cluster_tools import ClusterTools
 from ses.settings import Settings
-from ses.terminal.options import described_options, engine_options, open_library, together
+from ses.terminal.options import described_options, engine_options, given_of, open_library, together
 from ses.terminal.results import say, tell
 
 if TYPE_CHECKING:
@@ -17,34 +18,7 @@ if TYPE_CHECKING:
 
 _wanted = together(
     click.argument("name", required=False, default=""),
-    click.option(
-        "--fusion",
-        default="minmax",
-        show_default=True,
-        metavar="NAME",
-        help="How the hybrid template joins words and vectors on OpenSearch: minmax, rrf, or zscore.",
-    ),
-    click.option(
-        "--pattern",
-        "patterns",
-        multiple=True,
-        metavar="PATTERN",
-        help="Give the fields of this index to new indexes of such names, as papers-*; repeatable "
-        "[default: no index template].",
-    ),
-    click.option(
-        "--connector",
-        default="",
-        metavar="URL",
-        help="Let the cluster ask `ses serve` at this URL for vectors, so that front ends send words only; its key is "
-        "in SES_CONNECTOR_KEY [default: clients send vectors].",
-    ),
-    click.option(
-        "--query-words",
-        is_flag=True,
-        help="Keep the vectors of words too, which front ends add up to the vector of a query, without a model or a "
-        "service [default: only where they are kept already].",
-    ),
+    described_options(ClusterTools.install),
     described_options(Settings, "model"),
     engine_options,
 )
@@ -52,16 +26,7 @@ _wanted = together(
 
 @click.command()
 @_wanted
-def install(
-    *,
-    name: str,
-    fusion: str,
-    patterns: tuple[str, ...],
-    connector: str,
-    query_words: bool,
-    as_json: bool,
-    **options: Any,
-) -> None:
+def install(*, name: str, as_json: bool, **options: Any) -> None:
     """Keep search templates, a search pipeline and a component template for an index in its cluster.
 
     Their names begin with ses- and the name of the index [default: the default index]. What exists already is not
@@ -73,36 +38,21 @@ def install(
     With --connector, the cluster asks for vectors itself. Elasticsearch needs an Enterprise licence for that, from 8.18
     and 9.0 on, and OpenSearch its plugin ml-commons.
     """
-    done = open_library(options).cluster.install(
-        name, fusion=fusion, patterns=patterns, connector=connector, query_words=query_words
-    )
+    done = open_library(options).cluster.install(name, **given_of(ClusterTools.install, options))
     say({"artifacts": _documents(done)}, _summary(done), as_json=as_json)
 
 
 @click.command()
 @_wanted
 @click.pass_context
-def diff(
-    context: click.RichContext,
-    /,
-    *,
-    name: str,
-    fusion: str,
-    patterns: tuple[str, ...],
-    connector: str,
-    query_words: bool,
-    as_json: bool,
-    **options: Any,
-) -> None:
+def diff(context: click.RichContext, /, *, name: str, as_json: bool, **options: Any) -> None:
     """Show what `ses cluster install` with the same options would change in the cluster, and change nothing.
 
     With --connector, what the cluster can't hold is shown too. The exit code is 0 if there is nothing to change, and 1
     if there is something.
     """
-    found = open_library(options).cluster.diff(
-        name, fusion=fusion, patterns=patterns, connector=connector, query_words=query_words
-    )
-    shown = [one for one in found if one.lines and (connector or not one.why)]
+    found = open_library(options).cluster.diff(name, **given_of(ClusterTools.install, options))
+    shown = [one for one in found if one.lines and (options["connector"] or not one.why)]
     if as_json:
         say({"artifacts": _documents(found)}, "", as_json=True)
     else:

@@ -2,51 +2,42 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
 
 import rich_click as click
 
 from corpora.errors import InputError
-from ses.terminal.options import asked_options, engine_option, given_options, model_options, open_library
+from corpora.options import Option
+from ses.terminal.options import asked_options, engine_option, given_options, model_options, open_library, own_options
 from ses.terminal.results import pass_on, tell
 
-LANGUAGES = ("curl", "http", "json", "javascript", "javascript-client", "php", "ruby", "python")
+RequestLanguage = Literal["curl", "http", "json", "javascript", "javascript-client", "php", "ruby", "python"]
 """The names of the registry, which is not imported for the help."""
 
 
 @click.command()
 @click.argument("words", nargs=-1)
-@click.option("--similar", default="", metavar="ID", help="Find papers like this one instead.")
-@click.option(
-    "--as",
-    "language",
-    type=click.Choice(LANGUAGES),
-    default="curl",
-    show_default=True,
-    help="The language of the requests.",
-)
-@click.option(
-    "--parameter",
-    "parameters",
-    type=click.Choice(("vector", "words")),
-    multiple=True,
-    help="Leave the vector or the words of the query to the program that sends the requests; repeatable.",
-)
-@click.option(
-    "--vector",
-    type=click.Choice(("words", "table", "feedback", "service")),
-    help="Print a whole program for any words, with their vector from words in the cluster (ses cluster install "
-    "--query-words), a table in a file (ses models table), the first papers by words, or ses serve.",
-)
+@own_options
 @asked_options(search=True)
 @model_options
 @engine_option
 def request(
+    *,
     words: tuple[str, ...],
-    similar: str,
-    language: str,
-    parameters: tuple[Any, ...],
-    vector: Any,
+    similar: Annotated[str, Option("Find papers like this one instead", "ID")] = "",
+    language: Annotated[RequestLanguage, Option("The language of the requests", flag="as")] = "curl",
+    parameters: Annotated[
+        Sequence[Literal["vector", "words"]],
+        Option("Leave the vector or the words of the query to the program that sends the requests", flag="parameter"),
+    ] = (),
+    vector: Annotated[
+        Literal["words", "table", "feedback", "service"] | None,
+        Option(
+            "Print a whole program for any words, with their vector from words in the cluster (ses cluster install "
+            "--query-words), a table in a file (ses models table), the first papers by words, or ses serve"
+        ),
+    ] = None,
     index: str | None,
     **options: Any,
 ) -> None:

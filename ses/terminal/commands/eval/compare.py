@@ -2,54 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import rich_click as click
 
-from ses.terminal.options import PATH, json_option
+from corpora.options import Option
+from ses.terminal.options import PATH, json_option, own_options
 from ses.terminal.results import say_json
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from eval.reports.report import TextTable
 
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, metavar="RUN RUN [RUN...]", type=PATH)
-@click.option("--qrels", type=PATH, help="File of judgments, in TREC's or BEIR's form.")
-@click.option(
-    "--data", type=PATH, help="Folder in BEIR's form, instead of --qrels; its texts are shown, and its ids checked."
-)
-@click.option("--split", default="test", show_default=True, help="Name of the judgments in --data.")
-@click.option(
-    "--measure",
-    "measures",
-    multiple=True,
-    default=("nDCG@10",),
-    show_default=True,
-    help="Name of a measure, such as MAP; repeatable.",
-)
-@click.option(
-    "--top",
-    default=10,
-    show_default=True,
-    type=click.IntRange(min=0),
-    help="Number of queries shown for each pair of runs.",
-)
-@click.option("--drop-same-id", is_flag=True, help="Leave out hits whose id is the query's.")
-@click.option(
-    "--resamples",
-    default=10_000,
-    show_default=True,
-    type=click.IntRange(100, 10_000_000),
-    help="Number of draws for tests and intervals.",
-)
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Seed of the draws.")
-@click.option("--report", type=PATH, help="File to write: .md, .html with plots, .tex or .json.")
+@own_options
 @json_option
-def compare(*, runs: tuple[Path, ...], top: int, report: Path | None, as_json: bool, **options: Any) -> None:
+def compare(
+    *,
+    runs: tuple[Path, ...],
+    qrels: Annotated[Path | None, Option("File of judgments, in TREC's or BEIR's form")] = None,
+    data: Annotated[
+        Path | None,
+        Option("Folder in BEIR's form, instead of <qrels>; its texts are shown, and its ids checked"),
+    ] = None,
+    split: Annotated[str, Option("Name of the judgments in <data>", "NAME")] = "test",
+    measures: Annotated[Sequence[str], Option("Name of a measure, such as MAP", "NAME", flag="measure")] = ("nDCG@10",),
+    top: Annotated[int, Option("Number of queries shown for each pair of runs", least=0)] = 10,
+    drop_same_id: Annotated[bool, Option("Leave out hits whose id is the query's")] = False,
+    resamples: Annotated[int, Option("Draws for tests and intervals", "N", least=100, most=10_000_000)] = 10_000,
+    seed: Annotated[int, Option("Seed of the draws", least=0)] = 0,
+    report: Annotated[Path | None, Option("File to write: .md, .html with plots, .tex or .json")] = None,
+    as_json: bool,
+) -> None:
     """Compare TREC run files: which queries changed, by how much, and whether this may be chance.
 
     The first run is the baseline of the others. The p-values are those of the paired randomization test and the
@@ -62,9 +49,10 @@ def compare(*, runs: tuple[Path, ...], top: int, report: Path | None, as_json: b
 
     if report:
         check_report(report)
-    comparison, judgments = compare_files(runs, **options)
+    drawn: dict[str, Any] = {"resamples": resamples, "seed": seed, "drop_same_id": drop_same_id}
+    comparison, judgments = compare_files(runs, measures, qrels=qrels, data=data, split=split, **drawn)
     if report:
-        settings = {name: str(options[name]) for name in ("resamples", "seed", "drop_same_id")}
+        settings = {name: str(value) for name, value in drawn.items()}
         provenance = gather_provenance(data=[*runs, *judgments], settings=settings)
         write_report(comparison_report(comparison, provenance, top=top), report)
     if as_json:

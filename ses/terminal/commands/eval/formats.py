@@ -3,44 +3,36 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import rich_click as click
 
-from ses.terminal.commands.eval.sources import data_option, label_option, show, vector_options, vector_source
+from corpora.options import Option
+from ses.terminal.commands.eval.sources import LabelField, data_option, show, vector_options, vector_source
+from ses.terminal.options import own_options
 from ses.terminal.results import tell
 
 
 @click.command()
 @data_option("JSON lines of papers with labels, plain or packed.")
-@label_option
-@click.option("--several", is_flag=True, help="Predict all labels of a paper; otherwise its first label is its class.")
-@click.option(
-    "--fewest",
-    default=20,
-    show_default=True,
-    type=click.IntRange(min=5),
-    help="Fewest papers of a label; rarer ones are left out.",
-    metavar="N",
-)
-@click.option(
-    "--most",
-    default=2_000,
-    show_default=True,
-    type=click.IntRange(min=50),
-    help="Most papers; more are drawn.",
-    metavar="N",
-)
-@click.option(
-    "--probe",
-    default="ridge",
-    show_default=True,
-    type=click.Choice(("ridge", "svm")),
-    help="The linear model: ridge regression, which is solved exactly, or a support vector machine, which takes "
-    "a hundred times as long.",
-)
+@own_options
 @vector_options
-def formats(data: Path, label: str, fewest: int, most: int, probe: str, *, several: bool, **options: Any) -> None:
+def formats(
+    *,
+    data: Path,
+    label: LabelField = "label",
+    several: Annotated[bool, Option("Predict all labels of a paper; otherwise its first label is its class")] = False,
+    fewest: Annotated[int, Option("Fewest papers of a label; rarer ones are left out", least=5)] = 20,
+    most: Annotated[int, Option("Most papers; more are drawn", least=50)] = 2_000,
+    probe: Annotated[
+        Literal["ridge", "svm"],
+        Option(
+            "The linear model: ridge regression, which is solved exactly, or a support vector machine, which takes a "
+            "hundred times as long"
+        ),
+    ] = "ridge",
+    **options: Any,
+) -> None:
     """Compare a model's formats with its PRX vectors: which format is better for your labels, if any.
 
     Linear models learn the labels from each format's vectors, with settings chosen by nested cross-validation. Prints

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import rich_click as click
 
 from corpora.errors import InputError
+from corpora.options import Option
 from corpora.registry import get_corpus
 from ses.settings import load_settings
 from ses.terminal.commands.eval.collection import collection_options, open_collection
-from ses.terminal.options import PATH, engine_options, model_options, settings_of
+from ses.terminal.options import engine_options, model_options, own_options, settings_of
 from ses.terminal.progress import progress_on_stderr
 from ses.terminal.results import say_json, tell
 
@@ -24,36 +25,33 @@ if TYPE_CHECKING:
 
 @click.command()
 @collection_options
-@click.option(
-    "--models",
-    "names",
-    default="",
-    metavar="LIST",
-    help="Known names, folders or hub ids, with commas between [default: the known models that are here].",
-)
-@click.option(
-    "--queries",
-    type=click.Choice(("judged", "pseudo", "titles")),
-    default="judged",
-    show_default=True,
-    help="Judged queries, or queries made of the papers: pseudo takes the concluding sentence of an abstract, titles "
-    "the title; that part is taken out of all papers.",
-)
-@click.option(
-    "--most-queries", default=300, show_default=True, type=click.IntRange(2), help="Most queries made of papers."
-)
-@click.option(
-    "--most-papers",
-    default=5_000,
-    show_default=True,
-    type=click.IntRange(2),
-    help="Most papers to search where queries are made of papers.",
-)
-@click.option("--measure", default="nDCG@10", show_default=True, metavar="NAME", help="Name of the measure.")
-@click.option("--report", "file", type=PATH, help="File to write: .md, .html with plots, .tex or .json.")
+@own_options
 @model_options
 @engine_options
-def models(*, names: str, measure: str, file: Path | None, as_json: bool, **options: Any) -> None:
+def models(
+    *,
+    models: Annotated[
+        str,
+        Option(
+            "Known names, folders or hub ids, with commas between",
+            "LIST",
+            default_help="the known models that are here",
+        ),
+    ] = "",
+    queries: Annotated[
+        Literal["judged", "pseudo", "titles"],
+        Option(
+            "Judged queries, or queries made of the papers: pseudo takes the concluding sentence of an abstract, "
+            "titles the title; that part is taken out of all papers"
+        ),
+    ] = "judged",
+    most_queries: Annotated[int, Option("Most queries made of papers", least=2)] = 300,
+    most_papers: Annotated[int, Option("Most papers to search where queries are made of papers", least=2)] = 5_000,
+    measure: Annotated[str, Option("Name of the measure", "NAME")] = "nDCG@10",
+    report: Annotated[Path | None, Option("File to write: .md, .html with plots, .tex or .json")] = None,
+    as_json: bool,
+    **options: Any,
+) -> None:
     """Compare models on your own papers, and say which to take.
 
     Each model's index is built (or brought up to date) and searched, by vectors alone and by words and vectors
@@ -67,14 +65,17 @@ def models(*, names: str, measure: str, file: Path | None, as_json: bool, **opti
     from ses.evaluation.models import compare_on
 
     settings = load_settings(**settings_of(options))
-    if file:
-        check_report(file)
-    collection = open_collection(options, settings) if options["queries"] == "judged" else _pseudo(options, settings)
-    wanted = [name.strip() for name in names.split(",") if name.strip()]
+    if report:
+        check_report(report)
+    if queries == "judged":
+        collection = open_collection(options, settings)
+    else:
+        collection = _pseudo(queries, {"queries": most_queries, "papers": most_papers}, options, settings)
+    wanted = [name.strip() for name in models.split(",") if name.strip()]
     with progress_on_stderr() as progress:
         found = compare_on(collection, wanted, settings, measure, progress)
-    if file:
-        found.write_report(file)
+    if report:
+        found.write_report(report)
     if as_json:
         say_json(found.to_dict())
         return
@@ -90,8 +91,10 @@ def models(*, names: str, measure: str, file: Path | None, as_json: bool, **opti
     tell(found.advice)
 
 
-def _pseudo(options: Mapping[str, Any], settings: Settings) -> Collection:
-    """Return the collection of queries that are made of papers."""
+def _pseudo(
+    queries: Literal["pseudo", "titles"], most: Mapping[str, int], options: Mapping[str, Any], settings: Settings
+) -> Collection:
+    """Return the collection of queries that are made of papers, and the most of each."""
     from ses.evaluation.collection import pseudo_collection
     from ses.papers import located
 
@@ -103,5 +106,4 @@ def _pseudo(options: Mapping[str, Any], settings: Settings) -> Collection:
     if options["corpus"]:
         reader = get_corpus(options["corpus"])
         corpus, paths = reader.name, list(options["paths"]) or [located(reader, settings.data_dir)]
-    most = {"queries": options["most_queries"], "papers": options["most_papers"]}
-    return pseudo_collection(corpus, paths, options["queries"], settings, **most)
+    return pseudo_collection(corpus, paths, queries, settings, **most)

@@ -6,16 +6,18 @@ A new protocol is one function here, and a line in `COMMANDS`.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import rich_click as click
 
 from corpora.errors import InputError
+from corpora.options import Option
 from encoders.models.formats import Similarity
-from ses.terminal.commands.eval.sources import data_option, label_option, show, vector_options, vector_source
-from ses.terminal.options import PATH
+from eval.authors import Method as AuthorMethod
+from ses.terminal.commands.eval.sources import LabelField, data_option, show, vector_options, vector_source
+from ses.terminal.options import own_options
 
 if TYPE_CHECKING:
     from eval.outcome import Outcome
@@ -50,7 +52,7 @@ def protocol(heading: str, data: str) -> Callable[[Callable[..., Measured]], cli
             outcomes, about = measure(options["data"], opened, **own)
             show(outcomes, [opened()], {"data": options["data"], **about}, heading, options)
 
-        added: list[click.Parameter] = getattr(measure, "__click_params__", [])
+        added: list[click.Parameter] = getattr(own_options(measure), "__click_params__", [])
         taken = [str(one.name) for one in added]
         command.params[1:1] = reversed(added)
         return command
@@ -62,33 +64,31 @@ def protocol(heading: str, data: str) -> Callable[[Callable[..., Measured]], cli
     "set",
     "Folder of S2AND's data sets, or file of papers with authors in JSON lines, whose full names are the truth.",
 )
-@click.option(
-    "--method",
-    default="agglomerative",
-    show_default=True,
-    type=click.Choice(("agglomerative", "seeds")),
-    help="Join clusters up to a threshold fitted on the other half of the blocks, or give each signature to the "
-    "nearest of one known of each author.",
-)
-@click.option(
-    "--blocks",
-    default=50,
-    show_default=True,
-    type=click.IntRange(min=2),
-    help="Number of blocks from a file of papers: the largest ones with up to 60 signatures.",
-)
-def authors(data: Path, opened: Opener, method: str, blocks: int) -> Measured:
+def authors(
+    data: Path,
+    opened: Opener,
+    *,
+    method: Annotated[
+        AuthorMethod,
+        Option(
+            "Join clusters up to a threshold fitted on the other half of the blocks, or give each signature to the "
+            "nearest of one known of each author"
+        ),
+    ] = "agglomerative",
+    blocks: Annotated[
+        int, Option("Number of blocks from a file of papers: the largest ones with up to 60 signatures", least=2)
+    ] = 50,
+) -> Measured:
     """Group papers with one author's name by their true author: B-cubed precision, recall and F1.
 
     Only the papers' vectors are used. S2AND's own numbers, such as SciRepEval's, come from a system that also learns
     from names and affiliations, and can't be compared with these.
     """
-    from eval.authors import METHODS, evaluate_authors, read_named_papers, read_s2and
+    from eval.authors import evaluate_authors, read_named_papers, read_s2and
 
-    chosen = next(one for one in METHODS if one == method)
     sets = read_s2and(data) if data.is_dir() else {data.name: read_named_papers(data, blocks=blocks)}
     embed = opened().embed
-    outcomes = {label: evaluate_authors(signatures, embed, chosen) for label, signatures in sets.items()}
+    outcomes = {label: evaluate_authors(signatures, embed, method) for label, signatures in sets.items()}
     return outcomes, {"method": method}
 
 
@@ -96,39 +96,30 @@ def authors(data: Path, opened: Opener, method: str, blocks: int) -> Measured:
     "part",
     "JSON lines of papers with labels, plain or packed.",
 )
-@label_option
-@click.option(
-    "--split",
-    "split_field",
-    default="split",
-    show_default=True,
-    metavar="FIELD",
-    help="Field that says train or test; where no paper has it, a fifth of each class is drawn for testing.",
-)
-@click.option(
-    "--fewest",
-    default=8,
-    show_default=True,
-    type=click.IntRange(min=1),
-    help="Fewest papers of a class; smaller ones are left out.",
-    metavar="N",
-)
-@click.option(
-    "--clusters",
-    multiple=True,
-    type=click.IntRange(min=1),
-    metavar="K",
-    help="Number of clusters, such as the paper's 10, 20, 50 and 100; repeatable [default: one for each class].",
-)
-@click.option(
-    "--seeds",
-    default=3,
-    show_default=True,
-    type=click.IntRange(1, 1000),
-    help="Number of runs to average, each with another seed.",
-)
-@click.option("--by-field", is_flag=True, help="Labels are arXiv's: classify by field (cs), pair within it (cs.LG).")
-def miread(data: Path, opened: Opener, label: str, split_field: str, fewest: int, **options: Any) -> Measured:
+def miread(
+    data: Path,
+    opened: Opener,
+    *,
+    label: LabelField = "label",
+    split: Annotated[
+        str,
+        Option(
+            "Field that says train or test; where no paper has it, a fifth of each class is drawn for testing", "FIELD"
+        ),
+    ] = "split",
+    fewest: Annotated[int, Option("Fewest papers of a class; smaller ones are left out", least=1)] = 8,
+    clusters: Annotated[
+        Sequence[int],
+        Option(
+            "Number of clusters, such as the paper's 10, 20, 50 and 100",
+            "K",
+            least=1,
+            default_help="one for each class",
+        ),
+    ] = (),
+    seeds: Annotated[int, Option("Number of runs to average, each with another seed", least=1, most=1000)] = 3,
+    by_field: Annotated[bool, Option("Labels are arXiv's: classify by field (cs), pair within it (cs.LG)")] = False,
+) -> Measured:
     """Measure vectors as MIReAD's paper does: a linear probe, clusters, and pairs of papers that share a label.
 
     Prints the probe's accuracy and macro F1; purity and normalised mutual information of k-means; average precision
@@ -137,8 +128,8 @@ def miread(data: Path, opened: Opener, label: str, split_field: str, fewest: int
     from eval.files.labelled import read_labelled
     from eval.miread import evaluate_miread
 
-    papers = read_labelled(data, label=label, split=split_field, fewest=fewest)
-    outcomes = evaluate_miread(papers, opened().embed, **options)
+    papers = read_labelled(data, label=label, split=split, fewest=fewest)
+    outcomes = evaluate_miread(papers, opened().embed, clusters=clusters, seeds=seeds, by_field=by_field)
     return outcomes, {"label": label}
 
 
@@ -146,17 +137,16 @@ def miread(data: Path, opened: Opener, label: str, split_field: str, fewest: int
     "task",
     "SciDocs' folder data: mag, mesh, coview, coread, cite, cocite, recomm and the papers' metadata.",
 )
-@click.option(
-    "--task",
-    "tasks",
-    multiple=True,
-    metavar="NAME",
-    help="Name of a task, such as mag; repeatable [default: all in the folder].",
-)
-@click.option(
-    "--split", default="test", show_default=True, help="Name of the split: test, or val to choose a model by."
-)
-def scidocs(data: Path, opened: Opener, **options: Any) -> Measured:
+def scidocs(
+    data: Path,
+    opened: Opener,
+    *,
+    tasks: Annotated[
+        Sequence[str],
+        Option("Name of a task, such as mag", "NAME", default_help="all in the folder", flag="task"),
+    ] = (),
+    split: Annotated[str, Option("Name of the split: test, or val to choose a model by", "NAME")] = "test",
+) -> Measured:
     """Measure vectors by SciDocs: two classifications (macro F1), four rankings (MAP, nDCG) and recommendations.
 
     As in its own harness, papers without a vector get zeros in a classification and are left out of a ranking; the
@@ -166,40 +156,29 @@ def scidocs(data: Path, opened: Opener, **options: Any) -> Measured:
     from eval.scidocs import SciDocs, evaluate_scidocs
 
     folder = SciDocs(data)
-    return evaluate_scidocs(folder, opened().embed, **options), {"split": options["split"]}
+    return evaluate_scidocs(folder, opened().embed, tasks=tasks, split=split), {"split": split}
 
 
 @protocol(
     "set",
     "A folder of SciMult's sets, such as classification_fine with its Geography_papers_test.json.",
 )
-@click.option(
-    "--task",
-    required=True,
-    type=click.Choice(("classification", "links", "search")),
-    help="Task of the sets in the folder.",
-)
-@click.option(
-    "--set",
-    "sets",
-    multiple=True,
-    metavar="NAME",
-    help="Name of a set, such as Geography; repeatable [default: all in the folder].",
-)
-@click.option(
-    "--similarity",
-    type=click.Choice(get_args(Similarity)),
-    help="How vectors are compared [default: the model's; dot of vectors from files].",
-)
-@click.option(
-    "--label-embeddings",
-    type=PATH,
-    metavar="FILE",
-    help="Vectors of the labels, where their ids may be those of papers too.",
-)
-@click.option("--names-only", is_flag=True, help="Read labels without their definitions, as in table A8.")
 def scimult(
-    data: Path, opened: Opener, task: str, sets: tuple[str, ...], *, names_only: bool, **options: Any
+    data: Path,
+    opened: Opener,
+    *,
+    task: Annotated[Literal["classification", "links", "search"], Option("Task of the sets in the folder")],
+    sets: Annotated[
+        Sequence[str], Option("Name of a set, such as Geography", "NAME", default_help="all in the folder", flag="set")
+    ] = (),
+    similarity: Annotated[
+        Similarity | None,
+        Option("How vectors are compared", default_help="the model's; dot of vectors from files"),
+    ] = None,
+    label_embeddings: Annotated[
+        Path | None, Option("Vectors of the labels, where their ids may be those of papers too", "FILE")
+    ] = None,
+    names_only: Annotated[bool, Option("Read labels without their definitions, as in table A8")] = False,
 ) -> Measured:
     """Measure vectors by SciMult's evaluations, without any training.
 
@@ -212,45 +191,41 @@ def scimult(
     from eval.scimult.data import find_sets, read_classification, read_links, read_searches
     from eval.scimult.protocols import evaluate_classification, evaluate_links, evaluate_searches
 
-    known, labels = find_sets(data), options["label_embeddings"]
+    known = find_sets(data)
     if unknown := [name for name in sets if name not in known]:
         raise InputError(f"{data} has no set {unknown[0]!r}; it has: {', '.join(known)}.")
-    if labels and task != "classification":
+    if label_embeddings and task != "classification":
         raise InputError("--label-embeddings is for --task classification: leave it out.")
-    if names_only and (labels or task != "classification"):
+    if names_only and (label_embeddings or task != "classification"):
         raise InputError("--names-only is for --task classification without --label-embeddings: leave it out.")
     source = opened()
-    similarity: Similarity = options["similarity"] or source.similarity or "dot"
+    compared = similarity or source.similarity or "dot"
 
     def measured(name: str) -> Mapping[str, Outcome]:
         if task == "links":
-            return evaluate_links(read_links(data, name), source.embed, similarity=similarity)
+            return evaluate_links(read_links(data, name), source.embed, similarity=compared)
         if task == "search":
-            return {"": evaluate_searches(read_searches(data, name), source.embed, similarity=similarity)}
-        of_labels = by_file(read_embeddings(labels)) if labels else None
+            return {"": evaluate_searches(read_searches(data, name), source.embed, similarity=compared)}
+        of_labels = by_file(read_embeddings(label_embeddings)) if label_embeddings else None
         read = read_classification(data, name, names_only=names_only)
-        return evaluate_classification(read, source.embed, similarity=similarity, embed_labels=of_labels)
+        return evaluate_classification(read, source.embed, similarity=compared, embed_labels=of_labels)
 
     outcomes = {f"{name} {part}".strip(): one for name in sets or known for part, one in measured(name).items()}
-    return outcomes, {"task": task, "similarity": similarity, **({"labels": "names"} if names_only else {})}
+    return outcomes, {"task": task, "similarity": compared, **({"labels": "names"} if names_only else {})}
 
 
 @protocol(
     "likeness",
     "CSV files with title, abstract and label_included: one, a folder of them, or a tar archive.",
 )
-@click.option(
-    "--seeds",
-    default=1,
-    show_default=True,
-    type=click.IntRange(min=1),
-    help="Number of included papers that are known from the start.",
-)
-@click.option(
-    "--draws", default=10, show_default=True, type=click.IntRange(min=1), help="Number of times that they are drawn."
-)
-@click.option("--random-seed", default=0, show_default=True, type=click.IntRange(min=0), help="Seed of the draws.")
-def screening(data: Path, opened: Opener, **options: Any) -> Measured:
+def screening(
+    data: Path,
+    opened: Opener,
+    *,
+    seeds: Annotated[int, Option("Number of included papers that are known from the start", least=1)] = 1,
+    draws: Annotated[int, Option("Number of times that they are drawn", least=1)] = 10,
+    random_seed: Annotated[int, Option("Seed of the draws", least=0)] = 0,
+) -> Measured:
     """Screen for systematic reviews: rank the candidates by similarity to a few included papers.
 
     Prints average precision, the work saved over sampling at 95 % recall, and recall after 10, 20 and 50 % of the
@@ -261,4 +236,4 @@ def screening(data: Path, opened: Opener, **options: Any) -> Measured:
     from eval.screening import evaluate_screening, read_reviews
 
     read = read_reviews(data)
-    return evaluate_screening(read, opened().embed, **options), {}
+    return evaluate_screening(read, opened().embed, seeds=seeds, draws=draws, random_seed=random_seed), {}

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import rich_click as click
 
+from corpora.options import Option
 from ses.settings import load_settings
 from ses.terminal.options import PATH, F, json_option, model_options, settings_of, together
 from ses.terminal.results import say_json
@@ -21,13 +22,8 @@ def data_option(text: str) -> Callable[[F], F]:
     return click.option("--data", required=True, type=PATH, help=text)
 
 
-label_option = click.option(
-    "--label",
-    default="label",
-    show_default=True,
-    metavar="FIELD",
-    help="Field with the label or the labels of a paper.",
-)
+LabelField = Annotated[str, Option("Field with the label or the labels of a paper", "FIELD")]
+
 output_options = together(
     model_options,
     click.option("--report", "report_file", type=PATH, help="Write a report: .md, .html, .tex or .json."),

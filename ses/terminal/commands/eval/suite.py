@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import rich_click as click
 
 from corpora.errors import InputError
+from corpora.options import Option
 from ses.settings import load_settings
-from ses.terminal.options import PATH, json_option, runtime_options
+from ses.terminal.options import json_option, own_options, runtime_options
 from ses.terminal.results import say_json, tell
 
 if TYPE_CHECKING:
@@ -19,37 +20,26 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("name")
-@click.option("--data", type=PATH, help="The folder of the suite's data; smoke needs none.")
 @click.option(
     "--manifest",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="A TOML file of entries for the suite offline, in place of its own.",
 )
-@click.option(
-    "--model",
-    "models",
-    multiple=True,
-    metavar="NAME",
-    help="A model to measure; repeatable [default: the default model].",
-)
-@click.option(
-    "--entry",
-    "parts",
-    multiple=True,
-    metavar="TEXT",
-    help="Run only the entries whose name contains this text; repeatable [default: all].",
-)
+@own_options
 @runtime_options
-@click.option("--report", "file", type=PATH, help="Write a report: .md, .html, .tex or .json.")
 @json_option
 def suite(
     *,
     name: str,
-    data: Path | None,
+    data: Annotated[Path | None, Option("The folder of the suite's data; smoke needs none")] = None,
     manifest: Path | None,
-    models: Sequence[str],
-    parts: Sequence[str],
-    file: Path | None,
+    models: Annotated[
+        Sequence[str], Option("A model to measure", "NAME", default_help="the default model", flag="model")
+    ] = (),
+    entry: Annotated[
+        Sequence[str], Option("Run only the entries whose name contains this text", "TEXT", default_help="all")
+    ] = (),
+    report: Annotated[Path | None, Option("Write a report: .md, .html, .tex or .json")] = None,
     as_json: bool,
     **flags: Any,
 ) -> None:
@@ -65,14 +55,14 @@ def suite(
     from eval.suites.manifest import get_suite
     from ses.evaluation.suite import choose_entries, run_entries
 
-    entries = choose_entries(get_suite(name, manifest), parts)
+    entries = choose_entries(get_suite(name, manifest), entry)
     if data is None and any(entry.files for entry in entries):
         raise InputError(f"Say where the data of the suite {name} is, with --data FOLDER.")
-    if file:
-        check_report(file)
+    if report:
+        check_report(report)
     found = run_entries(name, entries, data, models, load_settings(**flags), _report)
-    if file:
-        found.write_report(file)
+    if report:
+        found.write_report(report)
     if as_json:
         say_json(found.to_dict())
         return

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import rich_click as click
 
 from corpora.errors import InputError, require
+from corpora.options import Option
 from eval.files.text import write_lines
 from search_plugin.fusion.search_settings import search_settings_json
 from ses.settings import load_settings
 from ses.terminal.commands.eval.collection import collection_options, open_collection
-from ses.terminal.options import engine_options, model_options, settings_of
+from ses.terminal.options import engine_options, model_options, own_options, settings_of
 from ses.terminal.progress import progress_on_stderr
 from ses.terminal.results import say_json, tell
 
@@ -25,29 +26,19 @@ from ses.terminal.results import say_json, tell
     type=click.Path(path_type=Path, dir_okay=False),
     help="File for the settings, which `ses search --tuned` takes.",
 )
-@click.option("--test-split", metavar="NAME", help="Also measure the settings on this split, not used to choose them.")
-@click.option(
-    "--measure", default="nDCG@10", show_default=True, metavar="NAME", help="Name of the measure to maximize."
-)
-@click.option(
-    "--folds",
-    default=5,
-    show_default=True,
-    type=click.IntRange(2, 50),
-    help="Number of inner folds, and of outer folds.",
-)
-@click.option("--bm25", is_flag=True, help="Also fit BM25's k1 and b, which only a cluster can set.")
-@click.option("--seed", default=0, show_default=True, help="Seed of the folds.")
+@own_options
 @model_options
 @engine_options
 def tune(
     *,
     output: Path,
-    test_split: str | None,
-    measure: str,
-    folds: int,
-    bm25: bool,
-    seed: int,
+    test_split: Annotated[
+        str | None, Option("Also measure the settings on this split, not used to choose them", "NAME")
+    ] = None,
+    measure: Annotated[str, Option("Name of the measure to maximize", "NAME")] = "nDCG@10",
+    folds: Annotated[int, Option("Number of inner folds, and of outer folds", least=2, most=50)] = 5,
+    bm25: Annotated[bool, Option("Also fit BM25's k1 and b, which only a cluster can set")] = False,
+    seed: Annotated[int, Option("Seed of the folds")] = 0,
     as_json: bool,
     **options: Any,
 ) -> None:
