@@ -26,12 +26,15 @@ import time
 from collections.abc import Iterator, Sequence
 from itertools import count
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import ses
 from benchmarks.common import percentile, pubmed_rows, random_index
 from encoders.registry import find_model
 from search_plugin.engines.registry import connect
+from search_plugin.request import SAME_WORK
+from ses.service.web.narrowing import YEAR
+from ses.service.web.search import COUNTED, facet_fields
 
 QUESTIONS, ROUNDS, CROWD = 100, 3, 16
 PORTS = count(18_700)
@@ -66,6 +69,7 @@ def main() -> None:
         _make_index(Path(folder), papers)
         print(f"{papers:,} papers, {os.cpu_count()} cores")
         _alone(Path(folder), papers)
+        _web_page()
         _crowd()
         _processes()
 
@@ -238,6 +242,33 @@ def _milliseconds(index: ses.OpenIndex, question: str) -> float:
     begun = time.perf_counter()
     index.search(question)
     return (time.perf_counter() - begun) * 1000
+
+
+def _web_page() -> None:
+    """Processor time of a page of hits, and of the same search by the API, with the same facets and collapsing."""
+    more, schema = questions(), ses.open().default().index.schema
+    options = {"collapse": SAME_WORK, "facet_size": COUNTED, "facets": [YEAR, *facet_fields(schema)], "query": ""}
+    paths = {"page": "/?query=", "API": f"/v1/search?{urlencode(options, doseq=True)}"}
+    taken = dict.fromkeys(paths, 0.0)
+    with served((*OURS, "--workers", "1")) as (port, _, process):
+        for path in paths.values():
+            _ask(port, [next(more) for _ in range(20)], path=path)
+        for _ in range(ROUNDS * 2):
+            for name, path in paths.items():
+                begun = _processor_time(process.pid)
+                _ask(port, [next(more) for _ in range(QUESTIONS // 2)], path=path)
+                taken[name] += _processor_time(process.pid) - begun
+    each = {name: seconds * 1000 / (QUESTIONS * ROUNDS) for name, seconds in taken.items()}
+    ratio = each["page"] / each["API"]
+    print(
+        f"processor time: {each['page']:.1f} ms for a page, {each['API']:.1f} ms for its search by the API: {ratio:.2f}"
+    )
+
+
+def _processor_time(pid: int) -> float:
+    """Seconds of processor time that a process has taken."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _crowd() -> None:

@@ -6,13 +6,14 @@ import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from corpora.aliases import COLLECTED, EXTERNAL, IDENTIFIERS, OF_PUBLICATION, SINGLE, normal_name
 from corpora.cleaning import clean_text, flag_of, text_of, texts_of, url_of, year_of
 from corpora.custom import CustomField, read_custom
 from corpora.identifiers import identifier_of, identifiers_of
 from corpora.names import divided_names
-from corpora.paper import Accepted, Paper, Rejected
+from corpora.paper import TYPES, Accepted, Paper, Rejected
 from corpora.plain import UnreadableError
 from corpora.publication import PARTS, publication_of
 
@@ -25,6 +26,12 @@ LONGEST_ABSTRACT = 1_000_000
 """In characters. Real texts are kept whole (a model reads as much as it accepts).
 
 A longer one is a damaged file, not a paper: it is rejected, not cut."""
+
+_OWN_WAY = ("id", "authors", "identifiers", "url")
+_TEXTS = tuple(name for name in SINGLE if TYPES.get(name) is str and name not in _OWN_WAY)
+_LISTS = tuple(name for name in SINGLE if TYPES.get(name) == tuple[str, ...] and name not in _OWN_WAY)
+_COLLECTED = tuple(name for name in COLLECTED if name in TYPES and name not in _OWN_WAY)
+"""Attributes that are read by their type alone."""
 
 _KINDS = {name: kind for kind, names in IDENTIFIERS.items() for name in names}
 _NAMES_APART = re.compile(r"[;|](?=\s|[a-z_]+\d?:)")
@@ -96,24 +103,20 @@ def _assembled(
         for name in identifiers_of(kind, value)
     )
     raw_id = record.get(columns["id"]) if "id" in columns else _own_id(values, named_by)
-    types = texts_of(first_of("types"))
+    plain: dict[str, Any] = {name: text_of(first_of(name)) for name in _TEXTS}
+    plain |= {name: texts_of(first_of(name)) for name in _LISTS}
+    plain |= {name: collected(name) for name in _COLLECTED}
     mark = next(all_of("retracted", SINGLE["retracted"], values), None)
     retracted = flag_of(mark)
     paper = Paper(
+        **plain,
         id=raw_id.strip() if isinstance(raw_id, str) else text_of(raw_id),
-        title=text_of(first_of("title")),
-        abstract=text_of(first_of("abstract")),
         authors=texts_of(_people(first_of("authors")) if named_by else first_of("authors")),
         # "In press" in one column must not hide the date in another.
         year=next(filter(None, map(year_of, all_of("year", SINGLE["year"], values))), None),
-        venue=text_of(first_of("venue")),
-        types=types,
-        language=text_of(first_of("language")),
-        fields=collected("fields"),
         identifiers=tuple(dict.fromkeys((*collected("identifiers"), *named))),
-        references=collected("references"),
         url=url_of(first_of("url")),
-        retracted=bool(retracted) or RETRACTED_TYPE in map(str.lower, types),
+        retracted=bool(retracted) or RETRACTED_TYPE in map(str.lower, plain["types"]),
         publication=publication_of([text_of(first_of(name)) for name in OF_PUBLICATION], collected("issn")),
     )
     if named_by and not paper.id:

@@ -82,17 +82,17 @@ def aligned(rows: Sequence[Sequence[str]], text_columns: int | None = None) -> l
 
 # `corpora.paper` imports this module, so a paper has no type here.
 
-_SHOWN = ("authors", "year", "venue", "types", "language", "fields", "identifiers", "url", "origins")
+_NOT_IN_TABLE = ("id", "title", "abstract", "references", "retracted", "extra", "publication")
 
 
 def paper_html(paper: Any) -> str:
     """Return a paper as HTML: its title with a link, its abstract, and a table of all that is known of it."""
-    from dataclasses import asdict
+    from dataclasses import asdict, fields
 
     from corpora.identifiers import link_of
 
     mark = "<b>[retracted]</b> " if paper.retracted else ""
-    shown = {name: getattr(paper, name) for name in _SHOWN}
+    shown = {one.name: getattr(paper, one.name) for one in fields(paper) if one.name not in _NOT_IN_TABLE}
     where = asdict(paper.publication) if paper.publication else {}
     known = {"id": paper.id, **shown, **where, **paper.extra}
     if paper.references:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any, Generic, Protocol, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, Generic, Protocol, TypeVar, get_type_hints
 
 import orjson
 
@@ -18,6 +18,10 @@ _Given = TypeVar("_Given", covariant=True)
 
 _NOT_CONTENT = ("origins", "extra", "publication")
 """What an index updates without a new vector."""
+
+_NEW = ("retracted",)
+"""Attributes that papers did not always have. They count as content where they have a value, so that papers without one
+keep their hash."""
 
 
 def is_empty(value: object) -> bool:
@@ -74,9 +78,7 @@ class Paper:
     def content_hash(self) -> str:
         """Return 32 hex digits that change with any attribute but `_NOT_CONTENT`, the same on every machine."""
         content = {name: getattr(self, name) for name in _CONTENT}
-        # A mark of retraction counts only where there is one.
-        if not self.retracted:
-            del content["retracted"]
+        content = {name: value for name, value in content.items() if name not in _NEW or not is_empty(value)}
         return hashlib.blake2b(orjson.dumps(content), digest_size=16).hexdigest()
 
     def _repr_html_(self) -> str:
@@ -93,7 +95,10 @@ class Paper:
         return None if is_empty(value) else value
 
 
-_CONTENT = tuple(field.name for field in fields(Paper) if field.name not in _NOT_CONTENT)
+TYPES: Mapping[str, Any] = get_type_hints(Paper)
+"""Type of each attribute of a paper."""
+
+_CONTENT = tuple(name for name in TYPES if name not in _NOT_CONTENT)
 
 
 def paper_from(values: Mapping[str, Any]) -> Paper:

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from corpora.custom import CustomField, FieldKind, check_field_name
 from corpora.errors import InputError, UnavailableError
 from corpora.options import Option, check_options
+from corpora.paper import TYPES
 from corpora.typed import typed
 from encoders.models.formats import Format, Similarity
 from encoders.projection import VectorProjection
@@ -54,23 +55,15 @@ class Field:
         return self.kind == "number" and self.origin == "paper"
 
 
-PAPER_FIELDS = (
-    Field("id", "keyword", origin="paper"),
-    Field("title", "text", facet=False, origin="paper"),
-    Field("abstract", "text", facet=False, origin="paper"),
-    Field("authors", "keywords", origin="paper"),
-    Field("year", "number", origin="paper"),
-    Field("venue", "keyword", origin="paper"),
-    Field("types", "keywords", origin="paper"),
-    Field("language", "keyword", origin="paper"),
-    Field("fields", "keywords", origin="paper"),
-    Field("identifiers", "keywords", origin="paper"),
-    Field("references", "keywords", origin="paper"),
-    Field("url", "keyword", facet=False, origin="paper"),
-    Field("retracted", "boolean", origin="paper"),
-    Field("origins", "keywords", origin="paper"),
+_KINDS: Mapping[Any, FieldKind] = {str: "keyword", tuple[str, ...]: "keywords", int | None: "number", bool: "boolean"}
+_TEXTS, _NOT_COUNTED = ("title", "abstract"), ("title", "abstract", "url")
+
+PAPER_FIELDS = tuple(
+    Field(name, "text" if name in _TEXTS else _KINDS[kind], name not in _NOT_COUNTED, "paper")
+    for name, kind in TYPES.items()
+    if kind in _KINDS
 )
-"""Fields of every paper, attributes of `Paper`."""
+"""Fields of every paper, the attributes of `Paper` that are texts, numbers or flags."""
 
 PUBLICATION = Field("publication", "keyword", facet=False, origin="paper")
 """A field that is only kept, not searched or filtered by: `Paper.publication` as text. Older indexes lack it."""

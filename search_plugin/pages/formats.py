@@ -15,7 +15,7 @@ from typing import Any
 from corpora.identifiers import identifier_of, link_of
 from corpora.names import parse_name
 from corpora.outgoing import cell, json_text, plain
-from corpora.paper import Paper
+from corpora.paper import TYPES, Paper
 from corpora.publication import PARTS, Publication
 from search_plugin.contract.legs import title_key
 from search_plugin.pages.hit import Hit
@@ -38,7 +38,7 @@ _AND = re.compile(r"(^|\s)and(\s|$)", re.IGNORECASE)
 def facts_of(hit: Hit) -> dict[str, Any]:
     """Return what tables and JSON lines say of a hit, without its custom fields."""
     paper = hit.paper
-    return {
+    first = {
         "rank": hit.rank,
         "score": hit.score,
         "weak": hit.weak,
@@ -50,16 +50,9 @@ def facts_of(hit: Hit) -> dict[str, Any]:
         "doi": identifier_of(paper, "doi"),
         "link": link_of(paper),
         "abstract": paper.abstract,
-        "types": paper.types,
-        "language": paper.language,
-        "fields": paper.fields,
-        "identifiers": paper.identifiers,
-        "references": paper.references,
-        "url": paper.url,
-        "retracted": paper.retracted,
-        "origins": paper.origins,
-        **{name: getattr(paper.publication or _NONE, name) for name in PARTS},
     }
+    others = {name: getattr(paper, name) for name in TYPES if name not in (*first, "extra", "publication")}
+    return {**first, **others, **{name: getattr(paper.publication or _NONE, name) for name in PARTS}}
 
 
 def rows_of(hits: Sequence[Hit]) -> list[dict[str, Any]]:

@@ -164,7 +164,7 @@ def _results(
     """Return what the page of hits shows."""
     texts = reader.texts
     narrowing = Narrowing(chosen(asked.only), asked.year_from, asked.year_to)
-    fields = _facet_fields(schema)
+    fields = facet_fields(schema)
     given = asked.options()
     if asked.query:
         given.setdefault("collapse", SAME_WORK)
@@ -252,7 +252,8 @@ def _typed(given: Sequence[str] | None) -> list[str]:
     return [one for one in given or () if one.strip()]
 
 
-def _facet_fields(schema: IndexSchema) -> list[str]:
+def facet_fields(schema: IndexSchema) -> list[str]:
+    """Return the fields whose values a page of hits counts, beside the years."""
     kinds = ("keyword", "keywords", "boolean")
     usual = ("types", "venue", "fields", "authors", "language", "retracted")
     able = [

@@ -233,5 +233,17 @@ def test_a_slow_service_is_not_asked_while_somebody_types(typing):
     page.wait_for_url("**query=telemedicine**")
 
 
+def test_an_older_search_is_given_up_for_what_is_typed_now(typing):
+    page, queries = typing(1)
+    given_up = []
+    page.on("requestfailed", lambda request: given_up.append(asked(request)["query"]))
+    page.route("**/?query=virus*", lambda route: None)  # never answered
+    with page.expect_request("**/?query=virus*"):
+        page.locator("#query").fill("virus")
+    page.locator("#query").fill("telemedicine")
+    page.wait_for_url("**query=telemedicine**")
+    assert (queries, given_up) == (["ocean", "virus", "telemedicine"], ["virus"])
+
+
 def asked(place):
     return dict(parse_qsl(urlsplit(place.url).query))

@@ -21,8 +21,15 @@
   form.addEventListener("submit", () => clearTimeout(timer));
   form.addEventListener("htmx:beforeSend", () => { began = performance.now(); });
   form.addEventListener("htmx:beforeOnLoad", () => { fast = performance.now() - began <= fastest; });
-  // Half of a word may be no search that can be read: the hits from before stay, and nothing is said.
-  for (const name of ["responseError", "sendError", "timeout"]) {
-    form.addEventListener(`htmx:${name}`, (event) => { event.stopPropagation(); fast &&= name === "responseError" && event.detail.xhr.status < 429; });
+  // Half of a word may be a query that can't be read. The hits from before stay, and no error is shown.
+  form.addEventListener("htmx:responseError", (event) => {
+    event.stopPropagation();
+    if (event.detail.xhr.status >= 429) fast = false; // too many requests, or an overloaded service
+  });
+  for (const name of ["sendError", "timeout"]) {
+    form.addEventListener(`htmx:${name}`, (event) => {
+      event.stopPropagation();
+      fast = false;
+    });
   }
 })();
