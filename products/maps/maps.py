@@ -13,7 +13,7 @@ import numpy as np
 
 from corpora.identifiers import link_of
 from corpora.paper import Paper
-from products.topics.phrases import label_of, phrases_of
+from products.topics.phrases import labels_of, phrases_of
 from products.topics.topics import LabelledTopic, Projection
 
 MOST_TOPICS = 8
@@ -118,11 +118,11 @@ def topics_of_papers(
     number[order] = np.arange(len(order))
     topic_of = number[cluster]
     closeness = (units * centres[cluster]).sum(axis=1)
-    topics, used = [], set[str]()
-    for place, best in enumerate(phrases_of(titles, topic_of, len(order), stop_words)):
+    topics, phrases = [], phrases_of(titles, topic_of, len(order), stop_words)
+    for place, (best, label) in enumerate(zip(phrases, labels_of(phrases), strict=True)):
         rows = np.flatnonzero(topic_of == place)
         nearest = rows[np.argsort(-closeness[rows], kind="stable")[:_NEAREST]]
-        topics.append(LabelledTopic(label_of(best, used), best, len(rows), tuple(ids[row] for row in nearest)))
+        topics.append(LabelledTopic(label, best, len(rows), tuple(ids[row] for row in nearest)))
     return tuple(topics), topic_of
 
 

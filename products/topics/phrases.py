@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import islice
 
 import numpy as np
 
@@ -27,6 +29,9 @@ _EMPTY = (
     "use used using versus via vs we what when which within without"
 )
 """Words of English titles that say nothing of what a paper is about, beside the stop words of a search."""
+
+_MARKS = re.compile(r"\(author's transl\)|['\u2019]s\b")
+"""A possessive, and what PubMed adds to a title that the author has translated."""
 
 _SHOWN = 8
 _IN_LABEL, _WORDS_IN_LABEL = 3, 4
@@ -83,19 +88,42 @@ def _distinct(shares: Sequence[Mapping[str, float]]) -> list[dict[str, float]]:
     ]
 
 
-def label_of(phrases: Sequence[str], used: set[str]) -> str:
-    """Return the first phrases; more of them, and last a number, where another group has the same label, and note it.
+def labels_of(phrases: Sequence[Sequence[str]]) -> list[str]:
+    """Return a label for each group, of its phrases: no phrase of a label holds all words of one of another label.
 
-    There are three phrases, or as many as have four words.
+    A label has three phrases, or as many as have four words. All groups take their first phrase, then their second: of
+    two phrases of which one holds the other, the group that comes first has its own. A single word that is part of a
+    longer phrase of another group is the last that a group takes. A group that is left with nothing has its best
+    phrases all the same, and a number if another one has that label.
     """
-    words = [len(" ".join(phrases[:size]).split()) for size in range(1, len(phrases) + 1)]
-    fewest = next((size for size, held in enumerate(words, 1) if size == _IN_LABEL or held >= _WORDS_IN_LABEL), None)
-    labels = [SEPARATOR.join(phrases[:size]) for size in range(fewest or len(phrases), len(phrases) + 1)]
-    base = labels[0] or "no terms"
-    numbered = (f"{base} ({number})" for number in range(2, len(used) + 3))
-    label = next(one for one in (*filter(None, labels), base, *numbered) if one not in used)
-    used.add(label)
-    return label
+    from Stemmer import Stemmer
+
+    stem = Stemmer("english").stemWords
+    words = [{phrase: frozenset(stem(re.findall(r"\w+", phrase))) for phrase in own} for own in phrases]
+    longer = [set[str]().union(*(held for held in own.values() if len(held) > 1)) for own in words]
+
+    def is_part(group: int, phrase: str) -> bool:
+        held = words[group][phrase]
+        return len(held) == 1 and any(held <= other for place, other in enumerate(longer) if place != group)
+
+    chosen: list[list[str]] = [[] for _ in phrases]
+
+    def is_free(group: int, phrase: str) -> bool:
+        held = words[group][phrase]
+        others = (words[at][one] for at, own in enumerate(chosen) if at != group for one in own)
+        return phrase not in chosen[group] and not any(held <= other or other <= held for other in others)
+
+    for _ in range(_IN_LABEL):
+        for group, own in enumerate(phrases):
+            free = (one for one in sorted(own, key=partial(is_part, group)) if is_free(group, one))
+            if len(" ".join(chosen[group]).split()) < _WORDS_IN_LABEL:
+                chosen[group] += islice(free, 1)
+    labels: dict[str, None] = {}
+    for own, best in zip(chosen, phrases, strict=True):
+        base = SEPARATOR.join(own or best[:1]) or "no terms"
+        numbered = (f"{base} ({number})" for number in range(2, len(labels) + 3))
+        labels[next(label for label in (base, *numbered) if label not in labels)] = None
+    return list(labels)
 
 
 def _phrases(title: str, empty: Collection[str]) -> Iterator[str]:
@@ -103,7 +131,7 @@ def _phrases(title: str, empty: Collection[str]) -> Iterator[str]:
     # After this sign, catalogues repeat a title in another language (ISBD), which has other stop words.
     title = title.partition(" = ")[0]
     run: list[str] = []
-    for word in re.findall(r"[\w-]+|[^\w\s-]", re.sub(r"['\u2019]s\b", "", title.lower())):
+    for word in re.findall(r"[\w-]+|[^\w\s-]", _MARKS.sub("", title.lower())):
         run = [*run, word] if word not in empty and re.fullmatch(WORD, word) else []
         yield from (" ".join(run[-size:]) for size in range(1, min(len(_LENGTH), len(run)) + 1))
 

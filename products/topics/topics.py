@@ -12,7 +12,7 @@ import numpy as np
 from corpora.custom import check_field_name
 from corpora.errors import InputError
 from products.optional import optional
-from products.topics.phrases import label_of, phrases_of
+from products.topics.phrases import labels_of, phrases_of
 
 Projection = Literal["pca", "tsne"]
 
@@ -27,7 +27,7 @@ class LabelledTopic:
     """A cluster of papers.
 
     Attributes:
-        label: Its best phrases; no two topics have the same.
+        label: Its best phrases, none of which is a part of another topic's label.
         terms: More of them, the best first.
         size: Number of papers.
         nearest: Ids of the papers nearest to its centre.
@@ -94,11 +94,10 @@ def find_topics(
     terms = phrases_of(titles, topic_of, len(order), stop_words)
     closeness = (units * fitted.cluster_centers_[fitted.labels_]).sum(axis=1)
     topics = []
-    used: set[str] = set()
-    for place, best in enumerate(terms):
+    for place, (best, label) in enumerate(zip(terms, labels_of(terms), strict=True)):
         rows = np.flatnonzero(topic_of == place)
         nearest = rows[np.argsort(-closeness[rows], kind="stable")[:_NEAREST]]
-        topics.append(LabelledTopic(label_of(best, used), best, len(rows), tuple(ids[row] for row in nearest)))
+        topics.append(LabelledTopic(label, best, len(rows), tuple(ids[row] for row in nearest)))
     return Topics(tuple(topics), tuple(ids), topic_of, _project(units, projection, seed))
 
 

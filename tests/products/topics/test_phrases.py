@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from products.topics import phrases
-from products.topics.phrases import label_of, phrases_of
+from products.topics.phrases import labels_of, phrases_of
 
 
 def named(*groups, stop_words=()):
@@ -59,6 +59,10 @@ def test_a_title_that_is_repeated_in_another_language_counts_once():
     ]
 
 
+def test_what_pubmed_adds_to_a_translated_title_is_no_part_of_it():
+    assert named(["[Renal failure (author's transl)]", "Author rights"] * 2) == [("author rights", "renal failure")]
+
+
 def test_a_question_leaves_only_its_subject():
     titles = ["Does MAFLD really matter?", "Does MAFLD really differ?", "Can bees do more?", "Can bees have more?"]
     assert [best[0] for best in phrases_of(titles, np.array([0, 0, 1, 1]), 2)] == ["mafld", "bees"]
@@ -98,24 +102,45 @@ def test_titles_are_drawn_evenly_where_there_are_many(monkeypatch):
         (("a", "b", "c", "d"), "a / b / c"),
         (("a b", "c d", "e"), "a b / c d"),
         (("a b c", "d", "e"), "a b c / d"),
+        (("a", "b c", "d"), "a / b c / d"),
         (("a",), "a"),
         ((), "no terms"),
     ],
 )
 def test_a_label_has_three_phrases_or_four_words(told, label):
-    assert label_of(told, set()) == label
+    assert labels_of([told]) == [label]
 
 
-def test_no_two_labels_are_the_same():
-    used: set[str] = set()
-    made = [label_of(("a b", "c d", "e"), used) for _ in range(4)]
-    assert made == ["a b / c d", "a b / c d / e", "a b / c d (2)", "a b / c d (3)"]
+def test_no_label_has_a_phrase_that_another_one_has():
+    assert labels_of([("robots", "arm", "hand"), ("robot", "leg", "foot"), ("slam", "hand", "map")]) == [
+        "robots / arm",
+        "leg / foot",
+        "slam / hand / map",
+    ]
 
 
-def test_a_label_has_three_words_and_more_or_a_number_if_it_is_taken():
-    used = set()
-    given = [tuple("abcde"), tuple("abcde"), tuple("abcde"), tuple("abcde"), tuple("abcde"), ("a",), ("a",), (), (), ()]
-    assert [label_of(terms, used) for terms in given] == [
-        "a / b / c", "a / b / c / d", "a / b / c / d / e", "a / b / c (2)", "a / b / c (3)", "a", "a (2)",
-        "no terms", "no terms (2)", "no terms (3)",
-    ]  # fmt: skip
+def test_of_a_phrase_and_a_longer_one_the_group_that_comes_first_has_its_own():
+    longer, shorter = ("human pose estimation", "video"), ("pose estimation", "face")
+    assert labels_of([longer, shorter]) == ["human pose estimation / video", "face"]
+    assert labels_of([shorter, longer]) == ["pose estimation / face", "video"]
+
+
+def test_a_word_that_is_part_of_a_longer_phrase_of_another_group_comes_last():
+    assert labels_of([("learning", "policy", "torque"), ("deep-learning", "image")]) == [
+        "policy / torque",
+        "deep-learning / image",
+    ]
+    assert labels_of([("learning", "policy"), ("graph", "link", "node", "deep learning")]) == [
+        "policy / learning",
+        "graph / link / node",
+    ]
+    assert labels_of([("deep learning", "learning rate")]) == ["deep learning / learning rate"]
+
+
+def test_all_groups_take_their_first_phrase_before_one_takes_its_second():
+    assert labels_of([("a", "b", "c"), ("b", "d"), ("c", "e")]) == ["a", "b / d", "c / e"]
+
+
+def test_groups_without_a_phrase_of_their_own_have_their_best_and_a_number():
+    assert labels_of([("a b", "c"), ("c", "a b"), ("a b", "c"), ()]) == ["a b", "c", "a b (2)", "no terms"]
+    assert labels_of([("a",), ("a",), ("a",), (), ()]) == ["a", "a (2)", "a (3)", "no terms", "no terms (2)"]
