@@ -30,10 +30,7 @@ def main() -> None:
     print(
         f"{engine.cluster.product.name}, {count:,} papers with two vectors of 384 numbers, median of {ROUNDS} rounds:"
     )
-    contenders = {
-        "ses": lambda: _ours(engine, documents),
-        "helpers.bulk": lambda: _helpers(engine, documents, SERVING),
-    }
+    contenders = {"ses": lambda: _ours(engine, documents), "helpers.bulk": lambda: _helpers(engine, documents, SERVING)}
     if "unrefreshed" in sys.argv:
         contenders["helpers.bulk, one large graph"] = lambda: _helpers(engine, documents, LOADING)
     taken = interleaved(contenders, ROUNDS)

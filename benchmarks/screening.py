@@ -41,10 +41,7 @@ def main() -> None:
         read = {name: statistics.mean(one.read_until(RECALL) for one in of_name) for name, of_name in runs.items()}
         wins.append(read["ses"] < read["ELAS u4"])
         shown = " | ".join(f"{read[name]:,.0f}" for name in read)
-        print(
-            f"| {review.name} | {len(review.papers):,} | {sum(review.included):,} | {shown} |",
-            flush=True,
-        )
+        print(f"| {review.name} | {len(review.papers):,} | {sum(review.included):,} | {shown} |", flush=True)
     print(f"ses reads less than ELAS u4 in {sum(wins)} of {len(wins)} reviews.")
 
 

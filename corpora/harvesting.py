@@ -26,10 +26,7 @@ from corpora.progress import Progress
 from corpora.spool import AnswerFolder, spooling
 
 DEFAULT_PREFIX = "oai_dc"
-NAMESPACES = {
-    "http://www.openarchives.org/OAI/2.0/oai_dc/": "Dublin Core",
-    "http://www.loc.gov/MARC21/slim": "MARCXML",
-}
+NAMESPACES = {"http://www.openarchives.org/OAI/2.0/oai_dc/": "Dublin Core", "http://www.loc.gov/MARC21/slim": "MARCXML"}
 """The forms of metadata that can be read."""
 
 _TRIES = 3

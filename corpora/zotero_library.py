@@ -257,10 +257,7 @@ class _Run:
         )
         done = self.done
         self.done = replace(
-            done,
-            requests=done.requests + 1,
-            records=done.records + len(items),
-            deleted=done.deleted + sum(deleted),
+            done, requests=done.requests + 1, records=done.records + len(items), deleted=done.deleted + sum(deleted)
         )
         self._progress.advance(len(items))
 

@@ -127,13 +127,11 @@ class IndexOptions(RebuildOptions, total=False):
     """How a corpus is read, and what is done with its papers."""
 
     corpus: Annotated[
-        str,
-        Option("Name of the corpus that reads the papers", "NAME", choices="corpora.registry:CORPORA"),
+        str, Option("Name of the corpus that reads the papers", "NAME", choices="corpora.registry:CORPORA")
     ]
     encoding: Annotated[str, Option("Encoding of a text file, such as cp1252 or utf-16", "NAME", default_help="utf-8")]
     columns: Annotated[
-        Mapping[str, str] | None,
-        Option("Column or key of an attribute, or of a custom field", "ATTRIBUTE=COLUMN"),
+        Mapping[str, str] | None, Option("Column or key of an attribute, or of a custom field", "ATTRIBUTE=COLUMN")
     ]
     fields: Annotated[
         Mapping[str, str] | None,

@@ -148,14 +148,7 @@ def index_corpus(job: IndexJob, engine: Engine, progress: Progress | None = None
     )
 
 
-def _write(
-    job: IndexJob,
-    index: Index,
-    before: Index | None,
-    survey: Survey,
-    dead: DeadLetter,
-    work: Work,
-) -> None:
+def _write(job: IndexJob, index: Index, before: Index | None, survey: Survey, dead: DeadLetter, work: Work) -> None:
     counts = survey.counts()
     work.before, work.total = counts["unchanged"], counts["new"] + counts["updated"]
     work.size = survey.size()

@@ -252,8 +252,7 @@ def _check(index: Index, request: SearchRequest) -> None:
     if request.rerank in RERANKERS:
         most = MAX_WINDOW // (1 + len(index.schema.legs))
         require(
-            request.window <= most,
-            f"A window of {request.window:,} is too large to rank again; choose up to {most:,}.",
+            request.window <= most, f"A window of {request.window:,} is too large to rank again; choose up to {most:,}."
         )
     for name in request.facets:
         index.schema.facet(name)

@@ -108,12 +108,7 @@ class Library(Products, SearchableLibrary):
     def __getstate__(self) -> dict[str, Any]:
         # Another process connects by itself.
         settings, secrets = self._settings.without_secrets()
-        return {
-            **vars(self),
-            "_settings": settings,
-            "_secrets": secrets or self._secrets,
-            "_connected": None,
-        }
+        return {**vars(self), "_settings": settings, "_secrets": secrets or self._secrets, "_connected": None}
 
     def indexes(self, *, evaluations: bool = False) -> list[str]:
         """Return the names of the indexes, the most recently published first; those of evaluations only on wish."""

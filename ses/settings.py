@@ -50,8 +50,7 @@ class Settings:
         Option("Where indexes are kept: embedded:DIR or http://HOST:PORT", "URL", default_help="in the data folder"),
     ] = ""
     index: Annotated[
-        str,
-        Option("The index to search", "NAME", default_help="that of `ses indexes use`, or the only one"),
+        str, Option("The index to search", "NAME", default_help="that of `ses indexes use`, or the only one")
     ] = ""
     model: Annotated[
         str,
@@ -89,12 +88,10 @@ class Settings:
         ),
     ] = None
     query_encoder: Annotated[
-        QueryEncoder,
-        Option("What encodes queries: the model of the index, or a small table that stands in for it"),
+        QueryEncoder, Option("What encodes queries: the model of the index, or a small table that stands in for it")
     ] = "model"
     long_text: Annotated[
-        LongText,
-        Option("The part of a too long text that is encoded: start, both ends, or the mean of its passages"),
+        LongText, Option("The part of a too long text that is encoded: start, both ends, or the mean of its passages")
     ] = "start"
     threads: Annotated[int, Option("Cores for the model; 0 for all", least=0, most=1024)] = 0
     embedding_cache: Annotated[bool, Option("Whether vectors are kept in the cache folder")] = True
@@ -105,14 +102,12 @@ class Settings:
     )
     engine_token: Annotated[str, Option("A bearer token, instead of a user")] = field(default="", repr=False)
     engine_ca: Annotated[
-        Path | None,
-        Option("File of trusted certificates for https, instead of the machine's own", read=existing_file),
+        Path | None, Option("File of trusted certificates for https, instead of the machine's own", read=existing_file)
     ] = None
     engine_compress: Annotated[bool, Option("Whether requests to a cluster are gzipped, for slow networks")] = False
     engine_timeout: Annotated[float, Option("Timeout of a request to a cluster (seconds)", above=0)] = 30.0
     engine_patience: Annotated[
-        float,
-        Option("How long a write is retried while a cluster is overloaded or unreachable (seconds)", least=0),
+        float, Option("How long a write is retried while a cluster is overloaded or unreachable (seconds)", least=0)
     ] = 60.0
     engine_shards: Annotated[
         int, Option("Shards of a new index in a cluster; one holds tens of millions of papers", least=1, most=1024)

@@ -93,8 +93,7 @@ LANES = {
         _installed("importlinter", "ipykernel", "jedi", "mutmut", "nbclient", "zensical"), "pip install '.[dev]'"
     ),
     "serve": Lane(
-        _installed("babel", "fastapi", "httpx", "jinja2", "prometheus_client", "uvicorn"),
-        "pip install '.[serve]'",
+        _installed("babel", "fastapi", "httpx", "jinja2", "prometheus_client", "uvicorn"), "pip install '.[serve]'"
     ),
     "mcp": Lane(_installed("mcp"), "pip install '.[mcp]'"),
     "ray": Lane(_installed("ray"), "pip install '.[scale]'"),
@@ -112,8 +111,7 @@ LANES = {
     "gpu": Lane(_cuda, "take a machine with a GPU, and a torch for CUDA or pip install '.[gpu]'"),
     "mteb": Lane(_installed("mteb"), "pip install '.[mteb]'"),
     "frameworks": Lane(
-        _installed("langchain_core", "llama_index", "pyterrier", "ir_datasets", "beir"),
-        "pip install '.[frameworks]'",
+        _installed("langchain_core", "llama_index", "pyterrier", "ir_datasets", "beir"), "pip install '.[frameworks]'"
     ),
     "haystack": Lane(
         _installed("haystack"), "pip install '.[haystack]' in an environment of its own, without the extra dev"

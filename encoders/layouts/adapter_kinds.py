@@ -340,11 +340,7 @@ def _made(arrays: Weights, activation: Activation) -> np.ndarray:
 FILES = (*ADAPTER_FILES, PEFT_SAFETENSORS, PEFT_TORCH)
 """What an adapter's folder may hold."""
 
-_KINDS: Mapping[str | None, ReadAdapter] = {
-    None: read_bottleneck,
-    "lora": read_lora,
-    "prefix_tuning": read_prefix,
-}
+_KINDS: Mapping[str | None, ReadAdapter] = {None: read_bottleneck, "lora": read_lora, "prefix_tuning": read_prefix}
 """By the `architecture` of AdapterHub's configurations; bottlenecks have none."""
 
 

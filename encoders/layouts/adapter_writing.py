@@ -133,14 +133,7 @@ def write_adapter(
     _write_files(folder, base, name, config, arrays)
 
 
-def write_fusion(
-    folder: Path,
-    weights: Weights,
-    head: str,
-    *,
-    adapters: Sequence[str],
-    base: ModelCard,
-) -> None:
+def write_fusion(folder: Path, weights: Weights, head: str, *, adapters: Sequence[str], base: ModelCard) -> None:
     """Write a head's fusion of adapters, its own first as in SciRepEval; `ValueError` if the weights lack it."""
     name, width = ",".join(adapters), base.network.width
     layers = {
@@ -184,15 +177,7 @@ _LORA: dict[str, Any] = {
 }
 
 
-def write_lora(
-    folder: Path,
-    weights: Weights,
-    head: str,
-    *,
-    name: str,
-    base: ModelCard,
-    scaling: float = 1.0,
-) -> None:
+def write_lora(folder: Path, weights: Weights, head: str, *, name: str, base: ModelCard, scaling: float = 1.0) -> None:
     """Write a head's LoRA; `ValueError` if the weights hold none, or not the same linear layers in every layer."""
     numbers, places = range(base.network.layers), ATTENTION | ELSEWHERE
     found = {

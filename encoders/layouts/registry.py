@@ -60,9 +60,7 @@ LAYOUTS: tuple[Layout, ...] = (
     Layout("experts", files=(CARD_FILE,), settings=("experts",)),
     Layout("biencoders", files=("*.ckpt",), settings=("experts", "instructions")),
     Layout(
-        "unipr",
-        architectures=("instructions", "instruction-encoder"),
-        settings=("base", "instructions", "instructor"),
+        "unipr", architectures=("instructions", "instruction-encoder"), settings=("base", "instructions", "instructor")
     ),
     Layout("cross_encoders", architectures=("pairs",)),
     Layout("sparse", architectures=("sparse",), files=("modules.json", "idf.json", "query_token_weights.txt")),

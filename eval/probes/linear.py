@@ -40,13 +40,7 @@ class SoftmaxRegression:
 
 
 def train_epochs(
-    vectors: np.ndarray,
-    classes: np.ndarray,
-    *,
-    epochs: int,
-    batch: int,
-    rate: float,
-    seed: int = 0,
+    vectors: np.ndarray, classes: np.ndarray, *, epochs: int, batch: int, rate: float, seed: int = 0
 ) -> Iterator[SoftmaxRegression]:
     """Train from weights of 0, without a penalty, and yield the model as it is after each epoch.
 

@@ -192,10 +192,7 @@ def support_vectors(
     return scores, stopped
 
 
-PROBES: Mapping[str, tuple[Solver, Sequence[float]]] = {
-    "ridge": (ridge, PENALTIES),
-    "svm": (support_vectors, COSTS),
-}
+PROBES: Mapping[str, tuple[Solver, Sequence[float]]] = {"ridge": (ridge, PENALTIES), "svm": (support_vectors, COSTS)}
 """The linear models, each with the strengths that it tries."""
 
 

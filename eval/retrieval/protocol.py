@@ -216,11 +216,7 @@ def first_of(state: SearchState, depth: int) -> ScoredIds:
 
 
 def evaluate_exact(
-    judged: JudgedQueries,
-    papers: Sequence[Text],
-    embed: Embedder,
-    similarity: Similarity,
-    protocol: Protocol,
+    judged: JudgedQueries, papers: Sequence[Text], embed: Embedder, similarity: Similarity, protocol: Protocol
 ) -> Retrieval:
     """Rank all papers for every query by their vectors, without an engine; return the run `ses-exact` and its scores.
 

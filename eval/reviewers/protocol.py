@@ -47,11 +47,7 @@ def evaluate_reviewers(
         run = ranked.run if matching.candidates == "hard" else _only_judged(ranked.run, qrels)
         scores = evaluate(run, qrels, MEASURES)
         values |= {f"{name} {measure}": per_query for measure, per_query in scores.per_query.items()}
-    counts = {
-        **ranked.counts,
-        "soft_submissions_left_out": len(data.soft.gains) - len(soft.gains),
-        **data.counts,
-    }
+    counts = {**ranked.counts, "soft_submissions_left_out": len(data.soft.gains) - len(soft.gains), **data.counts}
     return outcome_of(values, counts)
 
 

@@ -42,11 +42,7 @@ from products.reviewers.rules import MATCHINGS
 
 
 def run_task(
-    task: Task,
-    folder: Path | None,
-    embed: Embedder,
-    separator: str = "[SEP]",
-    given: Set[Format] = frozenset(),
+    task: Task, folder: Path | None, embed: Embedder, separator: str = "[SEP]", given: Set[Format] = frozenset()
 ) -> TaskResult:
     """Read a task's data and run it, with the embedding files that the task names.
 

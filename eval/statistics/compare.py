@@ -134,10 +134,7 @@ def compare_runs(
     """
     scores = {label: _measured(label, run, qrels, measures, drop_same_id=drop_same_id) for label, run in runs.items()}
     values = {label: one.per_query for label, one in scores.items()}
-    counts = {
-        "queries": len(qrels.gains),
-        "queries_without_relevant": qrels.without_relevant,
-    }
+    counts = {"queries": len(qrels.gains), "queries_without_relevant": qrels.without_relevant}
     if texts is not None:
         counts["queries_without_text"] = len(qrels.gains.keys() - texts.keys())
     unknown = None

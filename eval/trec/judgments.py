@@ -16,15 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from corpora.errors import InputError, require
-from eval.files.text import (
-    Told,
-    bad_line,
-    decode,
-    is_id,
-    numbered_lines,
-    require_id,
-    require_line,
-)
+from eval.files.text import Told, bad_line, decode, is_id, numbered_lines, require_id, require_line
 
 LARGEST_GAIN = 1_000_000
 """trec_eval allocates a counter per grade up to the largest, so a gain of billions would exhaust memory or crash."""

@@ -31,9 +31,7 @@ class MapAsked(parameters_for(MapSettings, base=SearchParameters)):  # type: ign
 
 
 @router.get(
-    "/maps",
-    summary="The papers of a search, placed by meaning, with topics",
-    openapi_extra=parameters_of(MapAsked),
+    "/maps", summary="The papers of a search, placed by meaning, with topics", openapi_extra=parameters_of(MapAsked)
 )
 def maps(service: ServiceOf, asked: Annotated[Any, asks(MapAsked)]) -> Response:
     """Place the best papers of a search, so that near papers are near, and name the topics among them."""

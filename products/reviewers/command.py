@@ -129,13 +129,7 @@ def index(context: click.RichContext, /, *, path: Path, corpus: str, name: str, 
 @model_options
 @engine_options
 def match(
-    *,
-    submissions: Path,
-    people: Path | None,
-    out: Path | None,
-    html: Path | None,
-    as_json: bool,
-    **options: Any,
+    *, submissions: Path, people: Path | None, out: Path | None, html: Path | None, as_json: bool, **options: Any
 ) -> None:
     """Assign reviewers to submissions, or rank them, and say why: the nearest of each reviewer's papers.
 
@@ -151,10 +145,7 @@ def match(
         finder = open_library(options).reviewers
         venue = finder.venue(submissions, people=people, **_given(options))
         found = finder.match_venue(
-            venue,
-            options["factors"] or ("semantic",),
-            progress=progress,
-            **given_of(MatchingOptions, options),
+            venue, options["factors"] or ("semantic",), progress=progress, **given_of(MatchingOptions, options)
         )
     titles = {paper.id: paper.title for paper in venue.submissions}
     names = {one.id: one.name for one in venue.people.values()}

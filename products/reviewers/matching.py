@@ -63,8 +63,7 @@ class MatchingOptions:
     capacity: Annotated[int, Option("Submissions of a reviewer for whom <people> says nothing", least=0)] = 6
     fair: Annotated[bool, Option("Serve the worst submission as well as possible")] = False
     ranked: Annotated[
-        bool,
-        Option("Assign nobody: list the best reviewers of each submission, each for any number of them"),
+        bool, Option("Assign nobody: list the best reviewers of each submission, each for any number of them")
     ] = False
     aggregate: Annotated[
         Aggregating, Option("Of a reviewer's papers: the mean of the three nearest, or the nearest")
@@ -106,10 +105,7 @@ class Compared:
 
 
 def match(
-    venue: Venue,
-    builders: Callable[[Path], Mapping[str, FactorBuilder]],
-    options: MatchingOptions,
-    done: Done = ignore,
+    venue: Venue, builders: Callable[[Path], Mapping[str, FactorBuilder]], options: MatchingOptions, done: Done = ignore
 ) -> Matched:
     """Find reviewers for all submissions.
 
@@ -135,10 +131,7 @@ def match(
 
 @contextmanager
 def compared(
-    venue: Venue,
-    builders: Callable[[Path], Mapping[str, FactorBuilder]],
-    options: MatchingOptions,
-    done: Done = ignore,
+    venue: Venue, builders: Callable[[Path], Mapping[str, FactorBuilder]], options: MatchingOptions, done: Done = ignore
 ) -> Iterator[Compared]:
     """Compare all submissions with all reviewers, with the arguments of `match`; the scores are in files meanwhile."""
     check_submissions(venue.submissions)

@@ -204,15 +204,7 @@ def _told(counts: ReadingCounts) -> str:
 @_recall
 @html_option
 @engine_options
-def status(
-    *,
-    name: str,
-    target: float,
-    confidence: float,
-    html: Path | None,
-    as_json: bool,
-    **options: Any,
-) -> None:
+def status(*, name: str, target: float, confidence: float, html: Path | None, as_json: bool, **options: Any) -> None:
     """Show how many papers are read, the recall that is reached, and whether reading may stop."""
     from dataclasses import asdict
 
@@ -265,14 +257,7 @@ def export(*, name: str, output: Path, as_json: bool, **options: Any) -> None:
 @html_option
 @engine_options
 def simulate(
-    *,
-    name: str,
-    draws: int,
-    target: float,
-    confidence: float,
-    html: Path | None,
-    as_json: bool,
-    **options: Any,
+    *, name: str, draws: int, target: float, confidence: float, html: Path | None, as_json: bool, **options: Any
 ) -> None:
     """Screen the labelled papers again, to see how much reading the review saves."""
     from eval.reports.report import gather_provenance

@@ -216,10 +216,7 @@ class Expanded(NamedTuple):
 
 
 def expand(
-    text: str,
-    language: str = DEFAULT_LANGUAGE,
-    kinds: Sequence[str] = KINDS,
-    synonyms: Synonyms = _NONE,
+    text: str, language: str = DEFAULT_LANGUAGE, kinds: Sequence[str] = KINDS, synonyms: Synonyms = _NONE
 ) -> Expanded:
     """Return a query's plain words with their other spellings.
 

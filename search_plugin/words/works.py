@@ -49,7 +49,7 @@ class LikeVectors:
 
 
 SIMILARITIES: Mapping[str, LikeVectors] = {
-    "3b9a20da48be8dfb": LikeVectors(same_title=0.6, other_title=0.94),  # ses-minilm, which is all-MiniLM-L6-v2
+    "3b9a20da48be8dfb": LikeVectors(same_title=0.6, other_title=0.94)  # ses-minilm, which is all-MiniLM-L6-v2
 }
 """By fingerprint of the model; fitted by `benchmarks/works.py`."""
 

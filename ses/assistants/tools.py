@@ -155,13 +155,7 @@ class Assistant:
         return {"indexes": found} | ({"left_out": len(names) - _MOST_INDEXES} if len(names) > _MOST_INDEXES else {})
 
     def _page(
-        self,
-        find: Callable[..., Page],
-        reached: int,
-        size: int,
-        cursor: str,
-        index: str,
-        max_tokens: int,
+        self, find: Callable[..., Page], reached: int, size: int, cursor: str, index: str, max_tokens: int
     ) -> dict[str, Any]:
         """Return the answer with a page of hits, of which the first `reached` can be read."""
         at = position(cursor)

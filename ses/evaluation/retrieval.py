@@ -49,11 +49,7 @@ TIMES = "seconds of a page of ten hits, the median over some queries, one after 
 
 
 def evaluate_index(
-    index: Index,
-    models: QueryModels,
-    judged: JudgedQueries,
-    protocol: Protocol,
-    files: Sequence[Path] = (),
+    index: Index, models: QueryModels, judged: JudgedQueries, protocol: Protocol, files: Sequence[Path] = ()
 ) -> Evaluation:
     """Search judged queries in an index, whose model is loaded if vectors are searched, and measure the runs.
 
@@ -77,11 +73,7 @@ def evaluate_index(
 
 
 def protocol_of(
-    index: Index,
-    tuned: SearchSettings | None,
-    synonyms: Synonyms,
-    options: RankingOptions | None = None,
-    **named: Any,
+    index: Index, tuned: SearchSettings | None, synonyms: Synonyms, options: RankingOptions | None = None, **named: Any
 ) -> Protocol:
     """Return how judged queries are searched in an index: with the tuned settings and synonyms of its searches.
 

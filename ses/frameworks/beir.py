@@ -29,10 +29,7 @@ class BeirSearch(BaseSearch):  # type: ignore[misc]
     """
 
     def __init__(
-        self,
-        index: str | OpenIndex = "",
-        engine: str | Path | None = None,
-        options: Mapping[str, Any] | None = None,
+        self, index: str | OpenIndex = "", engine: str | Path | None = None, options: Mapping[str, Any] | None = None
     ) -> None:
         self._source = SearchedIndex(index, engine, {**PLAIN, **(options or {})})
 

@@ -27,10 +27,7 @@ class HaystackRetriever:
     """
 
     def __init__(
-        self,
-        index: str | OpenIndex = "",
-        engine: str | Path | None = None,
-        options: Mapping[str, Any] | None = None,
+        self, index: str | OpenIndex = "", engine: str | Path | None = None, options: Mapping[str, Any] | None = None
     ) -> None:
         self._source = SearchedIndex(index, engine, options or {})
 

@@ -33,10 +33,7 @@ class PyTerrierRetriever(pt.Transformer):  # type: ignore[misc]
     """
 
     def __init__(
-        self,
-        index: str | OpenIndex = "",
-        engine: str | Path | None = None,
-        options: Mapping[str, Any] | None = None,
+        self, index: str | OpenIndex = "", engine: str | Path | None = None, options: Mapping[str, Any] | None = None
     ) -> None:
         super().__init__()
         self._source = SearchedIndex(index, engine, {**PLAIN, "size": 100, **(options or {})})

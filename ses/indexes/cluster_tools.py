@@ -80,8 +80,7 @@ class ClusterTools:
         index: str = "",
         *,
         fusion: Annotated[
-            str,
-            Option("How the hybrid template joins words and vectors on OpenSearch: minmax, rrf, or zscore", "NAME"),
+            str, Option("How the hybrid template joins words and vectors on OpenSearch: minmax, rrf, or zscore", "NAME")
         ] = "minmax",
         patterns: Annotated[
             str | Sequence[str],

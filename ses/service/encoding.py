@@ -119,11 +119,7 @@ def choose(service: Service, *, index: str = "", model: str = "", task_format: s
         name, ending = model, ""
     given = {one.strip().lower() for one in (task_format, ending) if one.strip()}
     for one in sorted(given):
-        require(
-            one in INPUT_TYPES,
-            f"There is no format {one[:60]!r}",
-            f"choose one of {', '.join(INPUT_TYPES)}",
-        )
+        require(one in INPUT_TYPES, f"There is no format {one[:60]!r}", f"choose one of {', '.join(INPUT_TYPES)}")
     formats = {INPUT_TYPES[one] for one in given} or {Format.PRX}
     require(len(formats) == 1, f"Two formats are asked for, {' and '.join(sorted(formats))}", "name one of them")
     (wanted,) = formats

@@ -55,10 +55,7 @@ class Service:
     """
 
     def __init__(
-        self,
-        library: Library,
-        settings: ServiceSettings,
-        warmed: Callable[[SesError | None], object] = lambda _: None,
+        self, library: Library, settings: ServiceSettings, warmed: Callable[[SesError | None], object] = lambda _: None
     ) -> None:
         self.library, self.settings, self._warmed = library, settings, warmed
         self.metrics = Metrics()

@@ -163,9 +163,7 @@ class ServiceSettings:
     rate_per_key: Annotated[
         tuple[int, int] | None,
         Option(
-            "Requests that a key may send, to each worker; `off` for any number",
-            default_help="1200/minute",
-            read=rate,
+            "Requests that a key may send, to each worker; `off` for any number", default_help="1200/minute", read=rate
         ),
     ] = (1200, 60)
     rate_per_address: Annotated[

@@ -375,12 +375,7 @@ MORE = {
     ),
     "wos": (
         "ris",
-        Form(
-            "a.txt",
-            WOS,
-            {"PT": "", "AU": "authors", "TI": "title", "PY": "year", "UT": "wos", "DI": "id doi"},
-            "ZZ",
-        ),
+        Form("a.txt", WOS, {"PT": "", "AU": "authors", "TI": "title", "PY": "year", "UT": "wos", "DI": "id doi"}, "ZZ"),
     ),
     "refer": ("ris", Form("a.enw", REFER, {"0": "types", "T": "title", "A": "authors", "D": "year"}, "!")),
     "endnote": (
@@ -401,11 +396,7 @@ MORE = {
 CUSTOM = {"cord19": CustomField("published", "date"), "arxiv": CustomField("published", "date")}
 
 
-@pytest.mark.parametrize(
-    ("corpus", "form"),
-    [*FORMS.items(), *MORE.values()],
-    ids=[*FORMS, *MORE],
-)
+@pytest.mark.parametrize(("corpus", "form"), [*FORMS.items(), *MORE.values()], ids=[*FORMS, *MORE])
 def test_each_reader_says_what_it_reads_and_what_not(corpus, form, tmp_path):
     path = tmp_path / form.file
     path.write_text(form.content, encoding="utf-8")

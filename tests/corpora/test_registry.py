@@ -32,7 +32,7 @@ def test_knows_the_corpora():
     assert {name for name, corpus in CORPORA.items() if corpus.takes_columns} == {"jsonl", "csv", "xlsx", "index"}
     # Those of one layout need no file to say what they are.
     assert [name for name, corpus in CORPORA.items() if not corpus.is_form] == [
-        *("cord19", "pubmed", "pubmed-sample", "arxiv"),
+        *("cord19", "pubmed", "pubmed-sample", "arxiv")
     ]
     assert [name for name, corpus in CORPORA.items() if corpus.is_index] == ["index"]
     assert {name: corpus.choices for name, corpus in CORPORA.items() if corpus.choices} == {

@@ -19,14 +19,7 @@ from corpora.errors import InputError, UnavailableError
 from corpora.paper import Accepted, Deleted, Paper, Rejected
 from encoders.encoder import load_encoder
 from encoders.files import encoding
-from encoders.files.embeddings import (
-    LAYOUTS,
-    Embeddings,
-    ids_beside,
-    layout_of,
-    open_writer,
-    read_embeddings,
-)
+from encoders.files.embeddings import LAYOUTS, Embeddings, ids_beside, layout_of, open_writer, read_embeddings
 from encoders.files.encoding import EncodeReport, encode_texts
 from encoders.files.texts import TextRecord, papers_as_texts, read_json_texts, read_plain_texts
 from encoders.models.formats import Format

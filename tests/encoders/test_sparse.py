@@ -17,13 +17,7 @@ from encoders.encoder import load_encoder
 from encoders.models.formats import Format
 from encoders.registry import find_model
 from encoders.sparse import as_entries, as_weights, load_sparse_encoder, pruned, rounded
-from tests.encoders.checkpoints.sparse import (
-    make_document_only,
-    make_masked,
-    make_opensearch,
-    make_splade,
-    table_of,
-)
+from tests.encoders.checkpoints.sparse import make_document_only, make_masked, make_opensearch, make_splade, table_of
 from tests.encoders.formulas.sparse import sparse_weights
 from tests.encoders.oracle import Oracle
 from tests.tiny import papers

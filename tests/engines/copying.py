@@ -10,13 +10,7 @@ import pytest
 
 from tests.conftest import GUZZLE
 
-_COMMANDS = {
-    "curl": ["sh"],
-    "python": [sys.executable],
-    "javascript": ["node"],
-    "php": ["php"],
-    "ruby": ["ruby"],
-}
+_COMMANDS = {"curl": ["sh"], "python": [sys.executable], "javascript": ["node"], "php": ["php"], "ruby": ["ruby"]}
 _ENDINGS = {"javascript": "mjs"}
 
 LANES = {"javascript": pytest.mark.node, "php": pytest.mark.guzzle, "ruby": pytest.mark.ruby}

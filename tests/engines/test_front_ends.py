@@ -30,10 +30,7 @@ def published(server):
 
 @every_version
 def test_title_and_abstract_are_each_searched_and_marked(published):
-    for field, word, marked in [
-        ("title", "mask", "<em>Masks</em>"),
-        ("abstract", "infection", "<em>infections</em>"),
-    ]:
+    for field, word, marked in [("title", "mask", "<em>Masks</em>"), ("abstract", "infection", "<em>infections</em>")]:
         body = {"query": {"match": {field: word}}, "highlight": {"fields": {field: {}}}}
         hits = [hit for hit in published(body)["hits"]["hits"] if hit["_id"] == PAPER.id]
         assert marked in hits[0]["highlight"][field][0]

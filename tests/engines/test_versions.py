@@ -98,10 +98,7 @@ def test_a_second_writer_is_held_off(engine):
     with engine.lock("a"):
         with engine.lock("b"):
             pass
-        with (
-            pytest.raises(UnavailableError, match="Another run is writing the index a"),
-            another(engine).lock("a"),
-        ):
+        with pytest.raises(UnavailableError, match="Another run is writing the index a"), another(engine).lock("a"):
             pass
     with engine.lock("a"):
         pass

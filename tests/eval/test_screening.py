@@ -200,12 +200,7 @@ def test_files_are_read_as_they_come(files):
 
 @pytest.mark.parametrize(
     ("columns", "chosen"),
-    [
-        ("label,included,labels,label_included", 3),
-        ("label,included,labels", 2),
-        ("label,included", 1),
-        ("label", 0),
-    ],
+    [("label,included,labels,label_included", 3), ("label,included,labels", 2), ("label,included", 1), ("label", 0)],
 )
 def test_the_decision_is_in_the_best_of_the_columns(tmp_path, columns, chosen):
     rows = [",".join(["x", *("1.0" if place == chosen else "0" for place in range(columns.count(",") + 1))])]

@@ -72,10 +72,7 @@ class Forgetful:
             {"papers": 1},
             r"holds 29 papers and was given 30, so it was not put in place of the one before; index the same",
         ),
-        (
-            {"vectors": 2},
-            r"Only 28 of the 30 papers in the index papers have a prx vector, .*; index again with fresh",
-        ),
+        ({"vectors": 2}, r"Only 28 of the 30 papers in the index papers have a prx vector, .*; index again with fresh"),
     ],
 )
 def test_an_index_that_is_not_whole_does_not_replace_the_one_before(tmp_path, lost, message):

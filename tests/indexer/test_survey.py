@@ -47,11 +47,7 @@ def test_records_are_counted_by_the_thousand(survey):
 def test_sizes_are_characters_up_to_where_models_cut(survey):
     assert [
         size_of(Paper("a", "x" * title, "y" * abstract)) for title, abstract in ((3, 4), (2_000, 499), (9, 2_492))
-    ] == [
-        7,
-        2_499,
-        2_500,
-    ]
+    ] == [7, 2_499, 2_500]
     assert survey.size() == 0
     read(survey, Paper("a", "Masks", "x" * 9_000), Paper("b", "Lungs"), Paper("c", "Eyes"))
     assert survey.size() == 2_500 + 5 + 4

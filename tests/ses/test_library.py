@@ -18,11 +18,7 @@ from tests.tiny import make_model, papers, write_jsonl
 @pytest.fixture(scope="module")
 def settings(tmp_path_factory):
     folder = tmp_path_factory.mktemp("library")
-    return {
-        "model": str(make_model(folder / "model")),
-        "data_dir": folder / "data",
-        "cache_dir": folder / "cache",
-    }
+    return {"model": str(make_model(folder / "model")), "data_dir": folder / "data", "cache_dir": folder / "cache"}
 
 
 @pytest.fixture(scope="module")
@@ -189,8 +185,7 @@ def test_a_file_needs_a_reader(library, tmp_path):
     library.index("jsonl", tmp_path / "some.jsonl")
     assert len(library["jsonl"]) == 7
     with pytest.raises(
-        ses.NotFoundError,
-        match=r"no corpus 'unheard', so it is not known .*; give corpus, one of cord19",
+        ses.NotFoundError, match=r"no corpus 'unheard', so it is not known .*; give corpus, one of cord19"
     ):
         library.index("unheard", tmp_path / "some.jsonl")
     with pytest.raises(ses.InputError, match="layout of beir is fixed; columns works with jsonl, csv"):

@@ -157,11 +157,7 @@ CALLS = [
     ("library.index", {"name": "x", "papers": 3}, "Papers can't be of the type int; give a file or folder, a list of"),
     ("library.index", {"name": "x", "colums": {}}, "index takes no 'colums', the nearest is columns; it takes name,"),
     ("library.topics", {"name": "papers", "projection": "umap"}, "projection can't be 'umap'; give 'pca' or 'tsne'."),
-    (
-        "library.index",
-        {"name": "x", "papers": [], "limit": 0},
-        "limit can't be 0; give a whole number of at least 1.",
-    ),
+    ("library.index", {"name": "x", "papers": [], "limit": 0}, "limit can't be 0; give a whole number of at least 1."),
     ("library.update", {"name": "papers", "values": {1: {}}}, "give a dictionary of dictionaries of values."),
     ("library.topics", {"name": "papers", "count": 0}, "0 topics can't be found; give count of 1 or more."),
     ("index.similar", {"paper": 1}, "paper can't be 1; give a text or a Paper or a Hit."),

@@ -148,8 +148,7 @@ class _OrJson:
 def _checked(reply: Any, hosts: tuple[str, ...]) -> Any:
     if not isinstance(reply, dict | list):
         raise ClusterError(
-            f"{_joined(hosts)} answers with something other than JSON",
-            hint="check <engine>, and any proxy on the way",
+            f"{_joined(hosts)} answers with something other than JSON", hint="check <engine>, and any proxy on the way"
         )
     return reply
 

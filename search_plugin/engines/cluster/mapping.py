@@ -60,13 +60,7 @@ def body_of(schema: IndexSchema, source: str, dialect: Dialect, shards: int) -> 
     An interrupted build is recognised by the source of its papers.
     """
     return {
-        "settings": {
-            "index": {
-                "number_of_shards": shards,
-                **settings_of(schema, dialect),
-                **LOADING,
-            }
-        },
+        "settings": {"index": {"number_of_shards": shards, **settings_of(schema, dialect), **LOADING}},
         "mappings": {
             "dynamic": "strict",
             "_meta": {"ses": {"schema": to_stored(schema), "source": source}},

@@ -73,10 +73,7 @@ def assistants_of(service: Service) -> StreamableHTTPSessionManager | None:
         ],
     )
     server.streamable_http_app(
-        stateless_http=True,
-        json_response=True,
-        max_request_body_size=settings.max_body,
-        transport_security=security,
+        stateless_http=True, json_response=True, max_request_body_size=settings.max_body, transport_security=security
     )
     return server.session_manager
 

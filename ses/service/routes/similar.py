@@ -39,10 +39,7 @@ class Manuscript(SimilarAsked):
 
 
 @router.get(
-    "/{paper_id:path}",
-    summary="Papers like one of the index",
-    responses=PAGE,
-    openapi_extra=parameters_of(SimilarRead),
+    "/{paper_id:path}", summary="Papers like one of the index", responses=PAGE, openapi_extra=parameters_of(SimilarRead)
 )
 def similar(
     request: Request,

@@ -163,10 +163,5 @@ def vancouver(paper: Paper) -> str:
     return _sentences([listed, _title(paper), one_line(paper.venue), date], link_of(paper))
 
 
-STYLES: Mapping[str, Callable[[Paper], str]] = {
-    "APA": apa,
-    "MLA": mla,
-    "Chicago": chicago,
-    "Vancouver": vancouver,
-}
+STYLES: Mapping[str, Callable[[Paper], str]] = {"APA": apa, "MLA": mla, "Chicago": chicago, "Vancouver": vancouver}
 """The styles by the names that readers know them by, the same in all languages."""

@@ -10,14 +10,7 @@ import rich_click as click
 import ses
 from corpora.errors import InputError
 from indexer.options import AttachedOptions, EncodingOptions
-from ses.terminal.options import (
-    described_options,
-    engine_options,
-    given_of,
-    model_options,
-    parse_pairs,
-    settings_of,
-)
+from ses.terminal.options import described_options, engine_options, given_of, model_options, parse_pairs, settings_of
 from ses.terminal.progress import progress_on_stderr
 from ses.terminal.results import say
 

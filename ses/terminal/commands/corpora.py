@@ -94,8 +94,6 @@ def _likely(path: Path) -> str:
     require(path.exists(), f"There is no file {path}: check its name.")
     likely = "xlsx" if path.suffix.lower() in (".xlsx", ".xls", ".xlsb", ".ods") else likely_corpus(path)
     require(
-        likely in CORPORA,
-        f"It is not clear how to read {path}",
-        f"say it with <corpus>, one of {', '.join(CORPORA)}",
+        likely in CORPORA, f"It is not clear how to read {path}", f"say it with <corpus>, one of {', '.join(CORPORA)}"
     )
     return likely

@@ -147,7 +147,7 @@ def test_broken_entries_cost_themselves(tmp_path):
     )
     records = read(tmp_path, text)
     assert [(record.line, type(record)) for record in records] == [
-        *((1, Accepted), (2, Rejected), (3, Accepted), (4, Accepted), (5, Accepted), (6, Rejected), (7, Rejected)),
+        *((1, Accepted), (2, Rejected), (3, Accepted), (4, Accepted), (5, Accepted), (6, Rejected), (7, Rejected))
     ]
     assert records[4].paper.title == "A2"
     assert records[3].paper.title == "D"

@@ -132,7 +132,7 @@ def test_damaged_rows_are_rejected_alone(tmp_path):
     cut = table({"cord_uid": "c", "title": "t", "abstract": "never ends"}).splitlines()[1][:20]
     records = read(tmp_path, good + latin + b"\nx,y\n" + good.splitlines()[1] + b"\n" + cut)
     assert [(type(record), record.line) for record in records] == [
-        *((Accepted, 2), (Rejected, 3), (Rejected, 4), (Accepted, 5), (Rejected, 6)),
+        *((Accepted, 2), (Rejected, 3), (Rejected, 4), (Accepted, 5), (Rejected, 6))
     ]
     assert "UTF-8" in records[1].reason
     assert records[2].reason == "The row has 2 columns where the header has 19."

@@ -157,10 +157,7 @@ AUTHORS = ("John Paul II", "B Society", "B Congress", "Example, Bo, (Boris)", "A
                     field("020", "a978-3-540-12345-3 pbk."),
                 ]
             },
-            {
-                "url": "http://example.org/2",
-                "identifiers": ("doi:10.5555/a", "doi:10.5555/b", "isbn:9783540123453"),
-            },
+            {"url": "http://example.org/2", "identifiers": ("doi:10.5555/a", "doi:10.5555/b", "isbn:9783540123453")},
         ),
     ],
 )

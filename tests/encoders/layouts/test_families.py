@@ -228,11 +228,7 @@ def test_weights_of_an_mpnet_that_are_missing_or_too_many_are_told(edit, told, t
 @pytest.mark.parametrize(
     ("make", "changed", "told"),
     [
-        (
-            make_modernbert,
-            {"vocab_size": 80},
-            "embeddings.tok_embeddings.weight has the shape (75,",
-        ),
+        (make_modernbert, {"vocab_size": 80}, "embeddings.tok_embeddings.weight has the shape (75,"),
         (make_modernbert, {"num_hidden_layers": 10**9}, "gives 1e+09 for num_hidden_layers, and no encoder has more"),
         (make_modernbert, {"max_position_embeddings": 10**12}, "gives 1e+12 for max_position_embeddings, and no"),
         (make_modernbert, {"local_attention": 10**300}, "gives 1e+300 for local_attention, and no encoder"),

@@ -229,11 +229,7 @@ CASES = {
         (STATES, MASK),
         np.stack([text[kept == 1].max(axis=0, keepdims=True) for text, kept in zip(STATES, MASK, strict=True)]),
     ),
-    "matches": (
-        lambda o, x: o.matches(x, "table", "bias"),
-        (STATES,),
-        STATES @ WEIGHTS["table"].T + WEIGHTS["bias"],
-    ),
+    "matches": (lambda o, x: o.matches(x, "table", "bias"), (STATES,), STATES @ WEIGHTS["table"].T + WEIGHTS["bias"]),
     "log1p": (lambda o, x: o.log1p(o.activate(x, "relu")), (STATES,), np.log1p(np.maximum(STATES, 0))),
     "l2": (
         lambda o, x: o.l2_normalize(x),

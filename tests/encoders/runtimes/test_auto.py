@@ -113,11 +113,7 @@ def test_if_all_fail_the_first_is_told(tmp_path):
 
 @pytest.mark.parametrize(
     ("precision", "tried"),
-    [
-        ("int8", {"a-int8", "a-bf16", "a-fp32", "b-int8"}),
-        ("bf16", {"a-bf16", "a-fp32"}),
-        ("fp32", {"a-fp32"}),
-    ],
+    [("int8", {"a-int8", "a-bf16", "a-fp32", "b-int8"}), ("bf16", {"a-bf16", "a-fp32"}), ("fp32", {"a-fp32"})],
 )
 def test_all_that_are_as_precise_as_asked_take_part(precision, tried, tmp_path):
     runtimes = [fake("a", precisions=("int8", "bf16", "fp32")), fake("b", precisions=("int8",))]

@@ -95,11 +95,7 @@ def test_fp32_equals_transformers(architecture, tmp_path):
 
 @pytest.mark.parametrize(
     ("runtime", "precision"),
-    [
-        ("onnx", "fp32"),
-        ("onnx", "int8"),
-        pytest.param("openvino", "fp32", marks=pytest.mark.openvino),
-    ],
+    [("onnx", "fp32"), ("onnx", "int8"), pytest.param("openvino", "fp32", marks=pytest.mark.openvino)],
 )
 def test_weights_lie_in_a_file_that_sessions_map(runtime, precision, tmp_path):
     folder = make_model(tmp_path / "m")
@@ -147,10 +143,7 @@ def test_the_real_model_equals_transformers_up_to_its_256_tokens(minilm, sentenc
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        (
-            {"position_embedding_type": "relative_key"},
-            "bert model with relative positions, which ses can't run",
-        ),
+        ({"position_embedding_type": "relative_key"}, "bert model with relative positions, which ses can't run"),
         ({"num_hidden_layers": 3}, "fit its config.json: they lack encoder.layer.2.attention.output.LayerNorm.bias, "),
         ({"num_hidden_layers": 1}, "they hold encoder.layer.1.attention.output.LayerNorm.bias, "),
         ({"hidden_size": 32}, "don't fit its config.json"),

@@ -19,9 +19,7 @@ HUGE = {
     "alone": b'{"title_t":"The huge number","odd":1E400}',
     "deep": b'{"title_t":"The deep number","odd":{"a":[{"b":[1, -1e999]}]}}',
 }
-LARGE = {
-    "large": b'{"title_t":"The large number","odd":{"a":1e300,"b":123456789012345678901234567890,"c":"1E400"}}',
-}
+LARGE = {"large": b'{"title_t":"The large number","odd":{"a":1e300,"b":123456789012345678901234567890,"c":"1E400"}}'}
 
 
 def raw(server, index, id_):

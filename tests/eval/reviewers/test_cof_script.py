@@ -14,12 +14,7 @@ from products.reviewers.rules import MATCHINGS
 from tests.eval.vectors_by_hand import embedder, write_lines
 
 FACTORS = ("semantic", "topic", "citation")
-SCRIPT = {
-    "soft P@5": 0.42857143,
-    "soft P@10": 0.41428571,
-    "hard P@5": 0.33333333,
-    "hard P@10": 0.3,
-}
+SCRIPT = {"soft P@5": 0.42857143, "soft P@10": 0.41428571, "hard P@5": 0.33333333, "hard P@10": 0.3}
 
 
 def draw(folder):

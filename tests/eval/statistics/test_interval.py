@@ -144,13 +144,7 @@ def test_memory_is_bounded():
     assert peak < 64 * 2**20, "1000 x 20,000 draws at once would take 160 MB"
 
 
-@pytest.mark.parametrize(
-    ("values", "options", "reason"),
-    [
-        ([], {}, "no values"),
-        ([float("nan")], {}, "finite"),
-    ],
-)
+@pytest.mark.parametrize(("values", "options", "reason"), [([], {}, "no values"), ([float("nan")], {}, "finite")])
 def test_what_has_no_interval(values, options, reason):
     with pytest.raises(InputError, match=reason):
         mean_interval(values, **options)

@@ -86,9 +86,7 @@ loose = st.one_of(
 """Conditions that are resolved before an engine is asked."""
 SPOKEN = ("stem", "cells", "cell", "embryonic", "of", "the", "lung", "TNF-alpha", "5-HT2A", "Mice")
 says = st.builds(
-    Says,
-    st.sampled_from(["title", "text"]),
-    st.lists(st.sampled_from(SPOKEN), min_size=1, max_size=4).map(" ".join),
+    Says, st.sampled_from(["title", "text"]), st.lists(st.sampled_from(SPOKEN), min_size=1, max_size=4).map(" ".join)
 )
 saying = st.recursive(tests | says | says, branches, max_leaves=8)
 """Filters that also ask for words."""

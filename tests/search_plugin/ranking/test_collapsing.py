@@ -73,12 +73,7 @@ def test_vectors_that_disagree_keep_papers_apart_where_something_is_known_of_the
 
 @pytest.mark.parametrize(
     ("title", "cosine", "shown"),
-    [
-        (f"{TITLE} of towns", 0.945, "a"),
-        (f"{TITLE} of towns", 0.935, "ab"),
-        (TITLE, 0.605, "a"),
-        (TITLE, 0.595, "ab"),
-    ],
+    [(f"{TITLE} of towns", 0.945, "a"), (f"{TITLE} of towns", 0.935, "ab"), (TITLE, 0.605, "a"), (TITLE, 0.595, "ab")],
 )
 def test_the_cosines_of_the_default_model_are_those_that_were_fitted(title, cosine, shown):
     index = Index({"a": (1, 0), "b": (cosine, (1 - cosine**2) ** 0.5)})

@@ -108,8 +108,7 @@ def test_preferred_papers_bring_the_values_to_collapse_by():
 
 
 @pytest.mark.parametrize(
-    ("place", "leg_place", "known"),
-    [(9, None, True), (10, None, False), (10, 2, True), (10, 3, False)],
+    ("place", "leg_place", "known"), [(9, None, True), (10, None, False), (10, 2, True), (10, 3, False)]
 )
 def test_titles_of_the_first_ten_and_of_the_first_three_of_each_leg_are_compared(place, leg_place, known):
     ranked = [f"r{at}" for at in range(12)]

@@ -39,11 +39,7 @@ def of(query):
         ("cells -(mice OR rats)", "cells", 'not (text says "mice" or text says "rats")'),
         ("cells -(mice rats)", "cells", 'not (text says "mice" and text says "rats")'),
         ("cells -NOT mice OR x", "cells mice x", 'text says "cells" and text says "mice" or text says "x"'),
-        (
-            "tumor AND (mice OR rats)",
-            "tumor mice rats",
-            'text says "tumor" and (text says "mice" or text says "rats")',
-        ),
+        ("tumor AND (mice OR rats)", "tumor mice rats", 'text says "tumor" and (text says "mice" or text says "rats")'),
         ("tumor (mice OR rats), therapy", "tumor mice rats therapy", 'text says "mice" or text says "rats"'),
         (
             "heart attack OR stroke AND aspirin",

@@ -307,11 +307,7 @@ def test_arguments_are_read_as_assistants_write_them(url):
             {"query": "a", "filters": "year=2020"},
             "There is no argument filters, the nearest is filter; search takes query,",
         ),
-        (
-            "search",
-            {"q": "a"},
-            "There is no argument q; search takes query, filter, size, cursor, index, max_tokens.",
-        ),
+        ("search", {"q": "a"}, "There is no argument q; search takes query, filter, size, cursor, index, max_tokens."),
         ("indexes", {"name": "a"}, "There is no argument name; indexes takes none."),
         ("fetch", {"id": 2101.00001}, "id can't be 2101.00001; give a text."),
         ("fetch", {"id": True}, "id can't be true; give a text."),

@@ -78,11 +78,7 @@ def test_files_that_do_not_go_together_are_told(files, settings):
         ([first], True, "With --embeddings FILE for all formats no model is needed: leave --model out"),
         ([first, second], False, "--embeddings names two files for all formats; keep one"),
         ([f"clf={first}", f"clf={second}"], False, "--embeddings names two files for clf; keep one"),
-        (
-            [f"abc={first}"],
-            False,
-            "There is no format 'abc' and no file abc=.*; --embeddings takes FILE, or clf=",
-        ),
+        ([f"abc={first}"], False, "There is no format 'abc' and no file abc=.*; --embeddings takes FILE, or clf="),
     ):
         with pytest.raises(InputError, match=told):
             vector_source(given, settings, model_named=named)

@@ -83,15 +83,9 @@ def test_a_sentence_says_what_is_not_stored_and_how_to_store_it(specter2, tmp_pa
     lacks = (
         "vectors, so its prx vectors are used, though its model makes them; to have them, build the index again with"
     )
-    assert (tagger.source.format, notes) == (
-        "prx",
-        (f"The index mine holds no clf {lacks} the formats prx,clf.",),
-    )
+    assert (tagger.source.format, notes) == ("prx", (f"The index mine holds no clf {lacks} the formats prx,clf.",))
     forecaster, notes = library.forecasts.train("impact", "mine", "cited")
-    assert (forecaster.source.format, notes) == (
-        "prx",
-        (f"The index mine holds no rgn {lacks} the formats prx,rgn.",),
-    )
+    assert (forecaster.source.format, notes) == ("prx", (f"The index mine holds no rgn {lacks} the formats prx,rgn.",))
     library.rebuild("mine", formats=["prx,clf,rgn"])
     assert formats_of(library) == ["prx", "clf", "rgn"]
     (tagger, tagged), (forecaster, forecast) = (

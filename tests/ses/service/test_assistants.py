@@ -62,13 +62,7 @@ def test_a_key_with_the_scope_search_is_needed(client, bearer):
     reply = client.post("/mcp", json=LIST, headers=bearer["search"])
     assert reply.status_code == 200
     names = {one["name"] for one in reply.json()["result"]["tools"]}
-    assert names == {
-        "search",
-        "fetch",
-        "similar",
-        "support",
-        "indexes",
-    }
+    assert names == {"search", "fetch", "similar", "support", "indexes"}
     for method in ("get", "delete"):
         assert getattr(client, method)("/mcp", headers=bearer["search"]).status_code == 405
 

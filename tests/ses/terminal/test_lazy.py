@@ -75,13 +75,7 @@ def test_a_command_s_help_imports_no_other_command_and_no_heavy_library():
 
 OF_INDEXING = {
     *("faiss", "onnx", "safetensors", "huggingface_hub", "pydantic", "lark", "filelock", "torch", "scipy", "rich"),
-    *(
-        "numpy.ma",
-        "search_plugin.pages.formats",
-        "encoders.runtimes.auto",
-        "encoders.runtimes.openvino",
-        "indexer.job",
-    ),
+    *("numpy.ma", "search_plugin.pages.formats", "encoders.runtimes.auto", "encoders.runtimes.openvino", "indexer.job"),
 }
 """What a search of a few papers needs nothing of; each takes from 5 to 200 ms."""
 

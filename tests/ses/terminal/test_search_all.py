@@ -81,11 +81,7 @@ def test_a_mode_that_is_named_adds_papers_near_in_meaning(home):
 
 
 def test_all_is_for_other_programs_and_from_the_first(home):
-    fails(
-        ses(home, "search", "--index", "t", "--all", "bees"),
-        2,
-        "--format one of jsonl, csv, bibtex, ris, csl",
-    )
+    fails(ses(home, "search", "--index", "t", "--all", "bees"), 2, "--format one of jsonl, csv, bibtex, ris, csl")
     fails(ses(home, "search", "--index", "t", "--all", "--json", "bees"), 2, "choose with --format one of")
     asked = ("search", "--index", "t", "--all", "--format", "ris", "--offset", "5", "bees")
     fails(ses(home, *asked), 2, "All results are read from the first one")

@@ -70,11 +70,7 @@ _DEFAULTS = {
         (),
     ),
     "label-pairs": ("triplet", {"field": "label", "level": -1, "most": 100, "related": "venue"}, ("labels",)),
-    "topic-pairs": (
-        "triplet",
-        {"field": "topics", "level": -1, "widest": 0.01, "pairs": 1, "related": "venue"},
-        (),
-    ),
+    "topic-pairs": ("triplet", {"field": "topics", "level": -1, "widest": 0.01, "pairs": 1, "related": "venue"}, ()),
     "dpr": ("triplet", {"pairs": 1}, ()),
 }
 

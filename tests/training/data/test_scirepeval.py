@@ -135,10 +135,7 @@ def test_the_size_of_a_sample_is_the_limit(tmp_path, size, limit):
         ([{"name": "x"}], "The task x of .* names no data_files with a train file"),
         ([{"name": "x", "data_files": {"dev": "a"}}], "The task x of .* names no data_files with a train file"),
         ([{"name": "x", "dataset": {"name": "a"}}], "and no dataset with a path; name one"),
-        (
-            [{**LEAST, "ctrl_token": "[XXX]"}],
-            r"has the ctrl_token '\[XXX\]'; use \[CLF\], \[RGN\], \[PRX\], \[QRY\]\.",
-        ),
+        ([{**LEAST, "ctrl_token": "[XXX]"}], r"has the ctrl_token '\[XXX\]'; use \[CLF\], \[RGN\], \[PRX\], \[QRY\]\."),
     ],
 )
 def test_mistakes(tmp_path, given, told):

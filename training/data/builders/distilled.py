@@ -66,14 +66,6 @@ def _weights(given: str, teachers: int) -> dict[str, float]:
 
 BUILDER = Builder(
     "ranked",
-    {
-        **OPTIONS,
-        "teachers": "bm25 base",
-        "weights": "",
-        "fusion": "minmax",
-        "depth": 60,
-        "candidates": 8,
-        "top": 3,
-    },
+    {**OPTIONS, "teachers": "bm25 base", "weights": "", "fusion": "minmax", "depth": 60, "candidates": 8, "top": 3},
     build,
 )

@@ -82,7 +82,5 @@ def _taught(encoder: TextEncoder, chosen: Iterator[_Chosen], task_format: Format
 
 
 BUILDER = Builder(
-    "vectors",
-    {**OPTIONS, "teacher": "", "texts": PAPERS, "most": 0, "runtime": "", "precision": "fp32"},
-    build,
+    "vectors", {**OPTIONS, "teacher": "", "texts": PAPERS, "most": 0, "runtime": "", "precision": "fp32"}, build
 )

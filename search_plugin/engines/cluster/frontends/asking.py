@@ -25,11 +25,7 @@ from search_plugin.engines.cluster.frontends.connectors import (
     called,
 )
 from search_plugin.engines.cluster.frontends.http import Parameter, SearchedByOthers
-from search_plugin.engines.cluster.frontends.inference import (
-    InferencePipeline,
-    embedding_endpoint,
-    lacks_inference,
-)
+from search_plugin.engines.cluster.frontends.inference import InferencePipeline, embedding_endpoint, lacks_inference
 from search_plugin.engines.cluster.frontends.stored import StoredTemplate
 from search_plugin.engines.cluster.frontends.templates import template_of
 from search_plugin.engines.cluster.frontends.vector_service import JOINED, VectorService, joining_script

@@ -25,8 +25,7 @@ def compare(
     runs: tuple[Path, ...],
     qrels: Annotated[Path | None, Option("File of judgments, in TREC's or BEIR's form")] = None,
     data: Annotated[
-        Path | None,
-        Option("Folder in BEIR's form, instead of <qrels>; its texts are shown, and its ids checked"),
+        Path | None, Option("Folder in BEIR's form, instead of <qrels>; its texts are shown, and its ids checked")
     ] = None,
     split: Annotated[str, Option("Name of the judgments in <data>", "NAME")] = "test",
     measures: Annotated[Sequence[str], Option("Name of a measure, such as MAP", "NAME", flag="measure")] = ("nDCG@10",),

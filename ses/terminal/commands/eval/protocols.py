@@ -61,8 +61,7 @@ def protocol(heading: str, data: str) -> Callable[[Callable[..., Measured]], cli
 
 
 @protocol(
-    "set",
-    "Folder of S2AND's data sets, or file of papers with authors in JSON lines, whose full names are the truth.",
+    "set", "Folder of S2AND's data sets, or file of papers with authors in JSON lines, whose full names are the truth."
 )
 def authors(
     data: Path,
@@ -92,10 +91,7 @@ def authors(
     return outcomes, {"method": method}
 
 
-@protocol(
-    "part",
-    "JSON lines of papers with labels, plain or packed.",
-)
+@protocol("part", "JSON lines of papers with labels, plain or packed.")
 def miread(
     data: Path,
     opened: Opener,
@@ -133,17 +129,13 @@ def miread(
     return outcomes, {"label": label}
 
 
-@protocol(
-    "task",
-    "SciDocs' folder data: mag, mesh, coview, coread, cite, cocite, recomm and the papers' metadata.",
-)
+@protocol("task", "SciDocs' folder data: mag, mesh, coview, coread, cite, cocite, recomm and the papers' metadata.")
 def scidocs(
     data: Path,
     opened: Opener,
     *,
     tasks: Annotated[
-        Sequence[str],
-        Option("Name of a task, such as mag", "NAME", default_help="all in the folder", flag="task"),
+        Sequence[str], Option("Name of a task, such as mag", "NAME", default_help="all in the folder", flag="task")
     ] = (),
     split: Annotated[str, Option("Name of the split: test, or val to choose a model by", "NAME")] = "test",
 ) -> Measured:
@@ -159,10 +151,7 @@ def scidocs(
     return evaluate_scidocs(folder, opened().embed, tasks=tasks, split=split), {"split": split}
 
 
-@protocol(
-    "set",
-    "A folder of SciMult's sets, such as classification_fine with its Geography_papers_test.json.",
-)
+@protocol("set", "A folder of SciMult's sets, such as classification_fine with its Geography_papers_test.json.")
 def scimult(
     data: Path,
     opened: Opener,
@@ -172,8 +161,7 @@ def scimult(
         Sequence[str], Option("Name of a set, such as Geography", "NAME", default_help="all in the folder", flag="set")
     ] = (),
     similarity: Annotated[
-        Similarity | None,
-        Option("How vectors are compared", default_help="the model's; dot of vectors from files"),
+        Similarity | None, Option("How vectors are compared", default_help="the model's; dot of vectors from files")
     ] = None,
     label_embeddings: Annotated[
         Path | None, Option("Vectors of the labels, where their ids may be those of papers too", "FILE")
@@ -214,10 +202,7 @@ def scimult(
     return outcomes, {"task": task, "similarity": compared, **({"labels": "names"} if names_only else {})}
 
 
-@protocol(
-    "likeness",
-    "CSV files with title, abstract and label_included: one, a folder of them, or a tar archive.",
-)
+@protocol("likeness", "CSV files with title, abstract and label_included: one, a folder of them, or a tar archive.")
 def screening(
     data: Path,
     opened: Opener,

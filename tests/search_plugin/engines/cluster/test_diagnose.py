@@ -230,10 +230,7 @@ def test_a_lost_shard_is_the_reason_why_a_cluster_is_red():
     ("settings", "told"),
     [
         ({"refresh_interval": "-1"}, "The index papers still has the settings for loading"),
-        (
-            {"blocks": {"read_only_allow_delete": "true"}},
-            "because a node's disk was nearly full; free some space",
-        ),
+        ({"blocks": {"read_only_allow_delete": "true"}}, "because a node's disk was nearly full; free some space"),
         ({"blocks": {"write": True}}, "The index papers was blocked by somebody; set its index.blocks.write to false."),
     ],
 )

@@ -183,10 +183,7 @@ class Server:
         self.ask("PUT", body=json.dumps({"settings": {"number_of_replicas": 0}, "mappings": mappings}))
         lines = []
         for paper in PAPERS:
-            lines += [
-                {"index": {}},
-                {name: value for name, value in rows_of(paper).items() if not is_empty(value)},
-            ]
+            lines += [{"index": {}}, {name: value for name, value in rows_of(paper).items() if not is_empty(value)}]
         reply = self.ask("POST", "/_bulk?refresh=true", "".join(json.dumps(line) + "\n" for line in lines))
         assert not reply["errors"]
 

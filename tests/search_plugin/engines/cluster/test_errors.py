@@ -74,12 +74,7 @@ CONFLICT = "[1]: version conflict, required seqNo [77], primary term [1]. curren
         (401, told("security_exception", "missing authentication credentials"), ClusterError, "requires a login; set"),
         (401, "Unauthorized", ClusterError, "set SES_ENGINE_USERNAME and SES_ENGINE_PASSWORD, or SES_ENGINE_API_KEY"),
         (403, told("security_exception", UNAUTHORIZED), ClusterError, r"does not allow this \(action .*may\.$"),
-        (
-            403,
-            block("FORBIDDEN/8/index write (api)"),
-            ClusterError,
-            r"has set; remove index\.blocks\.write, and try",
-        ),
+        (403, block("FORBIDDEN/8/index write (api)"), ClusterError, r"has set; remove index\.blocks\.write, and try"),
         (403, block("FORBIDDEN/5/index read-only (api)"), ClusterError, r"remove index\.blocks\.read_only, and try"),
         (429, block(FLOOD), ClusterError, "disk is nearly full; free some space there, and try again"),
         (429, block(FLOOD + MORE), ClusterError, "disk is nearly full"),
@@ -144,25 +139,10 @@ def test_errors_keep_status_and_kind():
 @pytest.mark.parametrize(
     ("url", "reason", "kind", "sentence"),
     [
-        (
-            URL,
-            "[Errno 111] Connection refused",
-            BusyError,
-            r"does not answer \(.*refused\); start it",
-        ),
+        (URL, "[Errno 111] Connection refused", BusyError, r"does not answer \(.*refused\); start it"),
         (URL, "Read timed out. (read timeout=30)", BusyError, "does not answer"),
-        (
-            "https://h:1",
-            "[SSL: CERTIFICATE_VERIFY_FAILED] self-signed",
-            ClusterError,
-            "trust; set SES_ENGINE_CA",
-        ),
-        (
-            "https://h:1",
-            "[SSL: WRONG_VERSION_NUMBER] wrong",
-            ClusterError,
-            "TLS; write the URL with http:",
-        ),
+        ("https://h:1", "[SSL: CERTIFICATE_VERIFY_FAILED] self-signed", ClusterError, "trust; set SES_ENGINE_CA"),
+        ("https://h:1", "[SSL: WRONG_VERSION_NUMBER] wrong", ClusterError, "TLS; write the URL with http:"),
         ("https://h:1", "[SSL] record layer failure", ClusterError, "does not speak TLS"),
     ],
 )

@@ -17,14 +17,7 @@ from corpora.errors import InputError, UnavailableError
 from search_plugin.contract.legs import Sort
 from search_plugin.contract.schema import Field, IndexSchema, paper_vector, to_stored
 from search_plugin.engines.cluster.dialects import dialect_of
-from search_plugin.engines.cluster.mapping import (
-    NAMES,
-    body_of,
-    check_unchanged,
-    properties_of,
-    schema_of,
-    sort_field,
-)
+from search_plugin.engines.cluster.mapping import NAMES, body_of, check_unchanged, properties_of, schema_of, sort_field
 from search_plugin.engines.cluster.product import Product
 from search_plugin.words.languages import LANGUAGES
 
@@ -46,13 +39,7 @@ def lucene(space, **encoder):
 
 def faiss(space, level):
     method = {"name": "hnsw", "engine": "faiss", "space_type": space, "parameters": GRAPH}
-    return {
-        "type": "knn_vector",
-        "dimension": 128,
-        "mode": "on_disk",
-        "compression_level": level,
-        "method": method,
-    }
+    return {"type": "knn_vector", "dimension": 128, "mode": "on_disk", "compression_level": level, "method": method}
 
 
 def dense(kind, similarity="l2_norm"):

@@ -139,11 +139,7 @@ def test_the_request_of_a_page_joins_as_many_hits_as_ses_would():
 @BOTH
 @pytest.mark.parametrize(
     ("plan", "kind_of_search"),
-    [
-        (replace(PLAN, vectors=()), "&search_type=dfs_query_then_fetch"),
-        (PLAN, ""),
-        (replace(PLAN, words=""), ""),
-    ],
+    [(replace(PLAN, vectors=()), "&search_type=dfs_query_then_fetch"), (PLAN, ""), (replace(PLAN, words=""), "")],
 )
 def test_a_search_by_words_alone_in_one_request_scores_alike_on_all_shards(kind, version, plan, kind_of_search):
     asked = page_request(index_in(kind, version), plan, SearchRequest("virus lung", size=3, offset=4))

@@ -181,10 +181,7 @@ def test_exact_searches_score_every_paper(quantization):
         ),
         (
             ELASTICSEARCH,
-            {
-                "source": "(1.0 + cosineSimilarity(params.vector, 'vector_prx')) / 2.0",
-                "params": {"vector": [1, 0.5]},
-            },
+            {"source": "(1.0 + cosineSimilarity(params.vector, 'vector_prx')) / 2.0", "params": {"vector": [1, 0.5]}},
         ),
     ):
         inner = {"bool": {"filter": [{"exists": {"field": "vector_prx"}}, RANGE]}}

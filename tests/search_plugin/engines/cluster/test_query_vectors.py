@@ -55,11 +55,7 @@ PASSAGES = replace(SCHEMA, vectors=(replace(SCHEMA.vectors[0], unit="passage"),)
 
 @pytest.mark.parametrize(
     ("index", "plan"),
-    [
-        (index_with(SCHEMA), replace(PLAN, words="")),
-        (index_with(PASSAGES), PLAN),
-        (attached_with(beside="so"), PLAN),
-    ],
+    [(index_with(SCHEMA), replace(PLAN, words="")), (index_with(PASSAGES), PLAN), (attached_with(beside="so"), PLAN)],
 )
 def test_papers_that_can_not_give_a_vector_are_told(index, plan):
     with pytest.raises(InputError, match=r"papers by words can't give a search in .* its vector; choose another"):

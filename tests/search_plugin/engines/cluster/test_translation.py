@@ -51,10 +51,7 @@ QUERIES = (
     ({"exists": {"field": "language"}}, NOTHING),
     ({"exists": {"field": "ses.prx_f"}}, {"exists": {"field": "ses.prx_f"}}),
     (HAS_EMB, HAS_EMB),
-    (
-        {"term": {"authors": "Ana"}},
-        {"nested": {"path": "people", "query": {"term": {"people.name.exact": "Ana"}}}},
-    ),
+    ({"term": {"authors": "Ana"}}, {"nested": {"path": "people", "query": {"term": {"people.name.exact": "Ana"}}}}),
     (
         {"exists": {"field": "authors"}},
         {"nested": {"path": "people", "query": {"exists": {"field": "people.name.exact"}}}},
@@ -63,10 +60,7 @@ QUERIES = (
     ({"terms": {"id": ("a", "b")}}, {"ids": {"values": ["a", "b"]}}),
     ({"exists": {"field": "id"}}, {"match_all": {}}),
     ({"term": {"year": 2020}}, any_of(days("2020-01-01", "2020-12-31"))),
-    (
-        {"terms": {"year": [2019, 2021]}},
-        any_of(days("2019-01-01", "2019-12-31"), days("2021-01-01", "2021-12-31")),
-    ),
+    ({"terms": {"year": [2019, 2021]}}, any_of(days("2019-01-01", "2019-12-31"), days("2021-01-01", "2021-12-31"))),
     (
         {"range": {"year": {"gt": 2019, "lt": 2021}}},
         {"range": {"issued": {"gt": "2019-12-31", "lt": "2021-01-01", "format": "yyyy-MM-dd"}}},
@@ -117,13 +111,7 @@ QUERIES = (
     ({"knn": {"field": "ses.prx_f", "k": 3}}, {"knn": {"field": "ses.prx_f", "k": 3}}),
     (
         {"knn": {"field": "emb", "k": 3, "filter": CELL}},
-        {
-            "knn": {
-                "field": "emb",
-                "k": 3,
-                "filter": {"bool": {"filter": [EXACT, HAS_TITLE, HAS_EMB]}},
-            }
-        },
+        {"knn": {"field": "emb", "k": 3, "filter": {"bool": {"filter": [EXACT, HAS_TITLE, HAS_EMB]}}}},
     ),
     (
         {"knn": {"emb": {"vector": [1], "k": 3}}},
@@ -184,22 +172,12 @@ BODIES = (
     ),
     (
         {"query": {"match_all": {}}, "_source": ["venue", "identifiers", "content_hash"]},
-        {
-            **EVERY,
-            "_source": ["doi_s", "headline", "journal", "ses.hash"],
-        },
+        {**EVERY, "_source": ["doi_s", "headline", "journal", "ses.hash"]},
     ),
-    (
-        {"query": {"match_all": {}}, "_source": {"excludes": ["ses"]}},
-        {**EVERY, "_source": {"excludes": ["ses"]}},
-    ),
+    ({"query": {"match_all": {}}, "_source": {"excludes": ["ses"]}}, {**EVERY, "_source": {"excludes": ["ses"]}}),
     (
         {"query": {"match_all": {}}, "_source": False, "docvalue_fields": ["id", "year"]},
-        {
-            **EVERY,
-            "_source": ["headline", "issued"],
-            "docvalue_fields": [{"field": "issued", "format": "yyyy-MM-dd"}],
-        },
+        {**EVERY, "_source": ["headline", "issued"], "docvalue_fields": [{"field": "issued", "format": "yyyy-MM-dd"}]},
     ),
     (
         {"sort": [{"year": {"order": "desc"}}, {"authors": {"order": "asc"}}, {"shelf": {"order": "asc"}}]},
@@ -214,10 +192,7 @@ BODIES = (
     ),
     (
         {"highlight": {"encoder": "html", "highlight_query": CELL, "fields": {"title": {"n": 0}, "references": {}}}},
-        {
-            **EVERY,
-            "highlight": {"encoder": "html", "highlight_query": EXACT, "fields": {"headline": {"n": 0}}},
-        },
+        {**EVERY, "highlight": {"encoder": "html", "highlight_query": EXACT, "fields": {"headline": {"n": 0}}}},
     ),
     (
         {

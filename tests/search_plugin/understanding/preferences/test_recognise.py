@@ -100,10 +100,7 @@ def test_a_filter_holds_for_preferred_papers(asked):
     page = asked("J Med Virol masks", filter="year=2021")
     assert [hit.id for hit in page] == ["jmv-2021"]
     none = asked("J Med Virol", filter="year=1999")
-    assert (none.hits, none.notes) == (
-        (),
-        (f"No paper of this index that passes the filter is in {JMV}.",),
-    )
+    assert (none.hits, none.notes) == ((), (f"No paper of this index that passes the filter is in {JMV}.",))
 
 
 def test_a_paper_that_hardly_matches_the_topic_does_not_come_first(asked):

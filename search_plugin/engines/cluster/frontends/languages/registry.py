@@ -6,15 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from corpora.errors import InputError
-from search_plugin.engines.cluster.frontends.languages import (
-    console,
-    curl,
-    document,
-    javascript,
-    php,
-    python,
-    ruby,
-)
+from search_plugin.engines.cluster.frontends.languages import console, curl, document, javascript, php, python, ruby
 from search_plugin.engines.cluster.frontends.script import PageScript
 
 

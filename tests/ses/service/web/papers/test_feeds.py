@@ -144,12 +144,7 @@ def test_fetch_metadata_of_this_site_is_enough(writer, library):
         ("/feeds/like.atom", {}, 400, "no liked paper"),
         ("/feeds/like.atom", {"id": ["p00001"], "not": ["p00001"]}, 400, "both liked and disliked"),
         ("/feeds/like.atom", {"id": ["zz"]}, 404, "zz"),
-        (
-            "/feeds/like.atom",
-            {"id": ["p00001"], "size": 501},
-            400,
-            "size can't be 501; give a whole number",
-        ),
+        ("/feeds/like.atom", {"id": ["p00001"], "size": 501}, 400, "size can't be 501; give a whole number"),
         ("/feeds/like.atom", {"id": ["p00001"], "sise": 5}, 400, "sise"),
         ("/feeds/new", {"id": [f"p{one:05d}" for one in range(101)]}, 400, "101 papers"),
         ("/feeds/none", {}, 404, "no feed 'none'"),
