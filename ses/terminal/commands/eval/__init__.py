@@ -10,10 +10,12 @@ _HERE = "ses.terminal.commands.eval"
 
 COMMANDS = {
     "authors": (f"{_HERE}.protocols:authors", "Group papers with one author's name by their true author."),
+    "average": (f"{_HERE}.average:average", "Average the figures of RESULTS."),
     "compare": (f"{_HERE}.compare:compare", "Compare TREC run files."),
     "factors": (f"{_HERE}.reviewers:factors", "Measure each factor of reviewer matching by itself."),
     "formats": (f"{_HERE}.formats:formats", "Compare a model's formats with its PRX vectors."),
     "gold-standard": (f"{_HERE}.reviewers:gold_standard", "Compare with what reviewers said of their own expertise."),
+    "mdcr": (f"{_HERE}.protocols:mdcr", "Measure vectors by MDCR."),
     "miread": (f"{_HERE}.protocols:miread", "Measure vectors as MIReAD's paper does."),
     "models": (f"{_HERE}.models:models", "Compare models on your own papers, and say which to take."),
     "retrieval": (f"{_HERE}.retrieval:retrieval", "Index a collection (or bring its index up to date)."),

@@ -1,4 +1,4 @@
-"""`ses eval authors`, `miread`, `scidocs`, `scimult` and `screening`: what measures the vectors of one source.
+"""`ses eval authors`, `mdcr`, `miread`, `scidocs`, `scimult` and `screening`: what measures the vectors of one source.
 
 A new protocol is one function here, and a line in `COMMANDS`.
 """
@@ -89,6 +89,29 @@ def authors(
     embed = opened().embed
     outcomes = {label: evaluate_authors(signatures, embed, method) for label, signatures in sets.items()}
     return outcomes, {"method": method}
+
+
+@protocol("field", "Folder of MDCR: mdcr_test.json and mdcr_test_data.jsonl.")
+def mdcr(
+    data: Path,
+    opened: Opener,
+    *,
+    split: Annotated[str, Option("Name of the split: test, or val to choose a model by", "NAME")] = "test",
+    scores: Annotated[
+        Path | None, Option("File to write for MDCR's evaluate.py: a score for each pair", "FILE")
+    ] = None,
+) -> Measured:
+    """Measure vectors by MDCR: cited papers ranked among others, by field of science (MAP, nDCG, recall at 5).
+
+    The last row is the average over the fields.
+    """
+    from eval.mdcr import measure_mdcr, rank_mdcr, read_mdcr, write_scores
+
+    read = read_mdcr(data, split)
+    ranked = rank_mdcr(read, opened().embed)
+    if scores:
+        write_scores(scores, ranked)
+    return measure_mdcr(read, ranked), {"split": split}
 
 
 @protocol("part", "JSON lines of papers with labels, plain or packed.")

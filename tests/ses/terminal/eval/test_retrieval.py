@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
+from math import log2
 
 import pytest
 
@@ -82,6 +83,40 @@ def test_topics_and_rounds(home):
     assert told(ses(home, *score, "--json"))["rows"][0]["measures"]["MRR"]["mean"] == pytest.approx(1 / 3)
     assert "2 queries without results" in (shown := ses(home, *score).stdout)
     assert "1 judged before dropped" in shown
+
+
+def test_pmc_patients_as_it_is_published(home, tmp_path):
+    # Its evaluation.py reads these files, and has BEIR measure MRR over the whole corpus, P@10, nDCG@10 and R@1000.
+    corpus, queries = tmp_path / "PPR" / "PPR_corpus.jsonl", tmp_path / "queries" / "test_queries.jsonl"
+    qrels = tmp_path / "PPR" / "PPR_test_qrels.tsv"
+    for folder in (corpus.parent, queries.parent):
+        folder.mkdir()
+    texts = {f"{paper.id}-1": f"{paper.title}. {paper.abstract}" for paper in papers(30)}
+    corpus.write_text("".join(json.dumps({"_id": n, "title": "", "text": t}) + "\n" for n, t in texts.items()))
+    patients = dict(zip(["9-1", "9-2", "9-3"], [*texts.values()][4:7], strict=True))
+    queries.write_text("".join(json.dumps({"_id": n, "text": t}) + "\n" for n, t in patients.items()))
+    names = list(texts)
+    gains = {"9-1": {names[4]: 2, names[20]: 1}, "9-2": {names[9]: 1}, "9-3": {names[6]: 1, names[7]: 2, names[8]: 1}}
+    rows = [f"{query}\t{name}\t{gain}" for query, judged in gains.items() for name, gain in judged.items()]
+    qrels.write_text("\n".join(["query-id\tcorpus-id\tscore", *rows]) + "\n")
+    given = ["--topics", queries, "--qrels", qrels, "--corpus", "beir", "--path", corpus, "--mode", "exact"]
+    measures = [part for name in ("MRR", "P@10", "nDCG@10", "Recall@1000") for part in ("--measure", name)]
+    options = [*given, *measures, "--run", tmp_path / "runs", "--model", home / "model", "--json"]
+    row = told(ses(home, "eval", "retrieval", *options))["rows"][0]["measures"]
+    ranked = {query: [] for query in gains}
+    for line in (tmp_path / "runs/exact.trec").read_text().splitlines():
+        query, _, name, *_ = line.split()
+        ranked[query].append(name)
+    assert {len(names) for names in ranked.values()} == {30}
+    wanted = [0.0] * 4
+    for query, judged in gains.items():
+        found = [judged.get(name, 0) for name in ranked[query]]
+        best = sorted(judged.values(), reverse=True)
+        gain, ideal = (sum(value / log2(2 + at) for at, value in enumerate(one[:10])) for one in (found, best))
+        first = 1 / (1 + next(at for at, value in enumerate(found) if value))
+        for at, value in enumerate((first, sum(map(bool, found[:10])) / 10, gain / ideal, 1.0)):
+            wanted[at] += value / len(gains)
+    assert [one["mean"] for one in row.values()] == pytest.approx(wanted)
 
 
 @pytest.mark.slow
