@@ -1,9 +1,14 @@
-"""Checksums of files and folders."""
+"""Checksums of files and folders, and JSON objects that hold their own checksum."""
 
 from __future__ import annotations
 
 import hashlib
+import zlib
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+
+import orjson
 
 from corpora.errors import InputError
 
@@ -27,3 +32,27 @@ def data_hash(path: Path) -> str:
     except OSError as error:
         raise InputError(f"{path} can't be read: {error.strerror}.") from error
     return hashlib.sha256(listed.encode(errors="surrogateescape")).hexdigest()
+
+
+_CHECKSUM = "checksum"
+
+
+def sealed(content: Mapping[str, Any], *, indented: bool = False) -> bytes:
+    """Return a JSON object with its checksum, which is that of the object without spaces."""
+    option = orjson.OPT_INDENT_2 if indented else None
+    return orjson.dumps({**content, _CHECKSUM: zlib.crc32(orjson.dumps(content))}, option=option)
+
+
+def unsealed(file: bytes, *, optional: bool = False) -> dict[str, Any]:
+    """Return what `sealed` was given; raises `ValueError` if the file was changed since.
+
+    The checksum may be `optional`, for files that were written without one.
+    """
+    content = orjson.loads(file)
+    if not isinstance(content, dict):
+        raise ValueError("it holds no object")  # noqa: TRY004 - it is the file that is wrong
+    if optional and _CHECKSUM not in content:
+        return content
+    if content.pop(_CHECKSUM, None) != zlib.crc32(orjson.dumps(content)):
+        raise ValueError("its checksum is wrong")
+    return content

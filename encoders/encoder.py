@@ -11,14 +11,12 @@ from corpora.errors import InputError
 from corpora.lazy import np
 from encoders.architectures.registry import PAIRS, SPARSE, STATIC
 from encoders.cache import EmbeddingCache, cache_key
-from encoders.composed import compose
 from encoders.models.card import ModelCard
 from encoders.models.formats import Format, Precision
 from encoders.models.model import Model
 from encoders.registry import DEFAULT_MODEL, find_model
 from encoders.runtimes.registry import GRAPH_VERSION
 from encoders.runtimes.sessions import Sessions, make_sessions
-from encoders.static import load_static
 from encoders.text_encoder import EncodingProgress, TextEncoder, ignore, shared
 from encoders.tokens.batching import CPU_TOKENS, GPU_TOKENS, Batch, LongText, batches, parts, pieces
 from encoders.tokens.tokenizer import load_tokenizer, tokenized, well_formed
@@ -219,6 +217,8 @@ def load_encoder(
 
     def loaded(single: Model) -> TextEncoder:
         if single.card.architecture == STATIC:
+            from encoders.static import load_static
+
             return load_static(single, cache_dir)
         if single.card.architecture == SPARSE:
             raise InputError(
@@ -234,4 +234,8 @@ def load_encoder(
         made_by, sessions = make_sessions(single, tokenizer, cache_dir, runtime, precision, threads)
         return Encoder(single.card, made_by, tokenizer, sessions, cache, long_text)
 
-    return compose(found, loaded) if found.members else loaded(found)
+    if not found.members:
+        return loaded(found)
+    from encoders.composed import compose
+
+    return compose(found, loaded)

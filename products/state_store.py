@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from corpora.checksums import sealed, unsealed
 from corpora.errors import ConflictError, InputError, NotFoundError, UnavailableError
-from corpora.sealing import sealed, unsealed
 from corpora.writing import WRITABLE_DATA, explaining, locking, private_folder, replacing
 
 T = TypeVar("T")

@@ -21,12 +21,9 @@ from search_plugin.fusion.search_settings import read_search_settings
 from search_plugin.understanding.expansion import read_synonyms
 from ses.argument_validation import checked_methods
 from ses.indexes.default_index import choose_index, chosen_index, default_index
-from ses.indexes.query_words import update_words
 from ses.indexes.searchable import SearchableLibrary
 from ses.library_parts import LibraryParts
-from ses.models.extra_vectors import own_jobs, sparse_job
 from ses.models.library_models import LibraryModels
-from ses.models.stored_formats import formats_to_store, formats_with_words
 from ses.products import Products
 
 if TYPE_CHECKING:
@@ -315,6 +312,7 @@ class Library(Products, SearchableLibrary):
         from indexer.pipeline import index_corpus
         from indexer.projecting import kept_projection, kept_words
         from ses.models.remote_encoding import remotely_encoded
+        from ses.models.stored_vectors import formats_to_store, formats_with_words, own_jobs, sparse_job
         from ses.papers import of_corpus, of_program
 
         corpus, encoding, tags = (options.get("corpus", ""), options.get("encoding", ""), options.get("tags", ""))
@@ -389,7 +387,7 @@ class Library(Products, SearchableLibrary):
             report = index_corpus(job, self._engine, progress)
         if source.obtained:
             report = replace(report, harvest=source.obtained.to_dict())
-        update_words(self._engine, name, self._models.word_vectors)
+        self._update_words(name)
         if tags:
             self.tags.apply(tags, name, progress=progress)
         return report
@@ -416,6 +414,7 @@ class Library(Products, SearchableLibrary):
         from indexer.pipeline import index_corpus
         from indexer.projecting import kept_words
         from ses.models.remote_encoding import check_own_papers, remotely_encoded
+        from ses.models.stored_vectors import formats_to_store, formats_with_words, own_jobs, sparse_job
 
         check_own_papers(options)
         self._note_first()
@@ -439,7 +438,7 @@ class Library(Products, SearchableLibrary):
         )
         with remotely_encoded(self._settings, job, options) as job:
             report = index_corpus(job, self._engine, progress)
-        update_words(self._engine, name, self._models.word_vectors)
+        self._update_words(name)
         return report
 
     def attach(
@@ -491,6 +490,7 @@ class Library(Products, SearchableLibrary):
         from search_plugin.engines.cluster.attached.vectors import NamedVectors
         from search_plugin.engines.cluster.scan import check_plain_name
         from ses.models.remote_encoding import check_own_papers, remotely_encoded
+        from ses.models.stored_vectors import formats_to_store
 
         check_own_papers(options)
         self._note_first()
@@ -528,7 +528,7 @@ class Library(Products, SearchableLibrary):
         with remotely_encoded(self._settings, job, options) as job:
             engine.attach(wanted, schema_for(job, quantization or (held.quantization if held else "none")))
             report = replace(follow(job, engine, progress), vectors=compared)
-        update_words(self._engine, wanted.name, self._models.word_vectors)
+        self._update_words(wanted.name)
         return report
 
     def follow(self, name: str, *, progress: Progress | None = None, **options: Unpack[EncodingOptions]) -> IndexReport:
@@ -561,7 +561,7 @@ class Library(Products, SearchableLibrary):
         else:
             engine.renew(attachment)
             report = only_searched(engine, attachment, self._settings.data_dir)
-        update_words(self._engine, name, self._models.word_vectors)
+        self._update_words(name)
         return report
 
     def detach(self, name: str, *, progress: Progress | None = None) -> Detached:
@@ -690,6 +690,12 @@ class Library(Products, SearchableLibrary):
         from search_plugin.engines.cluster.attached.engine import AttachingEngine
 
         return AttachingEngine(self._engine.url, self._settings.connection)
+
+    def _update_words(self, name: str) -> None:
+        """Add the words of new papers to those that front ends of a cluster know."""
+        from ses.indexes.query_words import update_words
+
+        update_words(self._engine, name, self._models.word_vectors)
 
     def _vectors_job(self, name: str, **options: Any) -> IndexJob:
         from indexer.job import IndexJob

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from corpora.errors import InputError
-from encoders.architectures import modernbert, mpnet
 from encoders.architectures.network import Network, Pooling
 from encoders.models.folder import check_limits, read_json
 
@@ -42,10 +41,14 @@ class Family:
 
 def _mpnet_options(config: Config) -> Mapping[str, Any] | None:
     # Of a table of another size, transformers reads the rows of these 32 buckets all the same.
-    return {} if config.get("relative_attention_num_buckets", mpnet.BUCKETS) == mpnet.BUCKETS else None
+    from encoders.architectures.mpnet import BUCKETS
+
+    return {} if config.get("relative_attention_num_buckets", BUCKETS) == BUCKETS else None
 
 
 def _modernbert_options(config: Config) -> Mapping[str, Any] | None:
+    from encoders.architectures.modernbert import GLOBAL_THETA, LOCAL_THETA
+
     every = config.get("global_attn_every_n_layers", 3)
     layers = range(config["num_hidden_layers"])
     kinds = config.get("layer_types") or ["sliding_attention" if i % every else "full_attention" for i in layers]
@@ -62,8 +65,8 @@ def _modernbert_options(config: Config) -> Mapping[str, Any] | None:
     return {
         "global_layers": [number for number, kind in enumerate(kinds) if kind == "full_attention"],
         "reach": config.get("local_attention", 128) // 2,
-        "global_theta": float(whole.get("rope_theta") or config.get("global_rope_theta") or modernbert.GLOBAL_THETA),
-        "local_theta": float(local.get("rope_theta") or config.get("local_rope_theta") or modernbert.LOCAL_THETA),
+        "global_theta": float(whole.get("rope_theta") or config.get("global_rope_theta") or GLOBAL_THETA),
+        "local_theta": float(local.get("rope_theta") or config.get("local_rope_theta") or LOCAL_THETA),
     }
 
 

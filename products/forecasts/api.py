@@ -15,7 +15,7 @@ from products.forecasts.forecaster import apply_forecaster, read_forecaster, wri
 from products.forecasts.training import ForecastOptions, cited_papers, ranked_papers, train_forecaster
 from search_plugin.filters.resolve import read_filter
 from ses.argument_validation import checked, checked_methods
-from ses.models.stored_formats import note_of_format
+from ses.models.stored_vectors import note_of_format
 
 if TYPE_CHECKING:
     from corpora.progress import Progress

@@ -18,8 +18,7 @@ from products.screening.stopping import METHOD
 from search_plugin.pages.highlights import whole
 from ses.terminal.options import PATH, engine_options, html_option, open_library, together
 from ses.terminal.printing import marked
-from ses.terminal.results import say, say_json, tell, write_page
-from ses.terminal.styles import show, styled
+from ses.terminal.results import say, say_json, show, styled, tell, write_page
 
 if TYPE_CHECKING:
     from corpora.paper import Paper

@@ -9,8 +9,7 @@ import rich_click as click
 from search_plugin.pages.page import FORMATS
 from ses.indexes.open_index import OpenIndex
 from ses.terminal.options import described_options, engine_option, given_of, index_option, model_options, open_index
-from ses.terminal.results import pass_on, say_json, tell
-from ses.terminal.styles import linked, show, styled
+from ses.terminal.results import linked, pass_on, say_json, show, styled, tell
 
 if TYPE_CHECKING:
     from products.support.support import Support, SupportingPaper

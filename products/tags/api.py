@@ -18,7 +18,7 @@ from products.tags.tagger import SHIPPED, read_tagger, write_tagger
 from products.tags.training import TaggerOptions, train_tagger
 from search_plugin.filters.resolve import read_filter
 from ses.argument_validation import checked, checked_methods
-from ses.models.stored_formats import note_of_format
+from ses.models.stored_vectors import note_of_format
 
 if TYPE_CHECKING:
     from corpora.progress import Progress

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from starlette.exceptions import HTTPException
 
-from ses.service.http_layer import HttpLayer
-from ses.service.methods import path_within
+from ses.service.http_layer import HttpLayer, path_within
 from ses.service.problems import problem
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """Pages of hits and papers as HTTP responses.
 
 Each page of the web page has a twin for programs under its address with `.json`. It takes the page's parameters and
-those of `Shown`, and answers by `page_answer`, `paper_answer` or `json_response`; see `ses.service.web.twin`.
+those of `Shown`, and answers by `page_answer`, `paper_answer` or `json_response`; see `ses.service.web.search`.
 """
 
 from __future__ import annotations

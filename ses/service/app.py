@@ -17,7 +17,7 @@ from fastapi import FastAPI
 from corpora.installed import DISTRIBUTION
 from ses.products import product_routers
 from ses.service.admission import heavy_turns
-from ses.service.methods import EveryMethod
+from ses.service.http_layer import EveryMethod
 from ses.service.negotiation import Compression
 from ses.service.openapi import describe
 from ses.service.problems import add_handlers
@@ -26,8 +26,6 @@ from ses.service.service import Service
 
 ROUTERS = (
     "ses.service.routes.search:router",
-    "ses.service.routes.suggest:router",
-    "ses.service.routes.facets:router",
     "ses.service.routes.encode:router",
     "ses.service.routes.embeddings:router",
     "ses.service.routes.rerank:router",
@@ -38,18 +36,14 @@ ROUTERS = (
     *product_routers(),
     "ses.service.routes.health:router",
     "ses.service.web.search:router",
-    "ses.service.web.twin:router",
     "ses.service.web.paper:router",
     "ses.service.web.export:router",
-    "ses.service.web.cite:router",
     "ses.service.web.profile:router",
-    "ses.service.web.unapi:router",
     "ses.service.web.discovery:router",
     "ses.service.web.similar:router",
     "ses.service.web.map:router",
     "ses.service.web.help:router",
-    "ses.service.web.saved:router",
-    "ses.service.web.history:router",
+    "ses.service.web.kept_lists:router",
     "ses.service.web.feeds:router",
     "ses.service.web.feeds:writing",
     "ses.service.web.docs:router",

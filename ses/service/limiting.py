@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 
-from ses.service.http_layer import HttpLayer
-from ses.service.methods import path_within
+from ses.service.http_layer import HttpLayer, path_within
 from ses.service.problems import problem
 from ses.service.proxies import address_of
 

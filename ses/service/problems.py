@@ -21,7 +21,7 @@ from starlette.exceptions import HTTPException
 
 from corpora.errors import ErrorKind, SesError, as_argument, written
 from corpora.outgoing import plain
-from ses.service.methods import allowed
+from ses.service.http_layer import allowed
 from ses.wrong_values import sentences_of
 
 if TYPE_CHECKING:

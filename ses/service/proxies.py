@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers
 
-from ses.service.http_layer import HttpLayer
-from ses.service.methods import path_within
+from ses.service.http_layer import HttpLayer, path_within
 from ses.service.problems import problem
 from ses.service.settings import PREFIX
 

@@ -13,8 +13,7 @@ from search_plugin.contract.schema import SPARSE
 from search_plugin.pages.hit import unshown_sentence
 from search_plugin.pages.page import FORMATS
 from search_plugin.request import MAX_WINDOW
-from ses.terminal.results import pass_on, say_json, tell
-from ses.terminal.styles import linked, show, styled
+from ses.terminal.results import linked, pass_on, say_json, show, styled, tell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -3,7 +3,7 @@ import zlib
 
 import pytest
 
-from corpora.sealing import sealed, unsealed
+from corpora.checksums import sealed, unsealed
 
 
 def test_what_was_sealed_is_given_back_and_what_was_changed_is_refused():

@@ -161,7 +161,7 @@ def test_new_papers_bring_their_words_and_nothing_else_is_written(installed, ser
 
 
 def test_papers_of_a_run_that_brought_no_words_are_seen_as_a_difference(installed, server, monkeypatch):
-    monkeypatch.setattr("ses.library.update_words", lambda *_: None)
+    monkeypatch.setattr("ses.indexes.query_words.update_words", lambda *_: None)
     installed.index(INDEX, [Paper("new", "Viruse")])
     shown = outcome(installed.cluster.diff(INDEX))
     assert [line for line in shown.lines if line[0] in "+-"][2:] == [  # below the two names

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from corpora.sealing import sealed, unsealed
+from corpora.checksums import sealed, unsealed
 from corpora.writing import replacing
 from search_plugin.engines.embedded.errors import reads_stored
 from search_plugin.engines.embedded.files import cheap, checksum, read_small, size_of

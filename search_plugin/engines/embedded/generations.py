@@ -15,8 +15,8 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from corpora.checksums import sealed, unsealed
 from corpora.errors import UnavailableError
-from corpora.sealing import sealed, unsealed
 from corpora.writing import replacing
 from search_plugin.contract.schema import IndexSchema, from_stored, to_stored
 from search_plugin.engines.embedded.errors import reads_stored

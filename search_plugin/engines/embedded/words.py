@@ -21,8 +21,8 @@ from typing import Any, TypeVar
 
 import orjson
 
+from corpora.checksums import sealed, unsealed
 from corpora.paper import Paper
-from corpora.sealing import sealed, unsealed
 from corpora.writing import replacing, sync
 from search_plugin.contract.schema import IndexSchema
 from search_plugin.engines.embedded.columns import Kinds, held_values, kinds_of, to_json

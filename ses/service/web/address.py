@@ -1,18 +1,19 @@
-"""Addresses of pages, and of a page with other parameters: what links, chips and buttons lead to."""
+"""Addresses of pages, and of a page with other parameters: what links, chips and buttons lead to.
+
+Forms come from these pages: what other sites make a browser send is refused.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any
-from urllib.parse import urlencode
+from typing import Annotated, Any
+from urllib.parse import urlencode, urlsplit
 
-from fastapi import Path
+from fastapi import Path, Request
 from pydantic import AfterValidator
+from starlette.exceptions import HTTPException
 
 from corpora.url_names import escaped_name, escaped_path, unescaped_name
-
-if TYPE_CHECKING:
-    from fastapi import Request
 
 _STARTS_AGAIN = "offset"
 """A page with other parameters is shown from its first hit."""
@@ -87,3 +88,21 @@ def site_address(request: Request) -> str:
     """Return the address of the site for readers, such as `https://library.example/ses`, without a slash at its end."""
     own: str = request.app.state.service.settings.public_url
     return (own or str(request.base_url)).rstrip("/")
+
+
+_REFUSED = "This form was not sent by a page of this site; open the page and send it from there."
+
+
+def same_origin(request: Request) -> None:
+    """Refuse a request that another site's page made a browser send, or that says not where it is from.
+
+    Browsers say it by `Sec-Fetch-Site` (Fetch Metadata), or by `Origin` (RFC 6454), which scripts can't change.
+    """
+    site = request.headers.get("sec-fetch-site", "")
+    if site:
+        if site != "same-origin":
+            raise HTTPException(403, _REFUSED)
+        return
+    own, given = urlsplit(site_address(request)), urlsplit(request.headers.get("origin", ""))
+    if not given.netloc or (given.scheme, given.netloc) != (own.scheme, own.netloc):
+        raise HTTPException(403, _REFUSED)

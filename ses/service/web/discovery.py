@@ -16,7 +16,7 @@ from ses.service.access import needs
 from ses.service.answers import json_response
 from ses.service.negotiation import etag_of, unless_kept
 from ses.service.parameters import Parameters, ServiceOf, asks
-from ses.service.routes.suggest import SuggestParameters
+from ses.service.routes.search import SuggestParameters
 from ses.service.web.address import address, site_address
 from ses.service.web.search import PageParameters, page_of
 

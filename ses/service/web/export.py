@@ -1,21 +1,39 @@
-"""Papers in files of other programs: `/export` for the papers of a search or those that a reader selected."""
+"""Papers for other programs: files at `/export`, references to copy at `/cite`, and unAPI (version 1) at `/unapi`.
+
+The first two take the papers of a search, or those that a reader selected. unAPI gives reference managers the records
+of a list's papers, of which Zotero reads RIS: a list has a link of the relation `unapi-server` to `/unapi/INDEX`, and
+an `<abbr class="unapi-id" title="ID">` for each paper. The index is part of the path because clients append
+`?id=ID&format=NAME` to the address as it is. Zotero appends the id as it stands, so a page writes it percent-encoded
+where that matters, and both forms are understood here.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from http import HTTPStatus
 from typing import Annotated, Any, Literal
+from urllib.parse import quote, unquote
+from xml.etree import ElementTree
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import Field, create_model
+from starlette.exceptions import HTTPException
 
 from corpora.errors import InputError, NotFoundError, require
+from corpora.outgoing import in_a_line
 from corpora.paper import Paper
 from search_plugin.pages.hit import Hit
+from ses.indexes.open_index import OpenIndex
 from ses.service.access import needs
 from ses.service.answers import json_response, page_content
 from ses.service.parameters import SearchParameters, ServiceOf
 from ses.service.service import Service
+from ses.service.web.address import address
 from ses.service.web.citation import ENDINGS, MEDIA_TYPES, json_value
+from ses.service.web.render import html
+from ses.service.web.styles import STYLES
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(needs("search"))])
 
@@ -98,3 +116,66 @@ def _exported(service: Service, asked: Any) -> Response:
     return Response(
         page.format(form), 200, {"Content-Disposition": name}, media_type=f"{MEDIA_TYPES[form]}; charset=utf-8"
     )
+
+
+class CiteParameters(ExportParameters):  # type: ignore[misc, valid-type]  # made by create_model
+    """The parameters of the page of references: papers by id, or the page of a search."""
+
+    lang: str = Field("", description="Language of the page; the one that the browser prefers if empty.")
+
+
+@router.get("/cite")
+def cite(request: Request, service: ServiceOf, asked: Annotated[CiteParameters, Query()]) -> Response:
+    """Show references to the selected papers, or else to the page of hits of a search."""
+    from search_plugin.pages.page import FORMATS
+
+    papers = papers_asked(service, asked)
+    return html(
+        request,
+        "cite.html",
+        papers=papers,
+        references={name: [style(one) for one in papers] for name, style in STYLES.items()},
+        bibtex=FORMATS["bibtex"](as_hits(papers)),
+        index=asked.index,
+        index_name=asked.index,
+        given=[*(("id", one.id) for one in papers), *([("index", asked.index)] if asked.index else [])],
+        address=partial(address, lang=asked.lang),
+    )
+
+
+FORMATS = ("ris", "bibtex")
+"""By the names that Zotero knows, in its order of preference."""
+
+
+def unapi_id(paper_id: str) -> str:
+    """Return an id as a page's `abbr` has it: what has a meaning in an address is percent-encoded."""
+    return quote(paper_id, safe="/:;,@")
+
+
+@router.get("/unapi")
+@router.get("/unapi/{index}")
+def unapi(service: ServiceOf, index: str = "", id: str = "", format: str = "") -> Response:  # noqa: A002 - of unAPI
+    """List the formats, or return a paper in one of them; 300, 404 and 406 as unAPI says."""
+    opened = service.opened(index)
+    if not id:
+        return _listed("", HTTPStatus.OK)
+    papers = _papers(opened, id)
+    if not format:
+        return _listed(id, HTTPStatus.MULTIPLE_CHOICES)
+    if format not in FORMATS:
+        raise HTTPException(HTTPStatus.NOT_ACCEPTABLE, f"There is no format {in_a_line(format[:40])}.")
+    return papers_as(papers, format)
+
+
+def _papers(opened: OpenIndex, name: str) -> list[Paper]:
+    with suppress(NotFoundError):
+        return opened.find(name)
+    return opened.find(unquote(name))
+
+
+def _listed(name: str, status: HTTPStatus) -> Response:
+    root = ElementTree.Element("formats", {"id": unapi_id(name)} if name else {})
+    for form in FORMATS:
+        ElementTree.SubElement(root, "format", name=form, type=MEDIA_TYPES[form])
+    text = ElementTree.tostring(root, encoding="unicode", xml_declaration=True)
+    return Response(text, status, media_type="application/xml")

@@ -23,8 +23,7 @@ from ses.service.answers import json_response
 from ses.service.negotiation import etag_of, unless_kept
 from ses.service.parameters import NoParameters, ServiceOf
 from ses.service.problems import told
-from ses.service.web.address import address, site_address
-from ses.service.web.origin import same_origin
+from ses.service.web.address import address, same_origin, site_address
 from ses.service.web.render import html
 
 if TYPE_CHECKING:

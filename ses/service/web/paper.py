@@ -1,11 +1,16 @@
-"""A paper's own page: `/papers/ID`, and the same as JSON, BibTeX, RIS, CSV and JSON Lines."""
+"""A paper's own page: `/papers/ID`, and the same as JSON, BibTeX, RIS, CSV and JSON Lines.
+
+The page shows a structured abstract in its parts.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import Field
@@ -17,7 +22,6 @@ from corpora.identifiers import link_of
 from ses.service.access import needs
 from ses.service.answers import json_response, page_content
 from ses.service.parameters import Parameters, ServiceOf
-from ses.service.web.abstracts import abstract_parts
 from ses.service.web.address import PaperName, address, site_address
 from ses.service.web.citation import (
     ENDINGS,
@@ -43,6 +47,7 @@ if TYPE_CHECKING:
     from search_plugin.pages.page import Page
     from ses.indexes.open_index import OpenIndex
     from ses.service.service import Service
+
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(needs("search"))])
 
@@ -212,3 +217,49 @@ def _find(opened: OpenIndex, name: str) -> tuple[str, str, list[Paper]]:
         with suppress(NotFoundError):
             return stem, form, opened.find(stem)
     return name, "", opened.find(name)
+
+
+_KNOWN = (
+    "abstract|aims?|aims? and objectives?|background|background and (?:aims?|objectives?|purpose)|conclusions?|"
+    "conclusions? and relevance|context|data sources?|design|design, setting,? and participants|discussion|"
+    "evidence acquisition|"
+    "evidence synthesis|exposures?|findings|funding|hypothesis|implications|importance|interpretation|interventions?|"
+    "introduction|limitations?|main outcomes?(?: and measures?| measures?)?|materials? and methods?|measurements?|"
+    "methods?|methods? and (?:materials?|results?|findings)|methodology|motivation|objectives?|outcomes?|participants|"
+    "patients(?: and methods?)?|principal findings|purpose|rationale|registration|results?|"
+    "results? and (?:conclusions?|discussion)|setting|settings? and participants|significance|study design|"
+    "study selection|subjects|summary|trial registration"
+)
+_LABEL = re.compile(
+    rf"(?:(?<=[.?!)\]])\s+|^\s*|\n\s*)((?:{_KNOWN})|[A-Z][A-Z][A-Z ,/&()-]{{2,58}}[A-Z)])\s*:\s+", re.IGNORECASE
+)
+_SHOUTED = re.compile(r"[A-Z][A-Z ,/&()-]{3,60}")
+
+
+class AbstractPart(NamedTuple):
+    """A part of an abstract: its label, empty for what stands before the first one, and its text."""
+
+    label: str
+    text: str
+
+
+def abstract_parts(abstract: str) -> Sequence[AbstractPart]:
+    """Return an abstract in its parts; the whole as one without a label where it has fewer than two labels."""
+    found = [one for one in _LABEL.finditer(abstract) if _is_label(one[1])]
+    if len(found) < 2:
+        return [AbstractPart("", abstract)] if abstract else []
+    parts = [AbstractPart("", abstract[: found[0].start()].strip())]
+    ends = [*(one.start() for one in found[1:]), len(abstract)]
+    parts += [
+        AbstractPart(_written(one[1]), abstract[one.end() : end].strip()) for one, end in zip(found, ends, strict=True)
+    ]
+    return [part for part in parts if part.text]
+
+
+def _is_label(text: str) -> bool:
+    """Return whether a text before a colon is a label: in capitals, or a known one that begins with a capital."""
+    return bool(_SHOUTED.fullmatch(text)) or (text[0].isupper() and bool(re.fullmatch(_KNOWN, text, re.IGNORECASE)))
+
+
+def _written(label: str) -> str:
+    return label.capitalize() if label.isupper() else label

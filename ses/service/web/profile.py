@@ -15,11 +15,11 @@ from ses.service.access import needs
 from ses.service.parameters import Parameters, ServiceOf
 from ses.service.service import Service
 from ses.service.web.address import PageAddress, PaperName, address
+from ses.service.web.export import unapi_id
 from ses.service.web.histogram import histogram
 from ses.service.web.narrowing import YEAR
 from ses.service.web.render import html, texts_of
 from ses.service.web.search import label_of
-from ses.service.web.unapi import unapi_id
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(needs("search"))])
 

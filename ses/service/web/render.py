@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from fastapi import Request, Response
 
+from search_plugin.contract.legs import NEIGHBOURS, RERANKED
+from search_plugin.contract.plan import LEXICAL
 from search_plugin.pages.hit import unshown_sentence
-from ses.service.methods import path_within
+from ses.service.http_layer import path_within
 from ses.service.web.address import PageAddress, address, same_path
 from ses.service.web.histogram import drawn
 from ses.service.web.languages import SOURCE, choose, languages, own_name, translations
-from ses.service.web.reasons import why, with_marks
 from ses.service.web.static_files import logo_of, static_file
 from ses.service.web.value_names import identifier_name, notable_kind, value_name
 
@@ -25,7 +26,10 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
+    from search_plugin.pages.highlights import Snippet
+    from search_plugin.pages.hit import Hit
     from ses.service.settings import SiteSettings
+
 
 HERE = Path(__file__).parent
 
@@ -185,3 +189,28 @@ def problem_page(request: Request, reply: Response) -> Response:
     kept = {name: value for name, value in reply.headers.items() if name not in ("content-type", "content-length")}
     page.headers.update(kept)
     return page
+
+
+def why(hit: Hit, *, texts: NullTranslations) -> str:
+    """Return why a hit was found: what the query named it by, else which legs found it; empty if that is not known."""
+    _ = texts.gettext
+    named = {"title": _("The query is its title"), "author": _("The query names an author of it")}
+    if hit.known_by:
+        return named.get(hit.known_by) or _("The query names it by its %(name)s") % {"name": hit.known_by}
+    by_words, by_meaning = LEXICAL in hit.legs, bool(hit.legs.keys() - {LEXICAL, NEIGHBOURS, RERANKED})
+    if by_words and by_meaning:
+        return _("Matches in words and in meaning")
+    if by_words:
+        return _("Matches in words")
+    return _("Matches in meaning") if by_meaning else ""
+
+
+def with_marks(snippet: Snippet) -> Markup:
+    """Return a snippet as HTML, with marks around its matches."""
+    from markupsafe import Markup, escape
+
+    parts, done = [], 0
+    for start, end in snippet.spans:
+        parts.append(f"{escape(snippet.text[done:start])}<mark>{escape(snippet.text[start:end])}</mark>")
+        done = end
+    return Markup("".join([*parts, escape(snippet.text[done:])]))  # noqa: S704 - each part is escaped

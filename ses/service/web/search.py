@@ -1,4 +1,7 @@
-"""The page of a search: `/`, the first page without parameters, and the hits with their facets."""
+"""The page of a search: `/`, the first page without parameters, and the hits with their facets.
+
+Programs get the same hits from `/search.json`.
+"""
 
 from __future__ import annotations
 
@@ -24,16 +27,16 @@ from search_plugin.understanding.parts import parts_of, without_part
 from search_plugin.understanding.pasted.read import READ_AS
 from search_plugin.understanding.queries import read_query
 from ses.service.access import needs
-from ses.service.answers import json_response
+from ses.service.answers import json_response, page_answer
 from ses.service.negotiation import JSON, quality
-from ses.service.parameters import SearchParameters, ServiceOf, asks
+from ses.service.parameters import SearchParameters, ServiceOf, Shown, asks
 from ses.service.problems import RETRY_SECONDS, STATUS, told
 from ses.service.web.address import PageAddress, address
+from ses.service.web.export import unapi_id
 from ses.service.web.histogram import histogram
 from ses.service.web.home import overview
 from ses.service.web.narrowing import YEAR, Narrowing, chosen
 from ses.service.web.render import PageReader, html, reader_of
-from ses.service.web.unapi import unapi_id
 
 if TYPE_CHECKING:
     from gettext import NullTranslations
@@ -43,6 +46,7 @@ if TYPE_CHECKING:
     from search_plugin.pages.page import Page
     from search_plugin.understanding.parts import ConditionPart
     from ses.service.service import Service
+
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(needs("search"))])
 
@@ -377,3 +381,15 @@ def _failed(request: Request, service: Service, error: SesError, shared: dict[st
     if status == 503:
         reply.headers["Retry-After"] = str(RETRY_SECONDS)
     return reply
+
+
+class TwinParameters(PageParameters, Shown):
+    """The parameters of the page, and what to show of its hits; `view` and `lang` change nothing here."""
+
+
+@router.get("/search.json")
+def search_json(
+    request: Request, service: ServiceOf, asked: Annotated[TwinParameters, asks(TwinParameters)]
+) -> Response:
+    """Answer as `/v1/search`, with the values and years that a reader chose on the page."""
+    return page_answer(request, service, asked, lambda: page_of(service, asked), file="search")

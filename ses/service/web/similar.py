@@ -17,8 +17,8 @@ from ses.service.access import needs
 from ses.service.answers import json_response, page_content
 from ses.service.parameters import ServiceOf, SimilarParameters
 from ses.service.web.address import PaperName, address
+from ses.service.web.export import unapi_id
 from ses.service.web.render import html
-from ses.service.web.unapi import unapi_id
 
 if TYPE_CHECKING:
     from corpora.paper import Paper

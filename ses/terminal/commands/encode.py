@@ -16,7 +16,7 @@ from corpora.errors import InputError, require
 from encoders.files.embeddings import LAYOUTS, JsonLines, layout_of, open_writer
 from encoders.models.formats import Format, parse_formats
 from indexer.options import IndexOptions
-from ses.models.stored_formats import formats_to_store
+from ses.models.stored_vectors import formats_to_store
 from ses.settings import load_settings
 from ses.terminal.options import PATH, described_options, given_of, model_options, settings_of
 from ses.terminal.progress import progress_on_stderr

@@ -182,7 +182,7 @@ def join(*, folder: Path, models: tuple[Path, ...], as_json: bool) -> None:
 
 
 def _facts(model: Model) -> dict[str, Any]:
-    from ses.models.stored_formats import formats_of_model
+    from ses.models.stored_vectors import formats_of_model
 
     card, network = model.card, model.card.network
     return {

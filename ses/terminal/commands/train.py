@@ -256,7 +256,7 @@ def _train_from_index(
 ) -> None:
     """Train a format by a field of an index, or its queries, and print whether the result is worth using."""
     from products.trained import vectors_for
-    from ses.models.stored_formats import note_of_format
+    from ses.models.stored_vectors import note_of_format
     from ses.terminal.progress import training_progress
 
     require(

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from ses.service.methods import EveryMethod
+from ses.service.http_layer import EveryMethod
 
 pytestmark = pytest.mark.serve
 

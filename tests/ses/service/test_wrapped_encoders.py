@@ -10,7 +10,7 @@ import pytest
 
 import ses
 from encoders.models.formats import Format
-from ses.service.wrapped_encoders import MOST_TEXTS, Batched
+from ses.service.models import MOST_TEXTS, Batched
 
 pytestmark = pytest.mark.serve
 

@@ -7,8 +7,8 @@ import shutil
 
 import pytest
 
+from corpora.checksums import sealed
 from corpora.errors import NotFoundError, UnavailableError
-from corpora.sealing import sealed
 from search_plugin.engines.embedded import generations
 from search_plugin.engines.embedded.engine import EmbeddedEngine
 from tests.search_plugin.engines.embedded.small import SCHEMA, document, make

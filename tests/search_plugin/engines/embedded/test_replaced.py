@@ -11,8 +11,8 @@ from random import Random
 
 import pytest
 
+from corpora.checksums import sealed
 from corpora.errors import UnavailableError
-from corpora.sealing import sealed
 from indexer.moving import own_papers
 from search_plugin.contract.schema import Field
 from search_plugin.engines.embedded import files as index_files

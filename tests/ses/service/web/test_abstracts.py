@@ -2,7 +2,7 @@
 
 import pytest
 
-from ses.service.web.abstracts import abstract_parts
+from ses.service.web.paper import abstract_parts
 
 
 def test_labels_in_capitals_and_known_ones_part_an_abstract():

@@ -75,7 +75,7 @@ def test_unapi_offers_ris_and_then_bibtex(client):
 
 
 def test_unapi_understands_ids_as_zotero_sends_them(client):
-    from ses.service.web.unapi import unapi_id
+    from ses.service.web.export import unapi_id
 
     ris = client.get(f"/unapi?id={unapi_id(HOSTILE.id)}&format=ris").text
     assert "TI  - virus" in ris

@@ -1,4 +1,7 @@
-"""The last searches of a reader: `/history`. The browser keeps them; the service stores nothing, and sets no cookie."""
+"""Lists that the browser keeps: saved searches at `/saved`, and the last searches at `/history`.
+
+The service stores nothing, sets no cookie, and learns nothing of them.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,12 @@ from ses.service.web.feeds import PageOnly
 from ses.service.web.render import html
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(needs("search"))])
+
+
+@router.get("/saved")
+def saved(request: Request, _: Annotated[PageOnly, Query()]) -> Response:
+    """Show the page on which a script lists the searches that this browser saved."""
+    return html(request, "saved.html")
 
 
 @router.get("/history")

@@ -1,20 +1,29 @@
-"""Which formats an index stores vectors for: a vector that the model makes for several formats is stored once."""
+"""Which vectors an index stores: of the formats of its model, of formats with a model of their own, and of words.
+
+A vector that the model makes for several formats is stored once.
+"""
 
 from __future__ import annotations
 
+import functools
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from corpora.errors import InputError, SesError
+from corpora.errors import InputError, SesError, require
+from encoders.models.formats import Format, parse_format
+from indexer.options import SPARSE, held_settings
+from search_plugin.contract.schema import sparse_field
 
 if TYPE_CHECKING:
     from encoders.models.card import ModelCard
-    from encoders.models.formats import Format
     from encoders.models.known import KnownModel
+    from indexer.job import OwnJob, SparseJob
+    from indexer.options import VersionOptions
     from search_plugin.contract.engine import Index
     from search_plugin.contract.schema import IndexSchema
+    from ses.models.library_models import LibraryModels
 
 
 _READERS = {"clf": "tags", "rgn": "forecasts"}
@@ -206,3 +215,57 @@ def note_of_format(index: Index, wanted: Format, used: Format, *, asked: bool) -
         )
         return (f"{lacks}, though its model makes them; to have them, build the index again with {how}.",)
     return (f"{lacks}.",) if asked else ()
+
+
+_NONE = "none"
+"""What users name where they want no model."""
+
+
+def sparse_job(models: LibraryModels, schema: IndexSchema | None, options: VersionOptions) -> SparseJob | None:
+    """Return what to write of sparse vectors, None if nothing.
+
+    The schema is that of the published version, if there is one. Raises `InputError` if the model makes no sparse
+    vectors, or a setting is out of bounds or has no use.
+    """
+    from encoders.registry import find_model
+    from encoders.sparse import check_sparse_model
+    from indexer.job import SparseJob
+
+    held = schema.sparse[0] if schema and schema.sparse else None
+    named = options.get("sparse") or ""
+    chosen = {name: value for name in SPARSE if (value := options.get(name)) is not None}
+    if named == _NONE or not (named or held):
+        for unused in chosen:
+            raise InputError("No sparse vectors are made", f"name a model by <sparse>, or leave <{unused}> out")
+        return None
+    model = check_sparse_model(find_model(named or (held.model if held else "")))
+    before = held_settings(schema) if schema else {}
+    settings = {SPARSE[name]: value for name, value in {**before, **chosen}.items() if name in SPARSE}
+    # Made here, so that settings out of bounds are reported before any work.
+    field = sparse_field(model.card.dimension, model.card.name, model.card.fingerprint, **settings)
+    return SparseJob(model.card, functools.partial(models.sparse_encoder, model), field)
+
+
+def own_jobs(models: LibraryModels, schema: IndexSchema | None, own: Mapping[str, str] | None) -> tuple[OwnJob, ...]:
+    """Return which formats are made by models of their own.
+
+    The schema is that of the published version, if there is one. Raises `InputError` if a model can't make a format, or
+    the format is one of searches.
+    """
+    from encoders.registry import find_model
+    from indexer.job import OwnJob
+
+    chosen = {Format(field.format): field.model for field in schema.own} if schema else {}
+    chosen |= {parse_format(name): model for name, model in (own or {}).items()}
+    found = {one: find_model(name) for one, name in sorted(chosen.items()) if name != _NONE}
+    for task_format, model in found.items():
+        require(
+            task_format in (Format.CLF, Format.RGN),
+            f"Vectors for {task_format} are those of searches, which are made by the index's model",
+            "give <own> for clf or rgn, or another <model>",
+        )
+        model.card.head(task_format)
+    return tuple(
+        OwnJob(model.card, functools.partial(models.encoder, model), (task_format,))
+        for task_format, model in found.items()
+    )
