@@ -19,7 +19,7 @@ from corpora.errors import SesError
 from corpora.lazy import np
 from encoders.models.formats import Format
 from encoders.text_encoder import EncodingProgress, TextEncoder, ignore
-from ses.service.models import WrappedEncoder
+from ses.service.wrapped_encoders import WrappedEncoder
 
 if TYPE_CHECKING:
     from starlette.types import Scope
