@@ -13,6 +13,9 @@ from eval.embedder import Text
 from eval.files.text import Told, bad_line, file_in, is_id, is_whole, json_objects, require_line
 from eval.trec.judgments import Qrels, qrels_of
 
+BEST = 3
+"""The best grade of a reviewer; 2 is relevant in the soft judgments too."""
+
 
 @dataclass(frozen=True, slots=True)
 class ReviewerSet:
@@ -25,6 +28,7 @@ class ReviewerSet:
         papers: Texts of submissions and of reviewers' papers; empty where the data set came without any.
         counts: Counts of what was left out.
         name: Name of a data set in CoF's layout, such as `KDD`; it decides the instructions.
+        grades: The grades from 0 to 3 that `hard` and `soft` are made of, where they are known.
     """
 
     profiles: Mapping[str, tuple[str, ...]]
@@ -33,6 +37,7 @@ class ReviewerSet:
     papers: Mapping[str, Text] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
     name: str = ""
+    grades: Qrels | None = None
 
     def texts(self) -> list[Text]:
         """Return the texts to embed. They are empty if the data set has none, because vectors can be found by id."""
@@ -48,7 +53,8 @@ def read_reviewers(folder: Path) -> ReviewerSet:
 
     The folder holds `test_hard_qrel.jsonl`, `test_soft_qrel.jsonl`, `reviewer_metadata.jsonl` and, where vectors are to
     be made, `metadata.jsonl` (SciRepEval), or `NAME_papers_test.json`, `NAME_reviewers_test.json` and
-    `NAME_queries_test_hard.json` and `_soft.json` (Chain-of-Factors).
+    `NAME_queries_test_hard.json` and `_soft.json` (Chain-of-Factors). `NAME_queries_test_grades.json`, in the same form
+    with grades from 0 to 3, may be there too.
     """
     hard = "_queries_test_hard.json"
     endings = [f"{hard}{packed}" for packed in COMPRESSED_SUFFIXES]
@@ -97,7 +103,8 @@ def _read_cof(folder: Path, name: str) -> ReviewerSet:
     counts["submissions_without_judgments"] = len({query for gains in graded for query, of in gains.items() if not of})
     papers = _papers(file_in(folder, f"{name}_papers_test.json"), "paper", counts)
     profiles = _profiles(_reviewers(file_in(folder, f"{name}_reviewers_test.json"), "reviewer"), "reviewer", counts)
-    return ReviewerSet(profiles, hard, soft, papers, counts, name)
+    grades = find_compressed(folder, f"{name}_queries_test_grades.json")
+    return ReviewerSet(profiles, hard, soft, papers, counts, name, _grades(grades, hard, soft) if grades else None)
 
 
 def _rows(path: Path, noun: str) -> Iterator[Told]:
@@ -125,6 +132,20 @@ def _graded(path: Path) -> dict[str, dict[str, int]]:
         gains[str(query)] = {reviewer: int(score) for reviewer, score in scores.items()}
     require(any(gains.values()), f"{path} holds no judgments: fetch it again.")
     return gains
+
+
+def _grades(path: Path, hard: Qrels, soft: Qrels) -> Qrels:
+    """Read grades, or raise `InputError` where they aren't those of the other two sets of judgments."""
+    grades = {query: judged for query, judged in _graded(path).items() if judged}
+    require(
+        all(0 <= grade <= BEST for judged in grades.values() for grade in judged.values()),
+        f"{path}: a grade is a whole number from 0 to {BEST}.",
+    )
+    for least, judgments in ((2, soft), (BEST, hard)):
+        made = {query: {one: grade >= least for one, grade in judged.items()} for query, judged in grades.items()}
+        known = {query: {one: gain > 0 for one, gain in judged.items()} for query, judged in judgments.gains.items()}
+        require(made == known, f"{path} has other grades than the files _hard and _soft: give those of the same data.")
+    return Qrels(grades)
 
 
 def _profiles(rows: Iterable[Told], key: str, counts: Counter[str]) -> dict[str, tuple[str, ...]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from statistics import fmean
 
 import numpy as np
 
@@ -11,25 +12,34 @@ from eval.embedder import Text, Vectors
 from eval.measures.metrics import evaluate
 from eval.outcome import Outcome, outcome_of
 from eval.reranking import Ranked
-from eval.reviewers.data import ReviewerSet
+from eval.reviewers.data import BEST, ReviewerSet
+from eval.statistics.interval import Values
 from eval.trec.judgments import Qrels
 from eval.trec.runs import Run
 from products.reviewers.rules import MATCHINGS, Matching
 
 MEASURES = ("P@5", "P@10")
 
+Also = Callable[[Run, ReviewerSet], Values]
+"""A function from a run of reviewers to more measures."""
+
+OLDER_CUTOFF = 5
+
 _SCIREPEVAL = MATCHINGS["scirepeval"]
 
 
 def evaluate_reviewers(
-    data: ReviewerSet, embedders: Mapping[str, Callable[[Sequence[Text]], Vectors]], matching: Matching
+    data: ReviewerSet,
+    embedders: Mapping[str, Callable[[Sequence[Text]], Vectors]],
+    matching: Matching,
+    also: Also | None = None,
 ) -> Outcome:
     """Rank each submission's judged reviewers; return P@5 and P@10, soft and hard, with intervals over submissions.
 
     By SciRepEval's rules one run is made, of the reviewers judged for the submissions of the hard set, and measured on
     both sets; submissions of the soft set alone are left out and counted. By the others' each set has a run of its own.
-    `embedders` make the vectors of each factor of the matching. Raises `InputError` if no submission or no reviewer's
-    paper has a vector, or the embedders are of other factors.
+    `embedders` make the vectors of each factor of the matching, and `also` measures more of the run. Raises
+    `InputError` if no submission or no reviewer's paper has a vector, or the embedders are of other factors.
     """
     texts = data.texts()
     vectors = {factor: embed(texts) for factor, embed in embedders.items()}
@@ -47,8 +57,27 @@ def evaluate_reviewers(
         run = ranked.run if matching.candidates == "hard" else _only_judged(ranked.run, qrels)
         scores = evaluate(run, qrels, MEASURES)
         values |= {f"{name} {measure}": per_query for measure, per_query in scores.per_query.items()}
+    if also:
+        values |= also(ranked.run, data)
     counts = {**ranked.counts, "soft_submissions_left_out": len(data.soft.gains) - len(soft.gains), **data.counts}
     return outcome_of(values, counts)
+
+
+def older_soft_precisions(run: Run, data: ReviewerSet) -> Values:
+    """Return soft P@5 as older papers define it, by submission (UniPR, equation 12, for its table 4).
+
+    Anjum et al. (2019) divide by the number of judged reviewers where it is less than five. Liu et al. (2014) add up
+    the grades of the first five, of 15 at most; without grades, this one is left out.
+    """
+    precision = _first_measure(run, data.soft, f"P@{OLDER_CUTOFF}")
+    judged = {name: len(of_each) for name, of_each in data.soft.gains.items()}
+    of_judged = {name: value * OLDER_CUTOFF / min(OLDER_CUTOFF, judged[name]) for name, value in precision.items()}
+    found = {f"soft P@{OLDER_CUTOFF} (Anjum)": of_judged}
+    if data.grades:
+        # A grade is the number of grades from 1 that it reaches.
+        parts = [_first_measure(run, data.grades, f"P(rel={least})@{OLDER_CUTOFF}") for least in range(1, BEST + 1)]
+        found[f"soft P@{OLDER_CUTOFF} (Liu)"] = {name: fmean(part[name] for part in parts) for name in parts[0]}
+    return found
 
 
 def rank_reviewers(
@@ -116,6 +145,10 @@ def _only_judged(run: Run, qrels: Qrels) -> Run:
 def _of_candidates(matching: Matching, scores: Mapping[str, float], judged: Collection[str]) -> list[tuple[str, float]]:
     found = ((reviewer, scores.get(reviewer, matching.unmatched)) for reviewer in judged)
     return [(reviewer, score) for reviewer, score in found if score is not None]
+
+
+def _first_measure(run: Run, qrels: Qrels, measure: str) -> Mapping[str, float]:
+    return next(iter(evaluate(_only_judged(run, qrels), qrels, [measure]).per_query.values()))
 
 
 def _in_double(vectors: Vectors, ids: Sequence[str]) -> np.ndarray:

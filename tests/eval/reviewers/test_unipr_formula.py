@@ -1,4 +1,4 @@
-"""UniPR's rules (section 3.3, equation 10; P@K of equation 11) on drawn data in NIPS' form, written out with scipy."""
+"""UniPR's rules (section 3.3, equation 10; P@K of equations 11 and 12) on drawn data in NIPS' form, written out."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata
 
+from corpora.errors import InputError
 from encoders.models.formats import Format
-from eval.reviewers.data import read_reviewers
-from eval.reviewers.protocol import evaluate_reviewers
+from eval.reviewers.data import ReviewerSet, read_reviewers
+from eval.reviewers.protocol import evaluate_reviewers, older_soft_precisions
+from eval.trec.judgments import Qrels
+from eval.trec.runs import Run
 from products.reviewers.rules import MATCHINGS
 from tests.eval.vectors_by_hand import embedder, write_lines
 
@@ -19,7 +22,10 @@ LEAST = {"soft": 2, "hard": 3}
 
 
 def draw(folder, name):
-    """Write a data set in the layout of UniPR's authors; return vectors by factor, profiles, and grades from 0 to 3."""
+    """Write a data set in the layout of UniPR's authors; return vectors by factor, profiles, and grades from 0 to 3.
+
+    Two submissions have three judged reviewers each, the others 14.
+    """
     folder.mkdir()
     rng = np.random.default_rng(8)
     papers, submissions = [f"p{number}" for number in range(120)], [f"s{number}" for number in range(10)]
@@ -32,8 +38,11 @@ def draw(folder, name):
     lines = [{"reviewer": reviewer, "papers": own} for reviewer, own in profiles.items()]
     write_lines(folder / f"{name}_reviewers_test.json", lines)
     grades = {
-        one: {reviewer: int(rng.integers(4)) for reviewer in rng.choice(list(profiles), 14, replace=False)}
-        for one in submissions
+        one: {
+            reviewer: int(rng.integers(4))
+            for reviewer in rng.choice(list(profiles), 3 if at < 2 else 14, replace=False)
+        }
+        for at, one in enumerate(submissions)
     }
     for kind, least in LEAST.items():
         lines = [
@@ -44,9 +53,9 @@ def draw(folder, name):
     return vectors, profiles, grades
 
 
-def by_formula(vectors, profiles, grades, kind, cutoff):
-    """Return the mean over submissions of the share of reviewers with a sufficient grade among the first."""
-    shares = []
+def first_grades(vectors, profiles, grades, cutoff):
+    """Return the grades of the first reviewers of each submission, and how many are judged for it."""
+    found = []
     for submission, judged in grades.items():
         total = np.zeros(len(profiles))
         for of_factor in vectors.values():
@@ -57,8 +66,8 @@ def by_formula(vectors, profiles, grades, kind, cutoff):
             total += 1 / rankdata(-np.array(relevance), method="min")
         score = dict(zip(profiles, total, strict=True))
         first = sorted(judged, key=score.__getitem__, reverse=True)[:cutoff]
-        shares.append(sum(judged[reviewer] >= LEAST[kind] for reviewer in first) / cutoff)
-    return np.mean(shares)
+        found.append(([judged[reviewer] for reviewer in first], len(judged)))
+    return found
 
 
 @pytest.mark.parametrize("name", ["NIPS", "KDD"])
@@ -68,8 +77,53 @@ def test_soft_and_hard_precision_are_those_of_the_equations(tmp_path, name):
     assert data.name == name
     embedders = {factor: partial(embedder(vectors[factor]), task_format=Format.PRX) for factor in FACTORS}
     outcome = evaluate_reviewers(data, embedders, MATCHINGS["unipr"])
+    first = {cutoff: first_grades(vectors, profiles, grades, cutoff) for cutoff in (5, 10)}
     assert {measure: cell.mean for measure, cell in outcome.cells.items()} == {
-        f"{kind} P@{cutoff}": pytest.approx(by_formula(vectors, profiles, grades, kind, cutoff))
-        for kind in LEAST
-        for cutoff in (5, 10)
+        f"{kind} P@{cutoff}": pytest.approx(
+            np.mean([sum(g >= least for g in of_each) / cutoff for of_each, _ in found])
+        )
+        for kind, least in LEAST.items()
+        for cutoff, found in first.items()
     }
+    assert set(older(data, embedders)) == {"soft P@5 (Anjum)"}
+    write_grades(tmp_path / name, name, grades)
+    assert older(read_reviewers(tmp_path / name), embedders) == {
+        "soft P@5 (Anjum)": pytest.approx(
+            np.mean([sum(g >= 2 for g in of_each) / min(5, n) for of_each, n in first[5]])
+        ),
+        "soft P@5 (Liu)": pytest.approx(np.mean([sum(of_each) / 15 for of_each, _ in first[5]])),
+    }
+
+
+def older(data, embedders):
+    outcome = evaluate_reviewers(data, embedders, MATCHINGS["unipr"], older_soft_precisions)
+    return {measure: cell.mean for measure, cell in outcome.cells.items() if "(" in measure}
+
+
+def test_reviewers_judged_in_the_hard_set_alone_take_no_place_in_the_soft_one():
+    run = Run("t", {"s": [("a", 3.0), ("b", 2.0), ("c", 1.0)]})
+    data = ReviewerSet({}, Qrels({"s": {"a": 0}}), Qrels({"s": {"b": 1, "c": 0}}))
+    assert older_soft_precisions(run, data) == {"soft P@5 (Anjum)": {"s": 0.5}}
+    five = Run("t", {"s": [(name, -float(at)) for at, name in enumerate("abcdef")]})
+    data = ReviewerSet({}, Qrels({}), Qrels({"s": dict.fromkeys("bcdef", 1)}))
+    assert older_soft_precisions(five, data) == {"soft P@5 (Anjum)": {"s": 1.0}}
+
+
+def write_grades(folder, name, grades):
+    lines = [
+        {"query_id": one, "score": {r: int(grade) for r, grade in judged.items()}} for one, judged in grades.items()
+    ]
+    write_lines(folder / f"{name}_queries_test_grades.json", lines)
+
+
+def test_grades_belong_to_the_other_judgments(tmp_path):
+    _, _, grades = draw(tmp_path / "NIPS", "NIPS")
+    reviewer, grade = next(iter(grades["s3"].items()))
+    grades["s3"][reviewer] = 3 if grade < 3 else 0
+    write_grades(tmp_path / "NIPS", "NIPS", grades)
+    with pytest.raises(InputError, match=r"grades\.json has other grades than the files _hard and _soft"):
+        read_reviewers(tmp_path / "NIPS")
+    grades["s3"][reviewer] = 4
+    write_grades(tmp_path / "NIPS", "NIPS", grades)
+    with pytest.raises(InputError, match="a grade is a whole number from 0 to 3"):
+        read_reviewers(tmp_path / "NIPS")

@@ -67,7 +67,7 @@ def reviewers(
     """
     from eval.reports.forms import check_report
     from eval.reviewers.data import read_reviewers
-    from eval.reviewers.protocol import evaluate_reviewers
+    from eval.reviewers.protocol import evaluate_reviewers, older_soft_precisions
     from products.reviewers.rules import MATCHINGS, openreview
     from ses.evaluation.factors import Factor, find_factors
 
@@ -89,7 +89,8 @@ def reviewers(
         factors = find_factors(matching, read.name, embeddings, named, settings, model_named=bool(options["model"]))
         about = {"data": data, "protocol": protocol, "factors": {name: one.facts for name, one in factors.items()}}
     embedders = {name: one.embed for name, one in factors.items()}
-    outcome = evaluate_reviewers(read, embedders, matching.only(factors))
+    also = older_soft_precisions if protocol == "unipr" else None
+    outcome = evaluate_reviewers(read, embedders, matching.only(factors), also)
     fewer = "" if len(factors) == len(matching.factors) else f", only {' and '.join(factors)}"
     show({f"{protocol}{fewer}": outcome}, [one.source for one in factors.values()], about, "protocol", options)
 
