@@ -58,10 +58,10 @@ _HOMES = {
     "OpenIndex": "ses.indexes.open_index",
     "Paper": "corpora.paper",
     "Publication": "corpora.publication",
-    **dict.fromkeys(("Sizing", "plan"), "ses.planning.sizing"),
+    **dict.fromkeys(("Sizing", "plan"), "ses.planning"),
     "load_model": "ses.models.loaded_model",
     "open": "ses.open_library",
-    "train": "ses.training.train",
+    "train": "ses.training",
 }
 
 

@@ -25,6 +25,6 @@ from ses.models.loaded_model import load_model as load_model
 from ses.models.model_facts import ModelFacts as ModelFacts
 from ses.models.model_facts import list_models as list_models
 from ses.open_library import open as open
-from ses.planning.sizing import Sizing as Sizing
-from ses.planning.sizing import plan as plan
-from ses.training.train import train as train
+from ses.planning import Sizing as Sizing
+from ses.planning import plan as plan
+from ses.training import train as train

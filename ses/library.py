@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from ses.indexes.open_index import OpenIndex
     from ses.papers import Papers
     from ses.settings import Settings
-    from ses.training.formats import Formats
+    from ses.training import Formats
 
 
 @checked_methods
@@ -600,7 +600,7 @@ class Library(Products, SearchableLibrary):
     @property
     def formats(self) -> Formats:
         """Formats of one's own, trained by the papers of an index."""
-        from ses.training.formats import Formats
+        from ses.training import Formats
 
         return Formats(self._engine.open, self._models.encoder)
 

@@ -21,8 +21,7 @@ from encoders.models.model import Model, read_checked
 from encoders.models.module import as_module
 from training.batches import TaskBatch
 from training.data.packed import Packed
-from training.objectives.base import Inputs
-from training.objectives.registry import OBJECTIVES
+from training.objectives import OBJECTIVES, Inputs
 from training.recipe import Recipe
 from training.trainables.registry import TRAINABLES
 

@@ -23,7 +23,7 @@ from corpora.errors import InputError
 from encoders.models.formats import Format, Similarity
 from training.data.records import files_of
 from training.data.scirepeval import read_config
-from training.objectives.registry import OBJECTIVES
+from training.objectives import OBJECTIVES
 from training.samplers import SAMPLERS
 from training.schedules import SCHEDULES
 from training.strict import Strict, ended, nearest, one_of

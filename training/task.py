@@ -10,7 +10,7 @@ from pydantic import Field, field_validator, model_validator
 from encoders.models.formats import Format
 from training.data.builders.base import TaskType
 from training.data.builders.registry import BUILDERS
-from training.objectives.registry import OBJECTIVES
+from training.objectives import OBJECTIVES
 from training.strict import Strict, nearest, one_of
 
 FILES = ("train", "validation", "labels")
@@ -71,7 +71,7 @@ class TrainingTask(Strict):
         label: The field that holds the label, the labels or the number.
         labels: File with one label per line; if none, the labels of the training data.
         multi_label: Whether a record has several labels.
-        objective: Name of an objective in `training.objectives.registry`; if none, SciRepEval's for the type.
+        objective: Name of an objective in `training.objectives`; if none, SciRepEval's for the type.
         options: Options of the objective.
         weight: Factor of its loss in the sum over tasks.
         rate: How often an epoch takes each of its examples: 0.5 takes half of them, 2 takes all twice.

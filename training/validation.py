@@ -11,8 +11,7 @@ from eval.measures.classes import macro_f1
 from training.batches import length_grouped, part_of
 from training.data.packed import Packed
 from training.learner import Learner
-from training.objectives.base import Inputs
-from training.objectives.registry import OBJECTIVES
+from training.objectives import OBJECTIVES, Inputs
 
 _AT_ONCE = 32
 

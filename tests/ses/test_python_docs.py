@@ -20,7 +20,7 @@ from products.tags.api import Tags
 from products.tags.training import TaggerOptions
 from search_plugin.request import PageOptions
 from ses.indexes.cluster_tools import ClusterTools
-from ses.training.formats import Formats
+from ses.training import Formats
 from tests.tiny import make_model
 
 PAGE = Path(__file__).parents[2] / "docs" / "python.md"

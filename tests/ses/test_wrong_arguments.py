@@ -20,7 +20,7 @@ from products.tags.api import Tags
 from products.tags.training import TaggerOptions
 from search_plugin.request import PageOptions
 from ses.argument_validation import _ELSEWHERE, _arguments, _resolved
-from ses.training.formats import Formats
+from ses.training import Formats
 from tests.tiny import make_model, papers
 
 WRONG = [None, 1.5, -1, "", "\0", [], [None], {}, {"a": object()}, object(), b"a", print, float("nan"), True]

@@ -34,7 +34,7 @@ PRODUCTS = (
     "ses.indexes.cluster_tools:ClusterTools",
     "products.feeds.api:Feeds",
     "products.forecasts.api:Forecasts",
-    "ses.training.formats:Formats",
+    "ses.training:Formats",
     "products.reviewers.api:Reviewers",
     "products.screening.api:Screening",
     "products.tags.api:Tags",

@@ -11,7 +11,7 @@ import pytest
 from encoders.registry import find_model
 from tests.commands import ses
 from tests.tiny import make_model
-from training.objectives.registry import OBJECTIVES
+from training.objectives import OBJECTIVES
 from training.recipe import read_variants
 from training.samplers import SAMPLERS
 from training.trainables.registry import TRAINABLES

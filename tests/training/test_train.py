@@ -27,7 +27,7 @@ from tests.chance import drawn, kills
 from tests.training.recipes import TASKS, read_recipe, write_recipe
 from training.checkpoints import TrainingProgress
 from training.log import read_log
-from training.objectives.registry import OBJECTIVES
+from training.objectives import OBJECTIVES
 from training.processes import Processes
 from training.train import _finish, train
 from training.trainables.registry import TRAINABLES

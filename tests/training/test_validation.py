@@ -6,7 +6,7 @@ from scipy.spatial import distance
 from scipy.stats import kendalltau
 from sklearn.metrics import f1_score
 
-from training.objectives.base import Inputs
+from training.objectives import Inputs
 from training.validation import _cosine, _finite, _first, _kendall, _macro_f1, _similar
 
 DRAW = np.random.default_rng(4)

@@ -27,7 +27,7 @@ from encoders.tokens.pairs import load_pair_tokenizer
 from encoders.tokens.tokenizer import load_tokenizer, tokenized, well_formed
 from training.data.examples import Example, read_examples
 from training.data.records import files_of
-from training.objectives.registry import OBJECTIVES
+from training.objectives import OBJECTIVES
 from training.task import FILES, TrainingTask
 
 _EXAMPLES_AT_ONCE = 256

@@ -371,7 +371,7 @@ def _show(name: str, recipe: Recipe, trained: Trained, folder: Path) -> None:
         folder: Folder of the run.
     """
     from training.log import read_log
-    from training.objectives.registry import OBJECTIVES
+    from training.objectives import OBJECTIVES
 
     prefix = f"{name}: " if name else ""
     for task, number in trained.unusable.items():

@@ -10,8 +10,7 @@ import pytest
 
 from corpora.errors import InputError, UnavailableError
 from encoders.models.formats import Format
-from eval.mteb.model import LONGEST_NAME, MtebEncoder, format_of, model_meta, plain
-from eval.mteb.search import MtebSearch
+from eval.mteb import LONGEST_NAME, MtebEncoder, MtebSearch, format_of, model_meta, plain
 from tests.indexer.jobs import engine_in, make_job
 from tests.tiny import papers, write_jsonl
 

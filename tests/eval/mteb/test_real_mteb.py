@@ -16,8 +16,7 @@ from encoders.encoder import load_encoder
 from encoders.models.formats import Format
 from eval.embedder import Text, by_encoder
 from eval.measures.metrics import evaluate
-from eval.mteb.model import MtebEncoder
-from eval.mteb.search import MtebSearch
+from eval.mteb import MtebEncoder, MtebSearch
 from eval.retrieval.beir import JudgedQueries
 from eval.retrieval.protocol import Protocol, evaluate_exact, evaluate_queries
 from eval.trec.judgments import Qrels

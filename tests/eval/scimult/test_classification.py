@@ -9,8 +9,7 @@ import pytest
 
 from corpora.errors import InputError
 from encoders.models.formats import Format
-from eval.scimult.data import read_classification
-from eval.scimult.protocols import evaluate_classification
+from eval.scimult import evaluate_classification, read_classification
 from tests.commands import fails, ses
 from tests.eval.scimult.worlds import paper, write_fine
 from tests.eval.vectors_by_hand import embedder, write_lines, write_vectors

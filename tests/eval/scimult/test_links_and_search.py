@@ -10,8 +10,7 @@ import pytest
 
 from corpora.errors import InputError
 from encoders.models.formats import Format
-from eval.scimult.data import find_sets, read_links, read_searches
-from eval.scimult.protocols import evaluate_links, evaluate_searches
+from eval.scimult import evaluate_links, evaluate_searches, find_sets, read_links, read_searches
 from tests.commands import ses
 from tests.eval.scimult.worlds import paper
 from tests.eval.vectors_by_hand import embedder, write_lines

@@ -1,6 +1,6 @@
 """Recall by hand."""
 
-from eval.scimult.protocols import recalls
+from eval.scimult import recalls
 
 
 def test_recall_is_the_share_found_and_0_without_a_ranking():

@@ -5,8 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eval.scimult.data import read_classification, read_links, read_searches
-from eval.scimult.protocols import evaluate_classification, evaluate_links, evaluate_searches
+from eval.scimult import (
+    evaluate_classification,
+    evaluate_links,
+    evaluate_searches,
+    read_classification,
+    read_links,
+    read_searches,
+)
 from tests.eval.scimult.worlds import paper
 from tests.eval.vectors_by_hand import embedder, write_lines
 

@@ -10,7 +10,7 @@ import pytest
 
 import ses
 from corpora.paper import Paper
-from eval.mteb.search import MtebSearch
+from eval.mteb import MtebSearch
 from eval.retrieval.beir import JudgedQueries
 from eval.retrieval.protocol import Protocol, run_queries
 from eval.retrieval.tuning import Trials, start

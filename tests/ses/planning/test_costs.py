@@ -12,7 +12,7 @@ from search_plugin.contract.engine import Document
 from search_plugin.contract.schema import IndexSchema, paper_vector, sentence_vectors
 from search_plugin.engines.cluster.diagnosis.indexes import estimate_index
 from search_plugin.engines.registry import connect
-from ses.planning.costs import (
+from ses.planning import (
     COSTS,
     LETTERS_A_TOKEN,
     IndexShape,

@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 import ses
-from ses.planning.costs import COSTS, SENTENCES, IndexShape, graph_memory
-from ses.planning.sizing import FanOut
+from ses.planning import COSTS, SENTENCES, FanOut, IndexShape, graph_memory
 from tests.commands import ses as run
 
 

@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 
 from corpora.errors import InputError
-from training.objectives.base import Inputs
-from training.objectives.classification import contrast
-from training.objectives.registry import OBJECTIVES
+from training.objectives import OBJECTIVES, Inputs, contrast
 
 pytestmark = pytest.mark.torch
 

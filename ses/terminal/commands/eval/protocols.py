@@ -199,8 +199,15 @@ def scimult(
     """
     from encoders.files.embeddings import read_embeddings
     from eval.embedder import by_file
-    from eval.scimult.data import find_sets, read_classification, read_links, read_searches
-    from eval.scimult.protocols import evaluate_classification, evaluate_links, evaluate_searches
+    from eval.scimult import (
+        evaluate_classification,
+        evaluate_links,
+        evaluate_searches,
+        find_sets,
+        read_classification,
+        read_links,
+        read_searches,
+    )
 
     known = find_sets(data)
     if unknown := [name for name in sets if name not in known]:

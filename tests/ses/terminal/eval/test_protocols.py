@@ -107,10 +107,10 @@ def scimult(monkeypatch):
     """SciMult's functions: what they are asked, with sets of two names."""
     parts = {"": OUTCOME, "strict": OUTCOME}
     asked = SimpleNamespace(classification=Asked(parts), links=Asked(parts), searches=Asked(OUTCOME), read=Asked("set"))
-    monkeypatch.setattr("eval.scimult.data.find_sets", lambda data: ["Art", "Biology"])
+    monkeypatch.setattr("eval.scimult.find_sets", lambda data: ["Art", "Biology"])
     for kind in ("classification", "links", "searches"):
-        monkeypatch.setattr(f"eval.scimult.data.read_{kind}", asked.read)
-        monkeypatch.setattr(f"eval.scimult.protocols.evaluate_{kind}", getattr(asked, kind))
+        monkeypatch.setattr(f"eval.scimult.read_{kind}", asked.read)
+        monkeypatch.setattr(f"eval.scimult.evaluate_{kind}", getattr(asked, kind))
     return asked
 
 

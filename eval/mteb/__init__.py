@@ -1,1 +1,0 @@
-"""MTEB's tasks on our encoders and engines."""

@@ -1,1 +1,0 @@
-"""What is learned from a task, one file an objective."""
