@@ -60,11 +60,7 @@ def test_calls_that_wait_are_one_batch_by_format():
     asked = [(["a"], Format.QRY), (["bb"], Format.PRX), (["ccc", "d"], Format.QRY)]
     futures = _together(slow, asked)
     assert [future.result().tolist() for future in futures] == [[[1]], [[2]], [[3], [1]]]
-    assert slow.calls == [
-        (["first"], Format.QRY),
-        (["a", "ccc", "d"], Format.QRY),
-        (["bb"], Format.PRX),
-    ]
+    assert slow.calls == [(["first"], Format.QRY), (["a", "ccc", "d"], Format.QRY), (["bb"], Format.PRX)]
 
 
 def test_a_batch_has_a_limit():
