@@ -127,6 +127,7 @@ class Reviewers:
         factors: Sequence[str] = ("semantic",),
         people: str | Path | None = None,
         conflicts: str | Path | None = None,
+        bids: str | Path | None = None,
         progress: Progress | None = None,
         **options: Any,
     ) -> Matched:
@@ -141,6 +142,7 @@ class Reviewers:
             people: Table of the reviewers to choose from: `reviewer`, `name`, `institution`, `capacity`. All of the
                 index if None.
             conflicts: Table of declared conflicts: `paper`, `reviewer`.
+            bids: Table of bids: `paper`, `reviewer`, `bid`.
             progress: Receives progress reports.
             **options: The attributes of `products.reviewers.matching.MatchingOptions`.
 
@@ -152,7 +154,9 @@ class Reviewers:
             UnavailableError: If the engine, the model or scipy is missing.
         """
         checked(MatchingOptions)(**options)  # before papers are read
-        venue = self.venue(submissions, index=index, corpus=corpus, columns=columns, people=people, conflicts=conflicts)
+        venue = self.venue(
+            submissions, index=index, corpus=corpus, columns=columns, people=people, conflicts=conflicts, bids=bids
+        )
         return self.match_venue(venue, factors, progress=progress, **options)
 
     def match_venue(
@@ -185,7 +189,7 @@ class Reviewers:
             reviewer: Id of the reviewer.
             factors: Factors, as `match` takes them.
             aggregate: Aggregate over a reviewer's papers, `top3` or `max`.
-            **given: `index`, `corpus`, `columns`, `people` and `conflicts` of `match`.
+            **given: `index`, `corpus`, `columns`, `people`, `conflicts` and `bids` of `match`.
 
         Returns:
             The explanation.
@@ -214,8 +218,10 @@ class Reviewers:
         columns: Mapping[str, str] | None = None,
         people: str | Path | None = None,
         conflicts: str | Path | None = None,
+        bids: str | Path | None = None,
     ) -> Venue:
         """Return submissions and reviewers, checked; parameters and errors as of `match`."""
+        from products.reviewers.bids import read_bids
         from products.reviewers.venue import Venue, check_submissions, read_declared, read_people
 
         opened = self.open(index)
@@ -223,11 +229,9 @@ class Reviewers:
         check_submissions(papers)
         table = read_people(Path(people)) if people else {}
         pool = _only(read_pool(opened), table)
-        declared = set()
-        if conflicts:
-            known = {*pool.reviewers, *table}
-            declared = read_declared(Path(conflicts), {paper.id for paper in papers}, known)
-        return Venue(papers, pool, opened, table, declared)
+        known = {paper.id for paper in papers}, {*pool.reviewers, *table}
+        declared = read_declared(Path(conflicts), *known) if conflicts else set()
+        return Venue(papers, pool, opened, table, declared, read_bids(Path(bids), *known) if bids else {})
 
     def _submissions(
         self, submissions: str | Path | Iterable[Paper], corpus: str, columns: Mapping[str, str]

@@ -52,6 +52,12 @@ _venue_options = together(
         help="CSV of the reviewers to choose from: reviewer, name, institution, capacity [default: all].",
     ),
     click.option("--conflicts", type=PATH, metavar="FILE", help="CSV of declared conflicts: paper, reviewer."),
+    click.option(
+        "--bids",
+        type=PATH,
+        metavar="FILE",
+        help="CSV of what reviewers want to review: paper, reviewer, bid (a number from -1 to 1, or such as high).",
+    ),
 )
 
 
@@ -123,7 +129,7 @@ def index(context: click.RichContext, /, *, path: Path, corpus: str, name: str, 
 
 @reviewers.command()
 @_venue_options
-@described_options(MatchingOptions, "per_paper", "capacity", "fair", "ranked", "combine")
+@described_options(MatchingOptions, "per_paper", "capacity", "fair", "ranked", "combine", "bid_weight")
 @click.option("--out", type=PATH, metavar="FILE", help="Write the result as CSV.")
 @html_option
 @model_options
@@ -163,6 +169,7 @@ def match(
         "conflicts": dict(found.conflicts),
         "total": found.total,
         "worst": found.worst,
+        "worst_submission": found.worst_submission,
         "matches": rows,
     }
     say(document, _shown(rows, found, out, ranked=options["ranked"]), as_json=as_json)
@@ -189,8 +196,7 @@ def explain(*, submissions: Path, paper: str, reviewer: str, as_json: bool, **op
 
 
 def _given(options: Mapping[str, Any]) -> dict[str, Any]:
-
-    given = {name: options[name] for name in ("index", "corpus", "conflicts")}
+    given = {name: options[name] for name in ("index", "corpus", "conflicts", "bids")}
     return given | {"columns": given_of(IndexOptions, options).get("columns", {})}
 
 
@@ -202,15 +208,19 @@ def _shown(rows: Sequence[Mapping[str, Any]], found: Matched, out: Path | None, 
         for row, one in zip(rows, found.matches, strict=True):
             if one.submission != paper:
                 yield f"{(paper := one.submission)}  {row['title']}"
-            by_factor = ", ".join(f"{name} {score:.3f}" for name, score in one.factors.items())
+            parts = [f"{name} {score:.3f}" for name, score in one.factors.items()]
+            parts += [] if one.bid is None else [f"bid {one.bid:+g}"]
             name = f"{one.reviewer}  {row['name']}" if row["name"] else one.reviewer
-            yield f"  {name}: score {one.score:.3f}, rank {one.rank} ({by_factor})"
+            yield f"  {name}: score {one.score:.3f}, rank {one.rank} ({', '.join(parts)})"
             yield from (f"    {near.similarity:.3f}  {near.paper.title} ({near.paper.id})" for near in one.nearest)
     if found.conflicts:
         yield "Conflicts left out: " + ", ".join(f"{count:,} {reason}" for reason, count in found.conflicts.items())
+    if bids := [one.bid for one in found.matches if one.bid is not None]:
+        liked, disliked = sum(bid > 0 for bid in bids), sum(bid < 0 for bid in bids)
+        yield f"Of {len(rows):,} reviews, {liked:,} have a bid above 0, and {disliked:,} one below 0"
     if not ranked:
         loads = found.loads.values()
-        yield f"Total score {found.total:.3f}; the worst submission has {found.worst:.3f}"
+        yield f"Total score {found.total:.3f}; the worst submission, {found.worst_submission}, has {found.worst:.3f}"
         yield f"Reviewers with submissions: {sum(map(bool, loads)):,} of {len(loads):,}, at most {max(loads):,} each"
 
 
@@ -218,6 +228,8 @@ def _explained(found: Explanation) -> Iterator[str]:
     yield f"{found.submission.title} ({found.submission.id}) and {found.reviewer}"
     if found.conflict:
         yield f"Conflict: {found.conflict}"
+    if found.bid is not None:
+        yield f"Bid: {found.bid:+g}"
     for name, one in found.factors.items():
         yield f"{name}: score {one.score:.3f}, rank {one.rank:,} of {found.reviewers:,}"
         for near in one.nearest:
@@ -233,5 +245,6 @@ def _row(one: Match, titles: Mapping[str, str], names: Mapping[str, str]) -> dic
         "score": one.score,
         "rank": one.rank,
         **one.factors,
+        "bid": one.bid,
         "nearest": [near.to_dict() for near in one.nearest],
     }

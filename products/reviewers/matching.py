@@ -18,6 +18,7 @@ from corpora.paper import Paper
 from encoders.text_encoder import Done, ignore
 from products.indexed import in_blocks, read_documents
 from products.reviewers.assignment import assign, assign_fairly
+from products.reviewers.bids import add_bids
 from products.reviewers.conflicts import Reasons, count_reasons, find_conflicts
 from products.reviewers.factors import FactorBuilder, MatchFactor
 from products.reviewers.scoring import VenueScores, score_venue
@@ -43,8 +44,9 @@ class Near:
 class Match:
     """A reviewer for a submission, with the score of all factors together, and the scores by factor.
 
-    The rank is that of the reviewer for this submission, among those without a conflict, by the score. The nearest
-    papers are those of the reviewer most like the submission, by the first factor.
+    The score includes the bid, from -1 to 1; None if there is none. The rank is that of the reviewer for this
+    submission, among those without a conflict, by the score. The nearest papers are those of the reviewer most like the
+    submission, by the first factor.
     """
 
     submission: str
@@ -53,6 +55,7 @@ class Match:
     rank: int
     factors: Mapping[str, float]
     nearest: tuple[Near, ...] = ()
+    bid: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,9 @@ class MatchingOptions:
     combine: Annotated[
         Combining, Option("Several factors: the mean of their standardised scores, or the sum of 1 / rank")
     ] = "scores"
+    bid_weight: Annotated[
+        float, Option("What a bid of 1 adds to a score, in standard deviations of all scores", least=0)
+    ] = 1.0
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -85,6 +91,7 @@ class Matched:
         conflicts: Pairs that were left out, by reason.
         loads: How many submissions each reviewer has, of all reviewers.
         worst: The smallest sum of scores of a submission.
+        worst_submission: Id of that submission.
         total: The sum of all scores.
     """
 
@@ -92,6 +99,7 @@ class Matched:
     conflicts: Mapping[str, int]
     loads: Mapping[str, int]
     worst: float
+    worst_submission: str
     total: float
 
 
@@ -126,7 +134,8 @@ def match(
     for one in matches:
         loads[one.reviewer] += 1
         sums[one.submission] += one.score
-    return Matched(matches, count_reasons(found.reasons), loads, min(sums.values()), sum(sums.values()))
+    worst = min(sums, key=sums.__getitem__)
+    return Matched(matches, count_reasons(found.reasons), loads, sums[worst], worst, sum(sums.values()))
 
 
 @contextmanager
@@ -150,6 +159,11 @@ def compared(
             conflicts=reasons,
             done=done,
         )
+        if venue.bids:
+            rows = {paper.id: row for row, paper in enumerate(venue.submissions)}
+            columns = {reviewer: column for column, reviewer in enumerate(venue.pool.reviewers)}
+            combined = add_bids(scores.combined, rows, columns, venue.bids, options.bid_weight)
+            scores = replace(scores, combined=combined)
         yield Compared(factors, scores, reasons)
 
 
@@ -187,12 +201,13 @@ def _matches(venue: Venue, pairs: np.ndarray, scores: VenueScores) -> Iterator[M
         order = np.lexsort((-block[here[:, 0] - start, here[:, 1]], here[:, 0]))
         for row, column in here[order].tolist():
             own = block[row - start]
+            pair = venue.submissions[row].id, venue.pool.reviewers[column]
             yield Match(
-                venue.submissions[row].id,
-                venue.pool.reviewers[column],
+                *pair,
                 float(own[column]),
                 1 + int((own > own[column]).sum()),
                 {name: float(of[row - start, column]) for name, of in by_factor.items()},
+                bid=venue.bids.get(pair),
             )
 
 
@@ -244,7 +259,8 @@ class Reason:
 class Explanation:
     """Why one of so many reviewers suits a submission, or does not: the reasons by factor.
 
-    The conflict says why the reviewer must not review it; it is empty if they may.
+    The conflict says why the reviewer must not review it; it is empty if they may. The bid is from -1 to 1, None if
+    there is none.
     """
 
     submission: Paper
@@ -252,6 +268,7 @@ class Explanation:
     reviewers: int
     factors: Mapping[str, Reason]
     conflict: str = ""
+    bid: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation as JSON shows it."""
@@ -259,6 +276,7 @@ class Explanation:
             "paper": self.submission.id,
             "reviewer": self.reviewer,
             "conflict": self.conflict or None,
+            "bid": self.bid,
             "factors": {name: reason.to_dict() for name, reason in self.factors.items()},
         }
 
@@ -282,4 +300,6 @@ def explain(
             nearest = tuple(Near(papers[id_], similarity) for id_, similarity in _nearest(factor, 0, ids, columns))
             reasons[name] = Reason(float(scores[place]), 1 + int((scores > scores[place]).sum()), nearest)
         conflict = found.reasons.get(0, {}).get(place, "")
-    return Explanation(venue.submissions[0], reviewer, len(venue.pool.reviewers), reasons, conflict)
+    (paper,) = venue.submissions
+    bid = venue.bids.get((paper.id, reviewer))
+    return Explanation(paper, reviewer, len(venue.pool.reviewers), reasons, conflict, bid)

@@ -22,6 +22,7 @@ def assignment_report(venue: Venue, found: Matched, provenance: Provenance) -> R
             "; ".join(f"{near.paper.title} ({near.similarity:.2f})" for near in one.nearest),
             f"{one.score:.3f}",
             f"{one.rank:,}",
+            *(["-" if one.bid is None else f"{one.bid:+g}"] if venue.bids else []),
         )
         for one in found.matches
     ]
@@ -31,7 +32,7 @@ def assignment_report(venue: Venue, found: Matched, provenance: Provenance) -> R
     counts = Counter(found.loads.values())
     by_load = {counted(load, "submissions"): {"reviewers": float(counts[load])} for load in sorted(counts)}
     told = tuple(f"Conflicts left out: {count:,} {reason}" for reason, count in found.conflicts.items())
-    head = ("submission", "reviewer", "nearest papers", "score", "rank")
+    head = ("submission", "reviewer", "nearest papers", "score", "rank", *(["bid"] if venue.bids else []))
     assignments = TextTable("Assignments", head, tuple(rows), 3, told)
     table = TextTable("Loads", ("reviewer", "name", "submissions", "papers"), tuple(busy), 2)
     plot = Plot("How many submissions reviewers have", "Reviewers by their submissions.", partial(bars, by_load))

@@ -13,6 +13,9 @@ from corpora.tables import open_table
 from products.reviewers.pool import ReviewerPool
 from search_plugin.contract.engine import Index
 
+Pair = tuple[str, str]
+"""The ids of a submission and of a reviewer."""
+
 _ID = ("reviewer", "id")
 
 
@@ -54,23 +57,29 @@ def read_people(path: Path) -> dict[str, Reviewer]:
     return people
 
 
-def read_declared(path: Path, papers: Collection[str], reviewers: Collection[str]) -> set[tuple[str, str]]:
-    """Read declared conflicts, pairs of a submission's and a reviewer's id, from CSV with columns paper and reviewer.
+def read_declared(path: Path, papers: Collection[str], reviewers: Collection[str]) -> set[Pair]:
+    """Read declared conflicts from CSV with the columns paper and reviewer; errors as of `read_pairs`."""
+    return {pair for _, pair, _ in read_pairs(path, papers, reviewers)}
+
+
+def read_pairs(
+    path: Path, papers: Collection[str], reviewers: Collection[str], more: Sequence[str] = ()
+) -> Iterator[tuple[int, Pair, Mapping[str, str]]]:
+    """Yield line, pair and cells of each row of CSV with the columns paper and reviewer, and `more`.
 
     Raises `InputError` if a column is missing, or there is no such paper or reviewer.
     """
-    pairs = set()
+    columns = ("paper", "reviewer", *more)
     for line, cells in _rows(path):
-        if not {"paper", "reviewer"} <= cells.keys():
-            raise InputError(f"{path} needs the columns paper and reviewer; it has: {', '.join(cells)}.")
-        paper, reviewer = cells["paper"].strip(), cells["reviewer"].strip()
-        for noun, name, known in (("submission", paper, papers), ("reviewer", reviewer, reviewers)):
+        if not cells.keys() >= {*columns}:
+            raise InputError(f"{path} needs the columns {', '.join(columns)}; it has: {', '.join(cells)}.")
+        pair = cells["paper"].strip(), cells["reviewer"].strip()
+        for noun, name, known in zip(("submission", "reviewer"), pair, (papers, reviewers), strict=True):
             if name not in known:
                 raise InputError(
                     f"{path}, line {line}: there is no {noun} {name!r}; correct its id, or delete the line."
                 )
-        pairs.add((paper, reviewer))
-    return pairs
+        yield line, pair, cells
 
 
 def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, str]]]:
@@ -98,14 +107,16 @@ class Venue:
         pool: The reviewers with their papers.
         index: Holds these papers.
         people: Facts about reviewers, by id.
-        declared: Declared conflicts, pairs of a submission's id and a reviewer's.
+        declared: Declared conflicts.
+        bids: What reviewers bid for submissions, from -1 to 1.
     """
 
     submissions: Sequence[Paper]
     pool: ReviewerPool
     index: Index
     people: Mapping[str, Reviewer] = field(default_factory=dict)
-    declared: Collection[tuple[str, str]] = ()
+    declared: Collection[Pair] = ()
+    bids: Mapping[Pair, float] = field(default_factory=dict)
 
     def room(self, capacity: int) -> list[int]:
         """Return how many submissions each reviewer of the pool takes; `capacity` where nothing is said of one."""

@@ -83,7 +83,7 @@ def test_declared_conflicts_and_factors_and_csv(home):
     assert ("s1", "lise") in pairs(told)
     with out.open() as file:
         rows = list(csv.DictReader(file))
-    head = ["paper", "title", "reviewer", "name", "score", "rank", "words", "semantic", "nearest"]
+    head = ["paper", "title", "reviewer", "name", "score", "rank", "words", "semantic", "bid", "nearest"]
     assert [list(row) for row in rows] == [head] * 2
     assert next(row for row in rows if row["paper"] == "s1")["nearest"] == "virus lung cell; quantum star galaxy"
     assert {(row["paper"], row["reviewer"]) for row in rows} == pairs(told)
@@ -109,6 +109,31 @@ def test_a_match_says_who_and_why(home, tmp_path):
     assert ">virus lung cell (s1)<" in page
     assert "virus lung cell (1.00); virus infection (" in page
     assert "Bars. 0 submissions, reviewers: 1.000; 2 submissions, reviewers: 1.000." in page
+
+
+def test_bids_are_read_shown_and_counted(home, tmp_path):
+    (tmp_path / "bids.csv").write_text("paper,reviewer,bid\ns1,rosa,Very High\ns1,lise,low\ns1,ada,\ns2,lise,0.25\n")
+    given = ("--bids", tmp_path / "bids.csv", "--per-paper", 1, "--html", tmp_path / "page.html")
+    told = matched(home, *given, "--bid-weight", 9)
+    assert {(one["paper"], one["reviewer"]): one["bid"] for one in told["matches"]} == {
+        ("s1", "rosa"): 1.0,
+        ("s2", "lise"): 0.25,
+    }
+    assert told["worst_submission"] == "s2"
+    submissions = ("--submissions", home / "submissions.csv")
+    shown = ses(home, "reviewers", "match", *submissions, *given, "--bid-weight", 9).stdout
+    assert "  rosa: score " in shown
+    assert ", bid +1)\n" in shown
+    assert "\nOf 2 reviews, 2 have a bid above 0, and 0 one below 0\n" in shown
+    assert "; the worst submission, s2, has " in shown
+    page = (tmp_path / "page.html").read_text()
+    assert ">bid<" in page
+    assert ">+0.25<" in page
+    plain = ses(home, "reviewers", "match", *submissions, "--per-paper", 1, "--html", tmp_path / "page.html").stdout
+    assert "bid" not in plain
+    assert ">bid<" not in (tmp_path / "page.html").read_text()
+    why = ("--paper", "s1", "--reviewer", "lise", "--bids", tmp_path / "bids.csv")
+    assert "\nBid: -0.5\n" in ses(home, "reviewers", "explain", *submissions, *why).stdout
 
 
 def test_what_can_not_be_matched_is_one_sentence(home, tmp_path):

@@ -34,7 +34,9 @@ def scores(tmp_path, monkeypatch):
 
 def test_matches_tell_rank_and_scores_in_every_block(scores):
     venue = SimpleNamespace(
-        submissions=[SimpleNamespace(id=f"s{row}") for row in range(7)], pool=SimpleNamespace(reviewers=list("abcd"))
+        submissions=[SimpleNamespace(id=f"s{row}") for row in range(7)],
+        pool=SimpleNamespace(reviewers=list("abcd")),
+        bids={("s2", "b"): 0.5},
     )
     pairs = np.array([(row, column) for row in range(7) for column in (1, 3)])
     found = list(matching._matches(venue, pairs, scores))
@@ -46,6 +48,7 @@ def test_matches_tell_rank_and_scores_in_every_block(scores):
             assert (one.reviewer, one.score) == ("abcd"[column], SCORES[row, column])
             assert one.factors == {"words": 2 * SCORES[row, column]}
             assert one.rank == 1 + (there > SCORES[row, column]).sum()
+            assert one.bid == (0.5 if (row, column) == (2, 1) else None)
 
 
 def test_the_ranking_has_the_best_of_each_submission_without_conflicts(scores):
@@ -84,14 +87,20 @@ def test_the_sum_or_the_worst_submission_is_served_and_both_are_told(tmp_path):
     def found(**options):
         options = MatchingOptions(per_paper=1, capacity=1, **options)
         made = match(venue, lambda _: {"one": Given(given)}, options)
-        return {one.submission: (one.reviewer, one.rank) for one in made.matches}, made.loads, made.worst, made.total
+        return (
+            {one.submission: (one.reviewer, one.rank) for one in made.matches},
+            made.loads,
+            made.worst_submission,
+            made.worst,
+            made.total,
+        )
 
-    assert found() == ({"s": ("ada", 1), "t": ("bob", 2)}, {"ada": 1, "bob": 1}, 0.25, 1.25)
+    assert found() == ({"s": ("ada", 1), "t": ("bob", 2)}, {"ada": 1, "bob": 1}, "t", 0.25, 1.25)
     given["b"] = (0.5, 0.125)
-    assert found()[2:] == (0.125, 1.125)
-    assert found(fair=True) == ({"s": ("bob", 2), "t": ("ada", 1)}, {"ada": 1, "bob": 1}, 0.5, 1.0)
+    assert found()[2:] == ("t", 0.125, 1.125)
+    assert found(fair=True) == ({"s": ("bob", 2), "t": ("ada", 1)}, {"ada": 1, "bob": 1}, "s", 0.5, 1.0)
     # A ranking asks nobody how many submissions they take.
-    assert found(ranked=True) == ({"s": ("ada", 1), "t": ("ada", 1)}, {"ada": 2, "bob": 0}, 0.5, 1.5)
+    assert found(ranked=True) == ({"s": ("ada", 1), "t": ("ada", 1)}, {"ada": 2, "bob": 0}, "t", 0.5, 1.5)
 
 
 def test_the_options_reach_the_scores(tmp_path):
@@ -116,6 +125,27 @@ def test_the_options_reach_the_scores(tmp_path):
         found()
 
 
+def test_bids_change_who_reviews_but_no_conflict(tmp_path):
+    bids = {("s", "bob"): 1.0, ("s", "ada"): -1.0, ("t", "eve"): 1.0, ("t", "none"): 1.0}
+    profiles, declared = {"ada": ["a"], "bob": ["b"], "eve": ["c"]}, {("t", "eve")}
+    venue = a_venue(tmp_path, profiles, ["s", "t"], declared=declared, bids=bids)
+    given = {"a": (1.0, 0.5), "b": (0.5, 0.25), "c": (0.0, 1.0)}
+
+    def found(**options):
+        made = match(venue, lambda _: {"one": Given(given)}, MatchingOptions(per_paper=1, capacity=2, **options))
+        return [(one.submission, one.reviewer, one.bid, one.rank, pytest.approx(one.score)) for one in made.matches]
+
+    # The standard deviation is that of all scores without a conflict.
+    spread = np.std([1.0, 0.5, 0.0, 0.5, 0.25])
+    assert found(bid_weight=0.0) == [("s", "ada", -1.0, 1, 1.0), ("t", "ada", None, 1, 0.5)]
+    assert found() == [("s", "bob", 1.0, 1, 0.5 + spread), ("t", "ada", None, 1, 0.5)]
+    assert found(bid_weight=3.0)[0][4] == 0.5 + 3 * spread
+    told = explain(
+        replace(venue, submissions=venue.submissions[:1]), "bob", lambda _: {"one": Given(given)}, MatchingOptions()
+    )
+    assert (told.bid, told.to_dict()["bid"], told.factors["one"].score) == (1.0, 1.0, 0.5)
+
+
 def test_options_out_of_bounds_are_refused():
     MatchingOptions(per_paper=1, capacity=0)
     for wrong in ({"per_paper": 0}, {"capacity": -1}):
@@ -135,6 +165,7 @@ def test_a_reviewer_is_explained_by_their_nearest_papers(tmp_path):
         "paper": "s",
         "reviewer": "ada",
         "conflict": None,
+        "bid": None,
         "factors": {
             "one": {
                 "score": reason.score,

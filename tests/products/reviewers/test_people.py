@@ -110,7 +110,7 @@ def test_declared_conflicts_name_what_exists(tmp_path):
     with pytest.raises(InputError, match="line 2: there is no reviewer 'r'"):
         read_declared(table, {"s"}, {"q"})
     table.write_text("a,b\n1,2\n")
-    with pytest.raises(InputError, match="needs the columns paper and reviewer"):
+    with pytest.raises(InputError, match="needs the columns paper, reviewer; it has: a, b"):
         read_declared(table, (), ())
 
 
