@@ -9,16 +9,16 @@ from pathlib import Path
 from corpora.errors import InputError
 from corpora.lazy import np
 from products.reviewers.spool import ROWS, Spool
-from products.reviewers.venue import Pair, read_pairs
+from products.reviewers.venue import ReviewPair, read_pairs
 
-Bids = Mapping[Pair, float]
+Bids = Mapping[ReviewPair, float]
 """Bids from -1 to 1 by the ids of a submission and a reviewer; nothing is said of other pairs."""
 
-WORDS: Mapping[str, float] = {
-    **{"very high": 1.0, "high": 0.5, "neutral": 0.0, "low": -0.5, "very low": -1.0},  # OpenReview, and its values
-    **{"eager": 1.0, "willing": 0.5, "in a pinch": 0.0, "not willing": -1.0},  # Toronto Paper Matching System, CMT
-    **{"yes": 1.0, "maybe": 0.5, "no": -1.0},  # EasyChair
-}
+_OPENREVIEW = {"very high": 1.0, "high": 0.5, "neutral": 0.0, "low": -0.5, "very low": -1.0}
+_CMT = {"eager": 1.0, "willing": 0.5, "in a pinch": 0.0, "not willing": -1.0}
+_EASYCHAIR = {"yes": 1.0, "maybe": 0.5, "no": -1.0}
+
+WORDS: Mapping[str, float] = _OPENREVIEW | _CMT | _EASYCHAIR
 """The value of each word for a bid."""
 
 
@@ -28,7 +28,7 @@ def read_bids(path: Path, papers: Collection[str], reviewers: Collection[str]) -
     Empty cells are no bids. Raises `InputError` if a column is missing, there is no such paper or reviewer, a bid can't
     be read, or a pair has two.
     """
-    bids: dict[Pair, float] = {}
+    bids: dict[ReviewPair, float] = {}
     for line, pair, cells in read_pairs(path, papers, reviewers, ("bid",)):
         if not (text := cells["bid"].strip()):
             continue

@@ -13,7 +13,7 @@ from corpora.tables import open_table
 from products.reviewers.pool import ReviewerPool
 from search_plugin.contract.engine import Index
 
-Pair = tuple[str, str]
+ReviewPair = tuple[str, str]
 """The ids of a submission and of a reviewer."""
 
 _ID = ("reviewer", "id")
@@ -57,14 +57,14 @@ def read_people(path: Path) -> dict[str, Reviewer]:
     return people
 
 
-def read_declared(path: Path, papers: Collection[str], reviewers: Collection[str]) -> set[Pair]:
+def read_declared(path: Path, papers: Collection[str], reviewers: Collection[str]) -> set[ReviewPair]:
     """Read declared conflicts from CSV with the columns paper and reviewer; errors as of `read_pairs`."""
     return {pair for _, pair, _ in read_pairs(path, papers, reviewers)}
 
 
 def read_pairs(
     path: Path, papers: Collection[str], reviewers: Collection[str], more: Sequence[str] = ()
-) -> Iterator[tuple[int, Pair, Mapping[str, str]]]:
+) -> Iterator[tuple[int, ReviewPair, Mapping[str, str]]]:
     """Yield line, pair and cells of each row of CSV with the columns paper and reviewer, and `more`.
 
     Raises `InputError` if a column is missing, or there is no such paper or reviewer.
@@ -115,8 +115,8 @@ class Venue:
     pool: ReviewerPool
     index: Index
     people: Mapping[str, Reviewer] = field(default_factory=dict)
-    declared: Collection[Pair] = ()
-    bids: Mapping[Pair, float] = field(default_factory=dict)
+    declared: Collection[ReviewPair] = ()
+    bids: Mapping[ReviewPair, float] = field(default_factory=dict)
 
     def room(self, capacity: int) -> list[int]:
         """Return how many submissions each reviewer of the pool takes; `capacity` where nothing is said of one."""
