@@ -9,19 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from corpora.lazy import np
 from corpora.paper import Accepted, Paper, Record
 from encoders.models.formats import Format
 from encoders.projection import VectorProjection
-from encoders.sparse import SparseEncoder, pruned, rounded
 from encoders.text_encoder import EncodingProgress, TextEncoder, ignore, scaled, shared
 from indexer.work import Work
 from search_plugin.contract.engine import Document, Refused
 from search_plugin.contract.schema import SEARCHED, SENTENCES, IndexSchema, SparseField
 from search_plugin.words.sentences import sentence_texts
 from search_plugin.words.space import WordSpace, words_text
+
+if TYPE_CHECKING:
+    from encoders.sparse import SparseEncoder
 
 BLOCK = 512
 """Papers of a block."""
@@ -198,6 +200,8 @@ class PaperEncoder:
         if parts:
             made[SENTENCES] = self._of_sentences(parts, scaled(done, 1 - whole))
         if self.sparse:
+            from encoders.sparse import pruned, rounded
+
             texts = [self.sparse.card.text(paper.title, paper.abstract) for paper in papers]
             entries = self.sparse.encode(texts, Format.PRX, done)
             for one in self.plan.sparse:

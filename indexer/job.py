@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from corpora.accounting import CorpusAccount
 from corpora.paper import Record
 from encoders.models.card import ModelCard
 from encoders.models.formats import Format
-from encoders.sparse import SparseEncoder
 from encoders.text_encoder import TextEncoder
 from indexer.blocks import BLOCK, BlockEncoding
 from search_plugin.contract.schema import Field, OwnField, SparseField, own_field
 from search_plugin.words.space import WordSpace
+
+if TYPE_CHECKING:
+    from encoders.sparse import SparseEncoder
 
 
 @dataclass(frozen=True, slots=True)

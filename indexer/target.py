@@ -18,10 +18,9 @@ from indexer.job import IndexJob, SparseJob
 from indexer.options import held_settings
 from indexer.survey import Survey
 from indexer.work import DeadLetter
-from search_plugin.contract.engine import Engine, Index
+from search_plugin.contract.engine import Engine, Index, check_model
 from search_plugin.contract.schema import SENTENCES, IndexSchema, OwnField, paper_vector, sentence_vectors
 from search_plugin.contract.tree import And, Compare, OneOf
-from search_plugin.ranking.planning import check_model
 from search_plugin.words.languages import DEFAULT_LANGUAGE
 from search_plugin.words.space import WordSpace
 

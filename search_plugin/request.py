@@ -11,7 +11,6 @@ from dataclasses import fields as attributes_of
 from typing import Annotated, Any, Literal, TypedDict, get_args
 
 from corpora.errors import InputError
-from corpora.markup import plain_text
 from corpora.options import Option, check_options, options_of
 from encoders.models.formats import QueryEncoder
 from search_plugin.contract.legs import Join, Sort, parse_sort
@@ -344,7 +343,11 @@ def parse_milliseconds(given: str | float) -> float:
 def typed_query(text: str) -> str:
     """Return what a user typed as `clean_query` does, also without markup: a title may be copied from a page."""
     cleaned = clean_query(text)
-    return clean_query(plain_text(cleaned)) if "<" in cleaned or "&" in cleaned else cleaned
+    if "<" not in cleaned and "&" not in cleaned:
+        return cleaned
+    from corpora.markup import plain_text
+
+    return clean_query(plain_text(cleaned))
 
 
 def clean_query(text: str) -> str:

@@ -19,7 +19,6 @@ from search_plugin.ranking.result_set import goes_on
 from search_plugin.ranking.stages import RANKING, RERANKERS, SETTLING, SHOWING, Stage
 from search_plugin.ranking.state import SearchState
 from search_plugin.request import MAX_QUERY, MAX_WINDOW, SAME_WORK, SearchRequest
-from search_plugin.understanding.foreign import foreign_language, foreign_note
 from search_plugin.understanding.meaning import Meaning, QueryChange, find, look_up
 from search_plugin.understanding.preferences.recognise import recognise
 from search_plugin.understanding.spelling import correct, look_up_words, with_changes
@@ -138,8 +137,11 @@ def _understood(index: Index, request: SearchRequest, meaning: Meaning) -> tuple
     if request.verbatim or not meaning.topic:
         return request, meaning
     looked, language = look_up_words(index, meaning.topic), index.schema.language
-    if foreign := foreign_language(looked, language):
-        return request, replace(meaning, notes=(*meaning.notes, foreign_note(foreign, language)))
+    if looked.unknown:
+        from search_plugin.understanding.foreign import foreign_language, foreign_note
+
+        if foreign := foreign_language(looked, language):
+            return request, replace(meaning, notes=(*meaning.notes, foreign_note(foreign, language)))
     corrected = correct(index, looked)
     if not corrected.changes:
         return request, meaning

@@ -17,8 +17,6 @@ from encoders.projection import projected_card
 from indexer.options import SETTINGS, AttachedOptions, EncodingOptions, IndexOptions, RebuildOptions, VersionOptions
 from search_plugin.contract.engine import EVALUATION, AttachesIndexes, check_index_name
 from search_plugin.contract.schema import PUBLICATION, custom_fields
-from search_plugin.fusion.search_settings import read_search_settings
-from search_plugin.understanding.expansion import read_synonyms
 from ses.argument_validation import checked_methods
 from ses.indexes.default_index import choose_index, chosen_index, default_index
 from ses.indexes.searchable import SearchableLibrary
@@ -63,8 +61,16 @@ class Library(Products, SearchableLibrary):
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._tuned: SearchSettings | None = read_search_settings(settings.tuned) if settings.tuned else None
-        self._synonyms: Synonyms = read_synonyms(settings.synonyms) if settings.synonyms else {}
+        self._tuned: SearchSettings | None = None
+        if settings.tuned:
+            from search_plugin.fusion.search_settings import read_search_settings
+
+            self._tuned = read_search_settings(settings.tuned)
+        self._synonyms: Synonyms = {}
+        if settings.synonyms:
+            from search_plugin.understanding.expansion import read_synonyms
+
+            self._synonyms = read_synonyms(settings.synonyms)
         self._secrets: tuple[str, ...] = ()  # settings that another process left out
         self._models = LibraryModels(settings)
         self._connected: Engine | None = None

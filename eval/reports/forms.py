@@ -11,10 +11,9 @@ from pathlib import Path
 import orjson
 
 from corpora.errors import UnavailableError, require
-from corpora.installed import extra
+from corpora.installed import deferred, extra
 from corpora.outgoing import json_text
 from eval.files.text import write_lines
-from eval.reports import html
 from eval.reports.report import Report, TextTable
 
 _SPECIAL = re.compile(r"([\\`*_\[\]|~$])")
@@ -111,7 +110,7 @@ def as_json(report: Report) -> str:
 
 FORMS: Mapping[str, Callable[[Report], str]] = {
     ".md": as_markdown,
-    ".html": html.render,
+    ".html": deferred("eval.reports.html", "render"),
     ".tex": as_latex,
     ".json": as_json,
 }

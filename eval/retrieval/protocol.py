@@ -15,7 +15,6 @@ from encoders.models.formats import Format, Similarity
 from eval.embedder import Embedder, Text
 from eval.measures.metrics import MEASURES, Scores, evaluate, parse_measure
 from eval.retrieval.beir import JudgedQueries
-from eval.retrieval.exact import exact_rankings
 from eval.trec.runs import Run, ScoredIds, in_order
 from products.indexed import in_blocks
 from search_plugin.contract.engine import Index, scored_by
@@ -223,6 +222,8 @@ def evaluate_exact(
     `embed` makes the vectors of papers (PRX) and queries (QRY), which are compared by `similarity`. Only the
     measures of the protocol are used, and the documents that it removes.
     """
+    from eval.retrieval.exact import exact_rankings
+
     documents = embed(papers, Format.PRX)
     queries = embed([Text(query, text[:MAX_QUERY]) for query, text in judged.texts.items()], Format.QRY)
     deepest = protocol.depth + max((len(gone) for gone in protocol.seen.values()), default=0)

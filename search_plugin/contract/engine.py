@@ -25,7 +25,7 @@ from corpora.lazy import np
 from corpora.paper import Paper
 from search_plugin.contract.legs import Facets, Listing, Position, Ranking, Scored, Sort, position_key, sorted_ids
 from search_plugin.contract.plan import LEXICAL, Counting, Plan, counted_papers
-from search_plugin.contract.schema import SPARSE, Bm25, Field, IndexSchema
+from search_plugin.contract.schema import SPARSE, Bm25, Field, IndexSchema, SparseField
 from search_plugin.contract.tree import Filter, OneOf, Says
 from search_plugin.contract.values import checked, with_values
 from search_plugin.words.terms import edits, terms_of
@@ -264,6 +264,35 @@ class Index(ABC):
     def _all_papers(self) -> Iterator[Paper]:
         for block in _blocks(list(self.ids())):
             yield from self.papers(block).values()
+
+
+def check_model(index: Index, name: str, fingerprint: str, leg: str = "", *, papers_by: str = "") -> None:
+    """Raise `InputError`, naming both, where a model is not the one that made the index, or the vectors of a leg.
+
+    `papers_by` is the fingerprint of a member whose indexes it can search too (`ModelCard.papers_by`).
+    """
+    schema = index.schema
+    field = schema.beside(leg)
+    if field and field.fingerprint not in {fingerprint, papers_by}:
+        raise InputError(
+            f"The vectors {leg} of the index {index.name} are of the model {field.model} ({field.fingerprint}), not of "
+            f"{name} ({fingerprint})",
+            f"give <sparse={field.model}>, or index again with <fresh> and <sparse={name}>"
+            if isinstance(field, SparseField)
+            else "attach the index again with that model",
+        )
+    if not field and schema.fingerprint not in {fingerprint, papers_by}:
+        if schema.model == name:
+            raise InputError(
+                f"The index {index.name} was made by another {name} ({schema.fingerprint}) than the one here "
+                f"({fingerprint})",
+                "restore that model, or index again with <fresh>",
+            )
+        raise InputError(
+            f"The index {index.name} was made by the model {schema.model} ({schema.fingerprint}), not by {name} "
+            f"({fingerprint})",
+            f"give <model={schema.model}>, or index again with <fresh> and <model={name}>",
+        )
 
 
 @runtime_checkable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from corpora.identifiers import identifier_of, link_of
 from corpora.lazy import np
@@ -12,7 +12,9 @@ from corpora.outgoing import as_html, linked
 from corpora.paper import Paper
 from search_plugin.contract.legs import Contribution
 from search_plugin.pages.highlights import Snippet
-from search_plugin.words.sentences import Sentence, sentences_of
+
+if TYPE_CHECKING:
+    from search_plugin.words.sentences import Sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +137,8 @@ def near_sentences(paper: Paper, scores: np.ndarray) -> list[NearSentence]:
 
     Raises `ValueError` if the paper has another number of sentences.
     """
+    from search_plugin.words.sentences import sentences_of
+
     places = sentences_of(paper.title, paper.abstract)
     found = [near_sentence(paper, place, score) for place, score in zip(places, scores.tolist(), strict=True)]
     return sorted(found, key=lambda one: (-one.score, one.start))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 from corpora.errors import InputError
 from corpora.lazy import np
 from encoders.models.formats import Format
-from search_plugin.contract.engine import Index
+from search_plugin.contract.engine import Index, check_model
 from search_plugin.contract.legs import NEWEST_FIRST
 from search_plugin.contract.plan import Plan, VectorClause
 from search_plugin.contract.schema import MOST_TOKENS, SEARCHED, SENTENCES, SPARSE, SparseField
@@ -127,32 +127,3 @@ def _as_compared(index: Index, leg: str, vector: np.ndarray) -> np.ndarray:
     if field is None or field.similarity != "cosine":
         return vector
     return np.asarray(vector / (np.linalg.norm(vector) or 1.0), np.float32)
-
-
-def check_model(index: Index, name: str, fingerprint: str, leg: str = "", *, papers_by: str = "") -> None:
-    """Raise `InputError`, naming both, where a model is not the one that made the index, or the vectors of a leg.
-
-    `papers_by` is the fingerprint of a member whose indexes it can search too (`ModelCard.papers_by`).
-    """
-    schema = index.schema
-    field = schema.beside(leg)
-    if field and field.fingerprint not in {fingerprint, papers_by}:
-        raise InputError(
-            f"The vectors {leg} of the index {index.name} are of the model {field.model} ({field.fingerprint}), not of "
-            f"{name} ({fingerprint})",
-            f"give <sparse={field.model}>, or index again with <fresh> and <sparse={name}>"
-            if isinstance(field, SparseField)
-            else "attach the index again with that model",
-        )
-    if not field and schema.fingerprint not in {fingerprint, papers_by}:
-        if schema.model == name:
-            raise InputError(
-                f"The index {index.name} was made by another {name} ({schema.fingerprint}) than the one here "
-                f"({fingerprint})",
-                "restore that model, or index again with <fresh>",
-            )
-        raise InputError(
-            f"The index {index.name} was made by the model {schema.model} ({schema.fingerprint}), not by {name} "
-            f"({fingerprint})",
-            f"give <model={schema.model}>, or index again with <fresh> and <model={name}>",
-        )

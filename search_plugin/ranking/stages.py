@@ -22,7 +22,6 @@ from search_plugin.ranking.neighbours import smooth, smoothed
 from search_plugin.ranking.result_set import continued, counting_of, legs_found, matches_of, settle
 from search_plugin.ranking.state import SearchState
 from search_plugin.ranking.weakness import literal, warn
-from search_plugin.words.sentences import sentences_of
 
 Reranker = Callable[[SearchState], Sequence[Fused]]
 """Takes a state after the legs were joined. Returns the papers of its ranking in another order, ties by id."""
@@ -200,6 +199,8 @@ def nearest_sentence(state: SearchState) -> SearchState:
     asked = next((one.vector for one in state.plan.vectors if one.field == SENTENCES and one.vector.size), None)
     if asked is None or not state.hits:
         return state
+    from search_plugin.words.sentences import sentences_of
+
     held = state.index.vectors([hit.id for hit in state.hits], SENTENCES)
     similarity = state.index.schema.leg(SENTENCES).similarity
 

@@ -64,8 +64,6 @@ FEWEST_SIGNS = 2
 
 def foreign_language(looked: Corrected, language: str) -> str:
     """Return the language that a query seems to be in, in small letters, if the index does not analyse it; else ""."""
-    if not looked.unknown:
-        return ""
     unknown = {word.lower() for word in looked.unknown}
     typed = [token[0] for token in TOKEN.finditer(looked.words)]
     words = [word.lower() for word in typed]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from corpora.errors import SesError, UnavailableError, require
 from encoders.projection import projected, projected_card
+from search_plugin.contract.engine import check_model
 from search_plugin.contract.schema import SparseField
-from search_plugin.ranking.planning import check_model
 
 if TYPE_CHECKING:
     from encoders.models.formats import QueryEncoder

@@ -13,8 +13,6 @@ import rich_click as click
 import ses
 from corpora.errors import InputError
 from corpora.options import Option, options_of
-from search_plugin.pages.page import FORMATS
-from search_plugin.request import SAME_WORK, PageOptions, RankingOptions, search_options
 from ses.argument_validation import options_of_function
 from ses.settings import SETTINGS, Settings
 from ses.terminal.messages import as_flag, with_flags
@@ -55,8 +53,8 @@ def described_options(described: Callable[..., Any], *names: str) -> Callable[[F
     """
     chosen = [one for one in _described(described) if not names or one.name in names]
     if isinstance(described, type):
-        return together(*map(_option, chosen))
-    return together(*(_option(one, default=one.default) for one in chosen))
+        return together(*map(option_from, chosen))
+    return together(*(option_from(one, default=one.default) for one in chosen))
 
 
 def own_options(function: F) -> F:
@@ -73,7 +71,7 @@ def _described(described: Callable[..., Any]) -> list[Option]:
     return [one for one in by_name if one.typed]
 
 
-def _option(option: Option, default: Any = None) -> Callable[[F], F]:
+def option_from(option: Option, default: Any = None) -> Callable[[F], F]:
     """Return an option of the command line, with its value where the user gives none."""
     flag, help_ = as_flag(option.flag or option.name), with_flags(option.help)
     if option.choices:
@@ -122,49 +120,6 @@ default_index_option = click.option(
     metavar="NAME",
     help="The index where a request names none [default: that of `ses indexes use`, or the first one].",
 )
-_output_options = together(
-    click.option(
-        "--format",
-        "form",
-        type=click.Choice(("text", "json", *FORMATS)),
-        default="text",
-        show_default=True,
-        help="What to print; bibtex, ris and csl (CSL JSON) are for programs for references.",
-    ),
-    click.option("--json", "as_json", is_flag=True, help="The same as --format json."),
-    click.option("--quiet", "-q", is_flag=True, help="Print the hits alone, without notes and summary."),
-    click.option(
-        "--verbose",
-        "-v",
-        "--explain",
-        "explain",
-        is_flag=True,
-        help="Show each leg's rank, score and contribution, and each stage's time and requests.",
-    ),
-)
-
-
-def page_options(*, search: bool) -> Callable[[F], F]:
-    """Return a decorator that adds the options of a page of hits, and those of its printing; see `asked_options`."""
-    return together(asked_options(search=search), _output_options)
-
-
-def asked_options(*, search: bool) -> Callable[[F], F]:
-    """Return a decorator that adds the options of what is searched and shown, as `search_options` describes them.
-
-    Args:
-        search: Whether the command searches by words, and does not find papers like one.
-
-    Returns:
-        The decorator. What the user gave is read by `given_options`.
-    """
-    described = [one for one in search_options() if one.typed and (search or not one.search_only)]
-    return together(index_option, *map(_option, described), described_options(Settings, "tuned"))
-
-
-def ranking_options(function: F) -> F:
-    """Add the options that decide which papers come first, as `RankingOptions` describes them."""
-    return together(*map(_option, search_options(RankingOptions)))(function)
 
 
 def given_of(described: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, Any]:
@@ -179,20 +134,6 @@ def given_of(described: Callable[..., Any], options: Mapping[str, Any]) -> dict[
         elif Mapping in (origins := _origins(one)) and Sequence not in origins:
             value = parse_pairs(value, one.name, one.form)
         given[one.name] = value
-    return given
-
-
-def given_options(options: Mapping[str, Any]) -> PageOptions:
-    """Return the options of a page that the user gave to a command."""
-    chosen: PageOptions = given_of(PageOptions, options)  # type: ignore[assignment]  # its own options
-    return chosen
-
-
-def page_asked(options: Mapping[str, Any]) -> PageOptions:
-    """Return the options of a page as `given_options` does; in text, versions of a work are one hit unless told."""
-    given = given_options(options)
-    if options["form"] == "text" and not options["as_json"]:
-        given.setdefault("collapse", SAME_WORK)
     return given
 
 

@@ -46,8 +46,8 @@ def show_page(
 
     Args:
         page: The page.
-        options: Options from `ses.terminal.options.page_options`: `form` and `as_json`; `explain`, for each leg's rank,
-            raw score and contribution, and each stage's time and requests; `quiet`, for no notes and no summary.
+        options: Options of `page_options`: `form` and `as_json`; `explain`, for each leg's rank, raw score and
+            contribution, and each stage's time and requests; `quiet`, for no notes and no summary.
         tokens: Tokens of sparse vectors that explain the hits, by id; only text shows them.
         fields: Fields that the index adds to papers: text shows a forecast as a sentence, and no places on a map.
     """

@@ -11,9 +11,9 @@ from urllib3 import HTTPResponse
 
 import ses
 from search_plugin.contract.connection import Connection
+from search_plugin.contract.engine import check_model
 from search_plugin.contract.tree import And
 from search_plugin.filters import parse
-from search_plugin.ranking.planning import check_model
 from search_plugin.request import DEFAULTS, SearchRequest, make_request
 from ses.models.library_models import LibraryModels
 from ses.remote.client import ServiceClient

@@ -7,7 +7,8 @@ from typing import Any
 import rich_click as click
 
 from ses.settings import Settings
-from ses.terminal.options import described_options, engine_option, model_options, open_index, page_asked, page_options
+from ses.terminal.options import described_options, engine_option, model_options, open_index
+from ses.terminal.page_options import page_asked, page_options
 
 _TOKENS = 8
 """Tokens of sparse vectors that explain a hit."""

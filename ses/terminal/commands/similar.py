@@ -10,7 +10,8 @@ import rich_click as click
 
 from corpora.errors import InputError, require
 from search_plugin.request import DEFAULTS
-from ses.terminal.options import PATH, engine_option, open_index, page_asked, page_options
+from ses.terminal.options import PATH, engine_option, open_index
+from ses.terminal.page_options import page_asked, page_options
 from ses.terminal.printing import added_fields, show_page
 from ses.terminal.results import say
 

@@ -10,6 +10,7 @@ import pytest
 
 from corpora.errors import InputError
 from encoders.models.formats import Format
+from search_plugin.contract.engine import check_model
 from search_plugin.contract.legs import NEWEST_FIRST, parse_sort
 from search_plugin.contract.plan import TermGroup
 from search_plugin.contract.schema import (
@@ -21,7 +22,7 @@ from search_plugin.contract.schema import (
     sparse_field,
 )
 from search_plugin.filters.parse import parse_filter
-from search_plugin.ranking.planning import check_model, make_plan, plan_of, text_vector
+from search_plugin.ranking.planning import make_plan, plan_of, text_vector
 from search_plugin.request import SearchRequest
 
 TOKENS = 2 * MOST_TOKENS

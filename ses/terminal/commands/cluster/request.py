@@ -9,7 +9,8 @@ import rich_click as click
 
 from corpora.errors import InputError
 from corpora.options import Option
-from ses.terminal.options import asked_options, engine_option, given_options, model_options, open_library, own_options
+from ses.terminal.options import engine_option, model_options, open_library, own_options
+from ses.terminal.page_options import asked_options, given_options
 from ses.terminal.results import pass_on, tell
 
 RequestLanguage = Literal["curl", "http", "json", "javascript", "javascript-client", "php", "ruby", "python"]

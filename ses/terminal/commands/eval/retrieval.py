@@ -17,15 +17,8 @@ from ses.terminal.commands.eval.collection import (
     measures_option,
     open_collection,
 )
-from ses.terminal.options import (
-    PATH,
-    described_options,
-    engine_options,
-    given_of,
-    model_options,
-    ranking_options,
-    settings_of,
-)
+from ses.terminal.options import PATH, described_options, engine_options, given_of, model_options, settings_of
+from ses.terminal.page_options import ranking_options
 from ses.terminal.progress import progress_on_stderr
 from ses.terminal.results import say_json, tell
 
