@@ -1,6 +1,6 @@
 // A page that searches an index of ses in a cluster, without a program of its own between: only through the proxy of
 // nginx.conf. What is searched is in the page's address, so links, bookmarks and the button Back work.
-const { cluster, search, vector: field, words, table, encode } = document.documentElement.dataset;
+const { cluster, search, vector: field, measure, words, table, encode } = document.documentElement.dataset;
 const SIZE = 10;
 const DEEPEST = 100; // papers that a ranking by vectors reaches
 const FACETS = { venue: "Journal", authors: "Author", year: "Year" };
@@ -30,18 +30,19 @@ const byWords = () => ({
   bool: { must: [{ match: { title_abstract: query } }], should: [{ match: { title: { query, boost: 0.3 } } }], filter },
 });
 
-/** Both, joined by the cluster: OpenSearch scales the scores and takes their mean, Elasticsearch adds them up. */
-function joined(vector) {
-  if (cluster !== "opensearch") return { query: { bool: { should: [byWords(), nearest(vector)] } } };
-  const weights = encode ? [0.5, 0.5] : [0.6, 0.4]; // without the model, the vector only imitates the model's
-  const combination = { technique: "arithmetic_mean", parameters: { weights } };
-  const normalization = { normalization: { technique: "min_max" }, combination };
+/** Both, ranked as a search of ses: the legs are joined, and then the papers most like a paper count too. */
+async function joined(vector) {
+  const { NEIGHBOURS, TABLE_WEIGHTS, joinLegs, paperVectors, withNeighbours } = await import("./ranking.js");
+  const { weight, pool, nearest: near, first } = NEIGHBOURS;
+  const sort = [{ _score: "desc" }, { id: "asc" }];
   const queries = [byWords(), nearest(vector)];
-  return {
-    counted: { bool: { should: queries } }, // `hybrid` itself counts only papers that may be among its best
-    query: { hybrid: { queries, pagination_depth: DEEPEST } },
-    search_pipeline: { phase_results_processors: [{ "normalization-processor": normalization }] },
-  };
+  const legs = await Promise.all(queries.map((one) => post(search, { query: one, size: DEEPEST, sort, _source: false })));
+  const found = joinLegs(legs, encode ? [0.5, 0.5] : TABLE_WEIGHTS, [null, measure], DEEPEST);
+  const values = found.slice(0, pool).map(({ id }) => id);
+  const best = await post(search, { query: { ids: { values } }, size: pool, fields: [field], _source: false });
+  const vectors = paperVectors(best, field);
+  const ranked = withNeighbours(found, vectors, weight, near, first, 1).map(({ id }) => id);
+  return { ranked, counted: { bool: { should: queries } } };
 }
 
 /** The vector of the query by one of the ways that index.html names, or null: then papers are ranked by words alone. */
@@ -119,7 +120,7 @@ function facet(name, buckets) {
   return element("section", {}, element("h2", {}, FACETS[name]), element("ul", {}, ...values));
 }
 
-function show({ hits: { total, hits }, aggregations }) {
+function show({ hits: { total, hits }, aggregations }, reached) {
   const { doc_count, ...facets } = aggregations.all?.matches ?? { doc_count: total.value, ...aggregations };
   const byId = (id) => document.getElementById(id);
   byId("status").textContent = `${doc_count} papers${like ? " like this one" : ""}`;
@@ -127,8 +128,7 @@ function show({ hits: { total, hits }, aggregations }) {
   byId("hits").replaceChildren(...hits.map(hit));
   byId("facets").replaceChildren(...Object.keys(FACETS).map((name) => facet(name, facets[name].buckets)));
   const before = page > 1 ? [link("Previous", { page: page - 1 })] : [];
-  const reached = Math.min(doc_count, like || (query && (encode || words || table)) ? DEEPEST : 10000);
-  const after = page * SIZE < reached ? [link("Next", { page: page + 1 })] : [];
+  const after = page * SIZE < Math.min(doc_count, reached) ? [link("Next", { page: page + 1 })] : [];
   byId("pages").replaceChildren(...before, ...after);
 }
 
@@ -136,17 +136,20 @@ document.querySelector("input").value = query;
 try {
   const fields = { title: { number_of_fragments: 0 }, abstract: { number_of_fragments: 2 } };
   const highlight = { require_field_match: false, pre_tags: [OPEN], post_tags: [CLOSE], fields };
-  const { counted, ...ranked } = await ranking();
+  const { counted, ranked, ...given } = await ranking();
   const counts = Object.fromEntries(Object.keys(FACETS).map((name) => [name, { terms: { field: name, size: 10 } }]));
-  show(await post(search, {
-    ...ranked,
-    ...(query && !like && { highlight }),
-    from: (page - 1) * SIZE,
+  const from = (page - 1) * SIZE;
+  const shown = ranked?.slice(from, from + SIZE);
+  const found = await post(search, {
+    ...(ranked ? { query: { ids: { values: shown } } } : { ...given, from }),
+    ...(query && !like && { highlight: { ...highlight, highlight_query: byWords() } }),
     size: SIZE,
-    track_total_hits: !counted,
+    track_total_hits: !ranked,
     _source: ["title", "authors", "year", "venue", "url"],
-    aggs: counted ? { all: { global: {}, aggs: { matches: { filter: counted, aggs: counts } } } } : counts,
-  }));
+    aggs: ranked ? { all: { global: {}, aggs: { matches: { filter: counted, aggs: counts } } } } : counts,
+  });
+  if (ranked) found.hits.hits.sort((one, other) => shown.indexOf(one._id) - shown.indexOf(other._id));
+  show(found, ranked?.length ?? (like ? DEEPEST : 10000));
 } catch (error) {
   document.getElementById("status").textContent = error.message;
 }

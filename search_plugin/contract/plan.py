@@ -19,6 +19,10 @@ TITLE_BOOST = 0.3
 TITLE_WEIGHT = Option("Weight of the title's BM25 beside that of the whole text", least=0, most=1_000)
 """What `title_boost` may be."""
 
+TABLE_WEIGHT = 2 / 3
+"""How much a query's vector by a table counts beside its words: it only imitates the vector of the papers' model, so
+words count .6 of the whole (docs/results.md, Queries by a table)."""
+
 LEXICAL = "lexical"
 """Name of the BM25 leg; the vector legs carry the name of their vector field."""
 

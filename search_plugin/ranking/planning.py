@@ -11,7 +11,7 @@ from corpora.lazy import np
 from encoders.models.formats import Format
 from search_plugin.contract.engine import Index, check_model
 from search_plugin.contract.legs import NEWEST_FIRST
-from search_plugin.contract.plan import Plan, VectorClause
+from search_plugin.contract.plan import TABLE_WEIGHT, Plan, VectorClause
 from search_plugin.contract.schema import MOST_TOKENS, SEARCHED, SENTENCES, SPARSE, SparseField
 from search_plugin.request import SAME_WORK, SearchRequest
 from search_plugin.understanding.expansion import expand, long_forms
@@ -23,10 +23,6 @@ if TYPE_CHECKING:
 
 EncoderSource: TypeAlias = "TextEncoder | Callable[[str], TextEncoder]"
 """An encoder of the index's model, or a function that loads that of a leg: a query without vectors loads no model."""
-
-TABLE_WEIGHT = 2 / 3
-"""How much a query's vector by a table counts beside its words: it only imitates the vector of the papers' model, so
-words count .6 of the whole (docs/results.md, Queries by a table)."""
 
 
 class QueryModels(Protocol):

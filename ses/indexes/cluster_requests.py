@@ -19,7 +19,6 @@ from ses.indexes.open_index import encoders_for
 
 if TYPE_CHECKING:
     from search_plugin.contract.plan import Plan
-    from search_plugin.contract.trace import Sent
     from search_plugin.engines.cluster.frontends.http import HttpRequest, SearchedByOthers
     from search_plugin.engines.cluster.frontends.script import Joining, NeighbourVectors, PageScript, VectorWay
     from search_plugin.ranking.state import SearchState
@@ -41,7 +40,10 @@ _OF_WORDS = (
 )
 _OF_PAPER = "vector.json holds the vector of the paper, a JSON array of {dimension:,} numbers."
 
-_WITHOUT_NEIGHBOURS = "In a search of ses, neighbours of the papers count too; these requests leave them out."
+_WITHOUT_NEIGHBOURS = (
+    "In a search of ses, neighbours of the papers count too; here the cluster joins the legs, and no step of it reads "
+    "the vectors of the papers found."
+)
 _NAMED = "ses moves up papers that the query names, and down those that match it weakly; these requests do not."
 _ADDED = "Elasticsearch adds up the scores of the legs, so the order is not that of ses."
 
@@ -110,6 +112,7 @@ def cluster_requests(
     _check(state, parameters)
     # Those of the legs that there are.
     weight = _weight_of_neighbours(index, state, options)
+    left_out = len(state.plan.legs) > 1 and state.request.join == "engine" and state.request.neighbours > 0
     state = replace(state, request=replace(state.request, weights=state.weights, neighbours=weight))
     if len(state.plan.legs) < 2 or state.request.join == "engine":
         added = len(state.plan.legs) > 1 and index.cluster.product.kind == "elasticsearch"
@@ -124,8 +127,7 @@ def cluster_requests(
         opened_source = source.request and opened_for(source.request, script.values, words=True)
         asked = (*script.asked, *([TERMS] if vector == "words" else []))
         script = replace(script, asked=asked, query_vector=replace(source, request=opened_source))
-    joined = len(state.plan.legs) > 1 and state.request.join == "ses"
-    alone = [_WITHOUT_NEIGHBOURS] if joined and not script.neighbours and "neighbours" not in options else []
+    alone = [_WITHOUT_NEIGHBOURS] if left_out else []
     return Requests(script, tuple(dict.fromkeys([*state.notes, *found.notes, *alone])))
 
 
@@ -159,16 +161,14 @@ def _asked(opened: OpenIndex, query: str, similar: str, options: PageOptions) ->
 
 def _weight_of_neighbours(index: SearchedByOthers, state: SearchState, options: PageOptions) -> float:
     """Return how much neighbours count in a page whose legs its sender joins; `InputError` if they can't and must."""
-    from search_plugin.engines.cluster.attached.index import AttachedIndex
-
-    legs, weight = index.schema.legs, state.request.neighbours
-    # Vectors of passages are many for each paper, and those of an attached index may be in another one.
-    able = state.request.join == "ses" and legs and index.schema.leg(legs[0]).unit == "paper"
-    if (able and not isinstance(index, AttachedIndex)) or len(state.plan.legs) < 2:
-        return weight
-    if options.get("neighbours"):
+    if state.request.join == "ses":
+        # Papers with vectors of passages alone, which are an owner's, have no neighbours.
+        whole = all(index.schema.leg(leg).unit == "paper" for leg in index.schema.legs[:1])
+        return state.request.neighbours if whole else 0.0
+    if options.get("neighbours") and len(state.plan.legs) > 1:
         raise InputError(
-            "ses lets neighbours count itself here, so no request to copy holds them", "leave <neighbours> out"
+            "The cluster joins the legs in one request, so neighbours of the papers found can't count",
+            "leave <neighbours> out, or choose <join=ses>",
         )
     return 0.0
 
@@ -228,10 +228,9 @@ def _as_sent(index: SearchedByOthers, state: SearchState) -> _Page:
     with recorded() as sent:
         state = run_stages(state, {name: RANKING[name] for name in _JOINED}, Clock())
     searches, legs = leg_requests(sent, index, state.plan)
-    best = [hit.id for hit in state.ranking[:POOL]]
-    with recorded() as sent:
-        state = run_stages(state, {"neighbours": RANKING["neighbours"]}, Clock())
-    neighbours = _neighbours(sent, index, state.request, best) if sent else None
+    neighbours = _neighbours(index, state.request) if state.request.neighbours else None
+    near = {NEAR: [hit.id for hit in state.ranking[:POOL]]} if neighbours else {}
+    state = run_stages(state, {"neighbours": RANKING["neighbours"]}, Clock())
     request, found = state.request, [hit.id for hit in state.ranking]
     ids = found[request.offset : request.offset + request.size]
     require(
@@ -251,20 +250,26 @@ def _as_sent(index: SearchedByOthers, state: SearchState) -> _Page:
     if len(searches) > 1:
         notes.append("The vectors are in another index, so papers that were deleted since leave gaps in the page.")
     joining = _joining(index, request, legs)
-    return _Page(searches, papers, joining, neighbours, {IDS: ids, FOUND: found, NEAR: best}, tuple(notes))
+    return _Page(searches, papers, joining, neighbours, {IDS: ids, FOUND: found, **near}, tuple(notes))
 
 
-def _neighbours(
-    sent: Sequence[Sent], index: SearchedByOthers, request: SearchRequest, best: Sequence[str]
-) -> NeighbourVectors:
-    """Return how a program lets neighbours count, by what ses has sent for the vectors of the best papers."""
+def _neighbours(index: SearchedByOthers, request: SearchRequest) -> NeighbourVectors:
+    """Return how a program lets neighbours count."""
     from search_plugin.engines.cluster.frontends.script import NeighbourVectors
     from search_plugin.engines.cluster.frontends.sent import vectors_request
     from search_plugin.engines.cluster.passages import path_of
 
-    field = path_of(index.schema.leg(index.schema.legs[0]))
-    asked = vectors_request(sent, index, best, POOL)
-    return NeighbourVectors(request.neighbours, POOL, NEAREST, FIRST, asked, field, scaled=request.fusion == "minmax")
+    field = index.schema.leg(index.schema.legs[0])
+    (name,) = index.as_asked({"fields": [path_of(field)]})["fields"]
+    return NeighbourVectors(
+        weight=request.neighbours,
+        pool=POOL,
+        nearest=NEAREST,
+        first=FIRST,
+        field=name,
+        scaled=request.fusion == "minmax",
+        request=vectors_request(index, field, POOL),
+    )
 
 
 def _joining(index: SearchedByOthers, request: SearchRequest, legs: Sequence[str]) -> Joining:

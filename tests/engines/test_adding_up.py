@@ -48,7 +48,7 @@ def test_a_page_adds_up_saturated_words_and_positive_cosines(lane, quantization)
 
 @pytest.mark.opensearch
 @pytest.mark.elasticsearch9
-@pytest.mark.parametrize("name", ["lexical", "hybrid", "similar"])
+@pytest.mark.parametrize("name", ["lexical", "hybrid", "hybrid-table", "similar"])
 def test_a_template_that_opensearch_fills_is_the_page_of_elasticsearch(name):
     # The Elasticsearch of the tests has no mustache. The index is no index of ses, which other tests would delete.
     engine, mustache = connect(server_url("elasticsearch9")), connect(server_url("opensearch")).cluster
@@ -60,7 +60,7 @@ def test_a_template_that_opensearch_fills_is_the_page_of_elasticsearch(name):
         lines = b"\n".join([*batch.lines, b""])
         assert not engine.cluster.call("POST", f"/{index.name}/_bulk", lines, params={"refresh": True})["errors"]
         words = "" if name == "similar" else 'virus "lung" \\ {{protein}}\n'
-        vectors = () if name == "lexical" else (VectorClause("prx", VECTOR),)
+        vectors = () if name == "lexical" else (VectorClause("prx", VECTOR, 2 / 3 if name == "hybrid-table" else 1),)
         request = SearchRequest("", offset=1, size=7, facets=("year",), facet_size=5)
         page = page_request(index, Plan(words, vectors, Compare("year", ">=", 1995), request.window), request)
         given = {"words": words, "vector": VECTOR.tolist(), "from": 1, "size": 7, "facet_size": 6}

@@ -18,7 +18,7 @@ from search_plugin.engines.cluster.errors import ClusterError
 from search_plugin.engines.cluster.frontends.artifacts import Ownership, marked_index
 from search_plugin.engines.cluster.frontends.page_request import page_request
 from search_plugin.engines.cluster.frontends.stored import IndexTemplate, SearchPipeline, StoredTemplate
-from search_plugin.engines.cluster.frontends.templates import TEMPLATES
+from search_plugin.engines.cluster.frontends.templates import HYBRID, TEMPLATES
 from search_plugin.engines.cluster.frontends.wanted import installation_of
 from search_plugin.engines.registry import connect
 from search_plugin.request import SearchRequest
@@ -86,9 +86,10 @@ def test_what_is_installed_twice_is_written_once_and_removed_without_a_trace(ind
     wanted = installation_of(index, patterns=["library-*"])
     planned = wanted.difference()
     assert everything(index.cluster) == before
-    names = {"ses-papers-mappings", "ses-papers", "ses-papers-lexical", "ses-papers-hybrid", "ses-papers-similar"}
+    names = {"ses-papers", *(f"ses-papers-{name}" for name in ("mappings", *TEMPLATES))}
     opensearch = index.cluster.product.kind == "opensearch"
-    assert {one.name for one in planned} == names | ({"ses-papers-minmax"} if opensearch else set())
+    pipelines = {"ses-papers-minmax", "ses-papers-minmax-table"} if opensearch else set()
+    assert {one.name for one in planned} == names | pipelines
     assert wanted.install() == planned
     there = everything(index.cluster)
     call, asked = index.cluster.call, []
@@ -203,27 +204,42 @@ def test_patterns_that_reach_too_far_are_refused(pattern):
 
 
 @pytest.mark.parametrize("fusion", ["minmax", "rrf"])
-def test_the_pipeline_is_the_one_of_a_page(installed, fusion):
-    found = next(one for one in installation_of(installed, fusion=fusion).wanted if isinstance(one, SearchPipeline))
-    plan = Plan("virus", (VectorClause("prx", VECTOR),), None, 100)
-    inline = page_request(installed, plan, SearchRequest("virus", fusion=fusion)).body["search_pipeline"]
-    assert found.name == f"ses-papers-{fusion}"
-    assert found.wanted() == {"version": 2, "description": found.body["description"], **inline}
+def test_the_pipelines_are_those_of_a_page(installed, fusion):
+    wanted = installation_of(installed, fusion=fusion).wanted
+    found = {one.name: one for one in wanted if isinstance(one, SearchPipeline)}
+    for name, weight in ((f"ses-papers-{fusion}", 1), (f"ses-papers-{fusion}-table", 2 / 3)):
+        plan = Plan("virus", (VectorClause("prx", VECTOR, weight),), None, 100)
+        inline = page_request(installed, plan, SearchRequest("virus", fusion=fusion)).body["search_pipeline"]
+        own = found.pop(name)
+        assert own.wanted() == {"version": 2, "description": own.body["description"], **inline}
+    assert not found
+
+
+@pytest.mark.parametrize(("version", "tables"), [((3, 1), 2), ((3, 0), 0)])
+def test_where_ranks_have_no_weights_nothing_is_there_for_a_table(installed, version, tables):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(installed.cluster, "product", replace(installed.cluster.product, version=version))
+        names = [one.name for one in installation_of(installed, fusion="rrf").wanted]
+        assert sum(name.endswith("-table") for name in names) == tables
+        assert {"ses-papers-rrf", "ses-papers-hybrid"} <= set(names)
+        with pytest.raises(InputError, match="has no fusion rrr"):
+            installation_of(installed, fusion="rrr")
 
 
 def replayed(index, name, parameters, fusion="minmax"):
     """The reply to a template."""
     path = f"/{index.name}/_search/template"
     body = {"id": f"ses-{index.name}-{name}", "params": parameters}
-    params = {"search_pipeline": f"ses-{index.name}-{fusion}"} if name == "hybrid" else {}
+    pipeline = f"ses-{index.name}-{name.replace('hybrid', fusion)}"
+    params = {"search_pipeline": pipeline} if name in HYBRID else {}
     return index.cluster.call("POST", path, body, params=params)
 
 
-@pytest.mark.parametrize("name", ["lexical", "hybrid", "similar"])
+@pytest.mark.parametrize("name", ["lexical", "hybrid", "hybrid-table", "similar"])
 @pytest.mark.parametrize("where", [None, Compare("year", ">=", 2000)])
 def test_a_template_answers_as_the_page_does(installed, name, where):
     words = "" if name == "similar" else 'virus "lung" \\ {{protein}}\n\t\x07é'
-    vectors = () if name == "lexical" else (VectorClause("prx", VECTOR),)
+    vectors = () if name == "lexical" else (VectorClause("prx", VECTOR, 2 / 3 if name == "hybrid-table" else 1),)
     request = SearchRequest("", offset=2, size=7, facets=("year", "venue"), facet_size=5)
     page = page_request(installed, Plan(words, vectors, where, request.window), request)
     ours = installed.cluster.call("POST", page.path, page.body)
@@ -275,7 +291,7 @@ def test_the_commands_install_compare_and_remove(index, tmp_path):
 
     added = {"ses-papers-mappings"}
     if index.cluster.product.kind == "opensearch":
-        added |= {f"ses-papers-{name}" for name in ("minmax", *TEMPLATES)}
+        added |= {f"ses-papers-{name}" for name in ("minmax", "minmax-table", *TEMPLATES)}
     shown = ran("diff", "papers")
     assert (shown.returncode, shown.stdout.count("+++ ")) == (1, len(added))
     made = ran("install", "papers")

@@ -103,8 +103,34 @@ def test_neighbours_count_by_default_where_the_sender_joins_legs(library):
     assert library.cluster.request("virus lung", index="papers").script.neighbours.weight == 0.3
     for left in ({"neighbours": 0}, {"join": "engine"}, {"mode": "lexical"}):
         assert library.cluster.request("virus lung", index="papers", **left).script.neighbours is None
-    with pytest.raises(InputError, match="ses lets neighbours count itself here"):
+    for call, told in (({"join": "engine"}, True), ({"join": "engine", "neighbours": 0}, False), ({}, False)):
+        notes = library.cluster.request("virus lung", index="papers", **call).notes
+        assert any("no step of it reads the vectors" in note for note in notes) == told
+    with pytest.raises(InputError, match="joins the legs in one request, so neighbours"):
         library.cluster.request("virus", index="papers", join="engine", neighbours=0.2)
+
+
+def test_texts_that_only_hold_requests_say_how_neighbours_count(library):
+    page = library["papers"].search("virus lung")
+    requests = library.cluster.request("virus lung", index="papers")
+    document = json.loads(requests.text("json"))
+    field = library["papers"].index.schema.leg("prx").name
+    counting = {"weight": 0.3, "pool": 50, "nearest": 5, "first": pytest.approx(1 / 3), "scaled": True, "field": field}
+    assert document["neighbours"] == counting
+    assert [one["for"].split()[1] for one in document["requests"]] == ["legs:", "vectors", "papers"]
+    best = document["requests"][1]["lines"][0]["query"]["terms"]["id"]
+    assert len(best) == 50
+    assert {hit.id for hit in page} <= set(best)
+    console = requests.text("http")
+    assert console.count("POST /papers/_") == 3
+    assert "# Then neighbours count; these are the papers that were found now." in console
+    shell = requests.text("curl")
+    assert shell.count("curl -sS") == 2
+    assert "Neighbours count too, by the vectors of the best 50 papers; that request is left out here." in shell
+    plain = library.cluster.request("virus lung", index="papers", neighbours=0)
+    assert json.loads(plain.text("json"))["neighbours"] is None
+    assert set(plain.script.values) == {"ids", "found", "vector", "words"}
+    assert not any("eighbours" in plain.text(language) for language in ("curl", "http", "python"))
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -1,4 +1,4 @@
-"""The packages for npm and Composer that make vectors of queries: made of the sources of printed programs."""
+"""The packages for npm and Composer: vectors of queries, and the ranking of ses, of the sources of printed programs."""
 
 from __future__ import annotations
 
@@ -14,6 +14,12 @@ from encoders.query_tables import table_for
 from encoders.registry import find_model
 from encoders.static import load_static
 from encoders.table_file import write_table_file
+from search_plugin.contract.legs import Scored, ranked
+from search_plugin.contract.plan import TABLE_WEIGHT, VectorClause
+from search_plugin.fusion.fusions import minmax, with_defaults
+from search_plugin.ranking.neighbours import smoothed
+from search_plugin.request import NEIGHBOURS_SHARE
+from tests.engines.conftest import SCHEMA
 from tests.front_ends.packages import ROOT, packaged
 
 if TYPE_CHECKING:
@@ -75,19 +81,92 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> StaticEncoder:
     return load_static(table, tmp_path_factory.mktemp("cache"))
 
 
+def called(command, program, folder, **given):
+    """What a program prints that uses a package, with a file of JSON for each name."""
+    for name, value in given.items():
+        (folder / f"{name}.json").write_text(json.dumps(value))
+    (folder / "node_modules").mkdir()
+    (folder / "node_modules" / "ses-instantsearch").symlink_to(ROOT / "javascript")
+    (folder / "package").symlink_to(ROOT / "php")
+    path = folder / {"node": "program.mjs", "php": "program.php"}[command]
+    path.write_text(program)
+    done = subprocess.run([command, str(path)], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
 @pytest.mark.parametrize("command", [pytest.param(name, marks=getattr(pytest.mark, name)) for name in CALLED])
 def test_packages_make_the_vectors_of_ses(command, encoder, tmp_path):
     write_table_file(encoder, tmp_path / "table")
-    (tmp_path / "texts.json").write_text(json.dumps(TEXTS))
-    (tmp_path / "node_modules").mkdir()
-    (tmp_path / "node_modules" / "ses-instantsearch").symlink_to(ROOT / "javascript")
-    (tmp_path / "package").symlink_to(ROOT / "php")
-    program = tmp_path / {"node": "program.mjs", "php": "program.php"}[command]
-    program.write_text(CALLED[command])
-    done = subprocess.run([command, str(program)], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
+    found = called(command, CALLED[command], tmp_path, texts=TEXTS)
     assert np.array(found["vectors"]) == pytest.approx(encoder.encode(TEXTS, Format.QRY), abs=1e-5)
     assert found["words"] == WORDS
     assert found["added"] == [[1, 2], [3, 4], [5, 6]]
     assert found["direction"] == pytest.approx([0.6, 0.8])
+
+
+RANKED = {
+    "node": """
+import {readFileSync} from "node:fs";
+import {NEIGHBOURS, TABLE_WEIGHTS, joinLegs, paperVectors, withNeighbours} from "ses-instantsearch/ranking";
+const {legs, papers} = JSON.parse(readFileSync("replies.json", "utf8"));
+const {weight, pool, nearest, first} = NEIGHBOURS;
+const joined = joinLegs(legs, TABLE_WEIGHTS, [null, "cosine"], 100);
+const ranked = withNeighbours(joined, paperVectors(papers, "vector_prx"), weight, nearest, first, 1);
+console.log(JSON.stringify({pool, ranked: ranked.map(({id, score}) => [id, score])}));
+""",
+    "php": """<?php
+require 'package/ranking.php';
+['legs' => $legs, 'papers' => $papers] = json_decode(file_get_contents('replies.json'), true);
+['weight' => $weight, 'pool' => $pool, 'nearest' => $nearest, 'first' => $first] = SesScholar\\NEIGHBOURS;
+$joined = SesScholar\\join_legs($legs, SesScholar\\TABLE_WEIGHTS, [null, 'cosine'], 100);
+$vectors = SesScholar\\paper_vectors($papers, 'vector_prx');
+$ranked = SesScholar\\with_neighbours($joined, $vectors, $weight, $nearest, $first, 1);
+echo json_encode(['pool' => $pool, 'ranked' => $ranked]);
+""",
+}
+
+
+class Held:
+    """An index that has the vectors of some papers."""
+
+    schema = SCHEMA
+
+    def __init__(self, vectors):
+        self._vectors = vectors
+
+    def vectors(self, ids, field):
+        return {id_: vector for id_, vector in self._vectors.items() if id_ in ids}
+
+
+@pytest.mark.parametrize("command", [pytest.param(name, marks=getattr(pytest.mark, name)) for name in RANKED])
+def test_packages_rank_as_ses_does(command, tmp_path):
+    draw = np.random.default_rng(5)
+    ids = [str(number) for number in range(70)]
+    legs = {
+        leg: dict(zip(draw.permutation(ids)[:45], draw.random(45).round(6), strict=True)) for leg in ("lexical", "prx")
+    }
+    vectors = {id_: draw.standard_normal(4).round(6).astype(np.float32) for id_ in ids[3:]}
+    found = {leg: ranked(Scored(id_, score) for id_, score in scores.items()) for leg, scores in legs.items()}
+    clause = VectorClause("prx", vectors["9"], TABLE_WEIGHT)
+    joined = minmax(found, with_defaults([clause], {}))
+    wanted = smoothed(joined, Held(vectors), NEIGHBOURS_SHARE, "minmax")
+    best = [hit.id for hit in joined[:50]]
+    replies = {
+        "legs": [
+            {"hits": {"hits": [{"_id": id_, "_score": score} for id_, score in scores.items()]}}
+            for scores in legs.values()
+        ],
+        "papers": {
+            "hits": {
+                "hits": [
+                    {"_id": id_, "fields": {"vector_prx": vectors[id_].tolist()}} for id_ in best if id_ in vectors
+                ]
+            }
+        },
+    }
+    printed = called(command, RANKED[command], tmp_path, replies=replies)
+    assert printed["pool"] == 50
+    assert [id_ for id_, _ in printed["ranked"]] == [hit.id for hit in wanted]
+    assert [score for _, score in printed["ranked"]] == pytest.approx([hit.score for hit in wanted], abs=1e-6)
+    assert [hit.id for hit in wanted] != [hit.id for hit in joined]

@@ -30,20 +30,22 @@ ODD = Paper(
 ORIGIN = "https://library.example"
 
 
-def start_nginx(folder: Path, lane: str, service: str) -> tuple[subprocess.Popen[bytes], str]:
+def start_nginx(folder: Path, lane: str, service: str, measure: str) -> tuple[subprocess.Popen[bytes], str]:
     """Start nginx with the example's configuration, on a free port and before this cluster."""
     port = free_port()
     site = folder / "site"
     shutil.copytree(PAGE, site)
     home = site / "index.html"
-    home.write_text(home.read_text().replace('data-cluster="opensearch"', f'data-cluster="{product(lane)}"'))
-    shutil.copy(ROOT / "javascript" / "query-vector.js", site)
+    text = home.read_text().replace('data-cluster="opensearch"', f'data-cluster="{product(lane)}"')
+    home.write_text(text.replace('data-measure="cosine"', f'data-measure="{measure}"'))
+    for name in ("query-vector.js", "ranking.js"):
+        shutil.copy(ROOT / "javascript" / name, site)
     written = (PAGE / "nginx.conf").read_text()
     for before, after in (
         ("127.0.0.1:9200", server_url(lane).removeprefix("http://")),
         ("listen 8080", f"listen 127.0.0.1:{port}"),
         ("/usr/share/ses/page", str(site)),
-        ("rate=10r/s", "rate=1000r/s"),
+        ("rate=20r/s", "rate=1000r/s"),
         ("127.0.0.1:8765", service),
     ):
         assert before in written
@@ -66,7 +68,7 @@ def site(request, tmp_path_factory):
     """The index, and the address of its page."""
     folder = tmp_path_factory.mktemp("page")
     with on_cluster(request.param, folder, ODD) as (index, service):
-        nginx, address = start_nginx(folder, request.param, service.removeprefix("http://"))
+        nginx, address = start_nginx(folder, request.param, service.removeprefix("http://"), "l2")
         yield index, address
         nginx.terminate()
         nginx.wait()
@@ -78,7 +80,7 @@ def own_site(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("meaning")
     with on_cluster(request.param, folder, has_table=True) as (index, _):
         cluster = index.index.cluster
-        nginx, address = start_nginx(folder, request.param, "127.0.0.1:9")
+        nginx, address = start_nginx(folder, request.param, "127.0.0.1:9", "cosine")
         encoder = load_static(table_for(index.index.schema.fingerprint), folder / "cache")
         write_table_file(encoder, folder / "site" / "query-table.safetensors")
         cluster.call("PUT", "/ses-papers-words", {"mappings": {"enabled": False}})
@@ -194,13 +196,13 @@ def test_meaning_ranks_with_a_vector_of_the_service(site, visit):
     page.locator("input").fill("galaxy")
     go(page, "button", "Search")
     assert page.locator("#status").text_content() == "61 papers"
-    joined = index.search("galaxy", join="engine", size=10, window=100, verbatim=True, literal=True)
-    if index.index.cluster.product.kind == "opensearch":
-        assert ids(page) == [hit.id for hit in joined]
-    else:
-        # Elasticsearch adds up the scores, so papers with the word lead.
-        words = index.search("galaxy", mode="lexical", size=5, verbatim=True, literal=True)
-        assert ids(page)[0] in [hit.id for hit in words]
+    asked = {"size": 10, "verbatim": True, "literal": True}
+    assert ids(page) == [hit.id for hit in index.search("galaxy", **asked)]
+    assert ids(page) != [hit.id for hit in index.search("galaxy", neighbours=0, **asked)]
+    go(page, "link", re.compile(r"^Nature \(\d+\)$"))
+    found = index.search("galaxy", filter="venue == Nature", **asked)
+    assert ids(page) == [hit.id for hit in found]
+    assert page.locator("mark").count() > 0
 
 
 @pytest.mark.parametrize("way", ['words="/words"', 'table="query-table.safetensors"'])
@@ -209,12 +211,12 @@ def test_meaning_ranks_with_the_cluster_alone(own_site, visit_own, way):
     query = "galaxy virus Zzqxiné"  # the last word is one of pieces
     page = visit_own(f"?q={quote(query)}", meaning=way)
     assert page.locator("#status").text_content() == "60 papers"
-    asked = {"query_encoder": "table", "window": 100, "verbatim": True, "literal": True, "size": 10}
-    if index.index.cluster.product.kind == "opensearch":
-        assert ids(page) == [hit.id for hit in index.search(query, join="engine", **asked)]
-    else:
-        # Elasticsearch adds up the scores, so the best by both ways are among its first.
-        assert {hit.id for hit in index.search(query, neighbours=0, **asked)[:3]} <= set(ids(page))
+    asked = {"query_encoder": "table", "verbatim": True, "literal": True}
+    found = [hit.id for hit in index.search(query, size=30, **asked)]
+    assert ids(page) == found[:10]
+    go(page, "link", "Next")
+    go(page, "link", "Next")
+    assert ids(page) == found[20:]
     assert visit_own("?q=xyzzy", meaning=way).locator("#hits > li").count() == (0 if "words" in way else 10)
 
 

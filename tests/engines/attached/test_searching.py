@@ -7,7 +7,7 @@ import pytest
 from search_plugin.words.works import works
 from tests.engines.attached.conftest import attach, beside, matching
 from tests.engines.conftest import NEWEST_CLUSTERS, emptied
-from tests.engines.copying import run
+from tests.engines.copying import languages, run
 from tests.engines.foreign import document
 from tests.engines.test_requests import counts_of
 
@@ -123,6 +123,18 @@ def test_requests_to_copy_are_in_the_names_of_the_owner(library, attached, call,
     total, counts = counts_of(replies)
     assert total == page.facets.matches
     assert [b["doc_count"] for b in counts["journal"]["buckets"]] == [n for _, n in page.facets.counts["journal"]]
+
+
+@pytest.mark.parametrize("language", languages("curl", "python"))
+def test_scripts_let_neighbours_count_in_the_names_of_the_owner(library, attached, language, tmp_path):
+    options = {"filter": "year>=1995", "size": 8, "neighbours": 0.6}
+    page = attached.search("virus lung", **options)
+    requests = library.cluster.request("virus lung", index=attached.name, **options)
+    (found,) = run(language, requests.text(language), tmp_path)
+    assert [hit["_id"] for hit in found["hits"]["hits"]] == [hit.id for hit in page]
+    assert [hit["_score"] for hit in found["hits"]["hits"]] == pytest.approx([hit.score for hit in page], abs=1e-6)
+    assert [hit.id for hit in page] != [hit.id for hit in attached.search("virus lung", **options | {"neighbours": 0})]
+    assert not requests.notes
 
 
 def test_versions_of_a_work_are_one_hit(attached):

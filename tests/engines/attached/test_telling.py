@@ -333,11 +333,10 @@ def test_the_commands_say_what_was_done(server, library, model, tmp_path):
 
 def test_requests_over_vectors_beside_the_documents_join_both_indexes(server, library, tmp_path):
     library.attach(ALIAS, **ATTACHED, beside=True)
-    # Other programs can't let neighbours count.
-    asked = {"filter": "year>=1995", "size": 5, "neighbours": 0.0}
+    asked = {"filter": "year>=1995", "size": 5, "neighbours": 0.6}
     page = library[ALIAS].search("virus lung", **asked)
     requests = library.cluster.request("virus lung", index=ALIAS, **asked)
-    assert len(requests.requests) == 3
+    assert len(requests.requests) == 4
     (found,) = run_with_client(server.cluster.product, requests, tmp_path)
     assert [hit["_id"] for hit in found["hits"]["hits"]] == [hit.id for hit in page]
     assert requests.notes == (

@@ -77,18 +77,18 @@ class NeighbourVectors:
         pool: The best papers, among which neighbours are looked for.
         nearest: Neighbours of a paper.
         first: The part of the first paper in what neighbours give.
-        request: What it asks for the vectors of the best papers.
         field: The field of the vectors in the reply.
         scaled: Whether the best possible score is 1, as of min-max; else it is that of the first paper.
+        request: What it asks for the vectors of the best papers.
     """
 
     weight: float
     pool: int
     nearest: int
     first: float
-    request: HttpRequest
     field: str
     scaled: bool
+    request: HttpRequest
 
 
 @dataclass(frozen=True, slots=True)

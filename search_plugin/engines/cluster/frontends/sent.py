@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
-from urllib.parse import urlencode
 
 import orjson
 
 from search_plugin.contract.plan import LEXICAL, Counting, Plan
+from search_plugin.contract.schema import ForeignField, VectorField
 from search_plugin.contract.trace import Sent
+from search_plugin.engines.cluster.attached.index import AttachedIndex
 from search_plugin.engines.cluster.dialect import as_json
+from search_plugin.engines.cluster.documents import among
 from search_plugin.engines.cluster.frontends.http import HttpRequest, Parameter, SearchedByOthers, as_plain, replaced
 from search_plugin.engines.cluster.frontends.page_request import highlights
 from search_plugin.engines.cluster.frontends.script import FOUND, IDS, NEAR, VECTOR, WORDS
+from search_plugin.engines.cluster.passages import path_of
 from search_plugin.request import SearchRequest
 
 _SEVERAL = "/_msearch"
@@ -33,23 +37,25 @@ def leg_requests(sent: Sequence[Sent], index: SearchedByOthers, plan: Plan) -> t
     return requests, legs
 
 
-def vectors_request(sent: Sequence[Sent], index: SearchedByOthers, ids: Sequence[str], pool: int) -> HttpRequest:
+def vectors_request(index: SearchedByOthers, field: VectorField, pool: int) -> HttpRequest:
     """Return the request that reads the vectors of some papers.
 
     Args:
-        sent: What `Index.vectors` has sent for them.
         index: The index.
-        ids: Their ids, which become a parameter.
-        pool: How many ids there may be.
+        field: The field of the vectors; of an attached index, they may be in an index beside it.
+        pool: How many papers there may be. Their ids are a parameter.
 
     Returns:
         The request.
     """
-    (one,) = sent
-    (body,) = _lines(one)
-    body = {**replaced(body, _opened(list(ids), NEAR)), "size": pool}
-    params = urlencode({name: str(value).lower() for name, value in one.params.items()})
-    return HttpRequest("POST", f"{_address(one.path, index)}?{params}", body, "The vectors of the best papers")
+    own = isinstance(index, AttachedIndex) and not isinstance(field, ForeignField)
+    beside = index.companion if isinstance(index, AttachedIndex) and own else None
+    holder, address = (beside, beside.physical) if beside else (index, index.address)
+    mark = uuid.uuid4().hex
+    asked = {**among([mark]), "size": pool, "_source": False, "fields": ["id", path_of(field)]}
+    body = replaced(holder.as_asked(asked), _opened([mark], NEAR))
+    path = f"/{address}/_search?allow_partial_search_results=false"
+    return HttpRequest("POST", path, body, "The vectors of the best papers")
 
 
 def papers_request(

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import orjson
 
-from search_plugin.contract.plan import Plan, VectorClause
+from search_plugin.contract.plan import TABLE_WEIGHT, Plan, VectorClause
 from search_plugin.contract.schema import ALIASES
 from search_plugin.contract.tree import Compare
 from search_plugin.engines.cluster.frontends.artifacts import Ownership
@@ -21,12 +21,16 @@ from search_plugin.engines.cluster.frontends.http import Parameter, SearchedByOt
 from search_plugin.engines.cluster.frontends.page_request import EVERY, MATCHES, is_counted_apart, page_request
 from search_plugin.request import SearchRequest
 
-TEMPLATES: Mapping[str, tuple[bool, bool]] = {
-    "lexical": (True, False),
-    "hybrid": (True, True),
-    "similar": (False, True),
+TEMPLATES: Mapping[str, tuple[bool, float]] = {
+    "lexical": (True, 0.0),
+    "hybrid": (True, 1.0),
+    "hybrid-table": (True, TABLE_WEIGHT),
+    "similar": (False, 1.0),
 }
-"""The templates of an index, and whether each searches by words and by a vector."""
+"""The templates of an index: whether each searches by words, and how much the query's vector counts beside them."""
+
+HYBRID: Mapping[str, float] = {name: weight for name, (by_words, weight) in TEMPLATES.items() if by_words and weight}
+"""The templates by words and a vector, with the weight of the vector."""
 
 _WORDS, _FILTER = "the words of the sender", "the filters of the sender"
 
@@ -59,14 +63,14 @@ def template_of(
     Raises:
         InputError: If the product has no such fusion, or the index has no vectors for it.
     """
-    by_words, by_vector = TEMPLATES[name]
+    by_words, weight = TEMPLATES[name]
     facets = tuple(field.name for field in index.schema.fields if field.facet and field.name != "id")
     request = SearchRequest("", fusion=fusion, facets=facets)
     vectors: tuple[VectorClause, ...] = ()
-    if by_vector:
+    if weight:
         leg = index.schema.legs[0]
         field = index.schema.beside(leg) or index.schema.vector(leg)
-        vectors = (VectorClause(leg, np.zeros(field.dimension, np.float32)),)
+        vectors = (VectorClause(leg, np.zeros(field.dimension, np.float32), weight),)
     plan = Plan(_WORDS if by_words else "", vectors, Compare("id", "=", _FILTER), request.window)
     body = dict(page_request(index, plan, request).body)
     if pipeline and "search_pipeline" in body:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from corpora.errors import InputError
+from search_plugin.engines.cluster import joining
 from search_plugin.engines.cluster.attached.index import AttachedIndex
 from search_plugin.engines.cluster.frontends.artifacts import Artifact, mark_of
 from search_plugin.engines.cluster.frontends.http import SearchedByOthers
@@ -16,13 +17,10 @@ from search_plugin.engines.cluster.frontends.stored import (
     SearchPipeline,
     StoredTemplate,
 )
-from search_plugin.engines.cluster.frontends.templates import TEMPLATES, template_of
+from search_plugin.engines.cluster.frontends.templates import HYBRID, TEMPLATES, template_of
 from search_plugin.engines.cluster.mapping import properties_of, settings_of
 from search_plugin.engines.cluster.opensearch import pipeline_for
-from search_plugin.fusion.fusions import DEFAULT_FUSION
-
-LEGS = 2
-"""Legs of the hybrid template: words and one vector."""
+from search_plugin.fusion.fusions import DEFAULT_FUSION, shares
 
 
 def installation_of(
@@ -58,18 +56,38 @@ def installation_of(
             f"The index {index.name} is attached, so its owner has templates for it", "leave <pattern> out"
         )
     mark, name = mark_of(index.name, index.schema), f"ses-{index.name}"
-    found: list[Artifact] = []
-    pipeline = ""
-    if index.cluster.product.kind == "opensearch":
-        pipeline = f"{name}-{fusion}"
-        body = pipeline_for(index.cluster.product, fusion, [1 / LEGS] * LEGS)
-        found.append(SearchPipeline(pipeline, {"description": str(mark), **body}))
+    opensearch = index.cluster.product.kind == "opensearch"
+    pipelines = _pipelines(index, fusion) if opensearch else {}
+    found: list[Artifact] = [
+        SearchPipeline(pipeline, {"description": str(mark), **body}) for pipeline, body in pipelines.values()
+    ]
     if not attached:
         found.append(ComponentTemplate(f"{name}-mappings", _template(index), str(mark)))
     if patterns:
         found.append(IndexTemplate(name, tuple(patterns), f"{name}-mappings", str(mark)))
-    templates = [StoredTemplate(f"{name}-{one}", template_of(index, one, mark, fusion, pipeline)) for one in TEMPLATES]
-    return Installation(index.cluster, index.name, (*found, *templates, *more))
+    for one in TEMPLATES:
+        if one in pipelines or not (opensearch and one in HYBRID):
+            pipeline, _ = pipelines.get(one, ("", {}))
+            found.append(StoredTemplate(f"{name}-{one}", template_of(index, one, mark, fusion, pipeline)))
+    return Installation(index.cluster, index.name, (*found, *more))
+
+
+def _pipelines(index: SearchedByOthers, fusion: str) -> dict[str, tuple[str, dict[str, Any]]]:
+    """Return name and content of the search pipelines of OpenSearch, by the hybrid template whose legs they join.
+
+    One for vectors by a table is there only if this OpenSearch can weigh the legs of the fusion.
+    """
+    found = {}
+    for template, weight in HYBRID.items():
+        weights = list(shares(("words", "vector"), {"vector": weight}).values())
+        try:
+            body = pipeline_for(index.cluster.product, fusion, weights)
+        except InputError:
+            if not joining.is_weighted(weights):
+                raise
+            continue
+        found[template] = (f"ses-{index.name}-{template.replace('hybrid', fusion)}", body)
+    return found
 
 
 def _template(index: SearchedByOthers) -> Mapping[str, Any]:

@@ -16,10 +16,13 @@ def write(script: PageScript) -> str:
     check_reading(script)
     parts = [f"# {sentence}" for sentence in (TITLE.format(index=script.index), *explained(script))]
     parts += [_request(request, script) for request in script.searches]
+    if script.neighbours:
+        best = _request(script.neighbours.request, script)
+        parts.append(f"# Then ses joins the legs; these are the papers that were best now.\n{best}")
     if script.papers:
-        parts.append(
-            f"# Then ses joins the legs; these are the papers that were found now.\n{_request(script.papers, script)}"
-        )
+        then = "Then neighbours count" if script.neighbours else "Then ses joins the legs"
+        papers = _request(script.papers, script)
+        parts.append(f"# {then}; these are the papers that were found now.\n{papers}")
     return "\n\n".join(parts) + "\n"
 
 

@@ -21,6 +21,7 @@ _AUTHORIZATION = {
     "Basic": 'Basic $(printf %s "$SES_ENGINE_USERNAME:$SES_ENGINE_PASSWORD" | base64 | tr -d "\\n")',
 }
 
+_NEIGHBOURS = "# Neighbours count too, by the vectors of the best {pool} papers; that request is left out here.\n"
 _LOOKED_UP = """look_up() {{
 {command}
 }}
@@ -51,7 +52,9 @@ def write(script: PageScript) -> str:
     if script.papers:
         parts.append(
             "# Then ses joins the legs, which curl does not; choose a language to have the code for it.\n"
-            "# So these are the papers that were found now.\n" + _command(script.papers, script)
+            + (_NEIGHBOURS.format(pool=script.neighbours.pool) if script.neighbours else "")
+            + "# So these are the papers that were found now.\n"
+            + _command(script.papers, script)
         )
     return "\n\n".join(parts) + "\n"
 

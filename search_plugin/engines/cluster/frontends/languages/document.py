@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
 
 import orjson
@@ -10,7 +10,7 @@ import orjson
 from corpora.outgoing import json_text
 from search_plugin.engines.cluster.frontends.http import HttpRequest, Parameter, replaced
 from search_plugin.engines.cluster.frontends.languages.parts import check_reading, content_type, filled, lines_of
-from search_plugin.engines.cluster.frontends.script import PageScript
+from search_plugin.engines.cluster.frontends.script import NeighbourVectors, PageScript
 
 
 def write(script: PageScript) -> str:
@@ -23,10 +23,15 @@ def write(script: PageScript) -> str:
         "authorization": script.scheme,
         "requests": [_request(request, script) for request in script.requests],
         "joining": asdict(script.joining) if script.joining else None,
-        "neighbours": script.neighbours.weight if script.neighbours else 0.0,
+        "neighbours": _neighbours(script.neighbours) if script.neighbours else None,
         "parameters": list(script.asked),
     }
     return json_text(orjson.dumps(whole, option=orjson.OPT_INDENT_2)) + "\n"
+
+
+def _neighbours(how: NeighbourVectors) -> dict[str, Any]:
+    """Return how neighbours count, without the request, which is among the others."""
+    return {field.name: getattr(how, field.name) for field in fields(how) if field.name != "request"}
 
 
 def _request(request: HttpRequest, script: PageScript) -> dict[str, Any]:

@@ -55,8 +55,11 @@ async function ask(method, path, ...lines) {
 
 """
 
+NOTATION = Notation(text=_text)
+"""How JavaScript writes JSON."""
+
 _PROGRAM = Program(
-    notation=Notation(text=_text),
+    notation=NOTATION,
     comment="//",
     vector='JSON.parse(readFileSync("vector.json", "utf8"))',
     variable="const {name} = {value};\n",
@@ -66,39 +69,11 @@ _PROGRAM = Program(
 page.hits.total = {value, relation: "eq"};
 page.aggregations = counts;
 """,
-    closeness={
-        None: "(score) => score",
-        "l2": "(score) => -Math.sqrt(Math.max(1 / score - 1, 0))",
-        "dot": "(score) => (score >= 1 ? score - 1 : 1 - 1 / score)",
-    },
-    minmax="high > low ? (score - low) / (high - low) : 1",
-    ranks="1 / ({constant} + rank + 1)",
-    join="""
-const idOf = (hit) => hit.fields?.id?.[0] ?? hit._id;
-const bestFirst = (one, other) => other.score - one.score || (one.id < other.id ? -1 : 1);
-
-function join(replies) {{
-  const weights = {weights};
-  const closeness = [{closeness}];
-  const total = new Map();
-  replies.forEach((reply, leg) => {{
-    const hits = reply.hits.hits.map((hit) => ({{id: idOf(hit), score: closeness[leg](hit._score)}}));
-    const best = hits.sort(bestFirst).slice(0, {window});
-    const [high, low] = [best[0]?.score, best[best.length - 1]?.score];
-    best.forEach(({{id, score}}, rank) => {{
-      total.set(id, (total.get(id) ?? 0) + weights[leg] * ({value}));
-    }});
-  }});
-  return [...total].map(([id, score]) => ({{id, score}})).sort(bestFirst);
-}}
-
-""",
     begin="const legs = [];\n",
     legs="legs.push(...({call}).responses);\n",
-    rank="let ranking = join(legs);\n",
+    rank="let ranking = joinLegs(legs, {weights}, {measures}, {window}, {constant});\n",
     neighbours="""const near = ranking.slice(0, {pool}).map(({{id}}) => id);
-const held = ({call}).hits.hits.filter((hit) => hit.fields?.[{field}]);
-const vectors = new Map(held.map((hit) => [idOf(hit), hit.fields[{field}].flat()]));
+const vectors = paperVectors({call}, {field});
 ranking = withNeighbours(ranking, vectors, {weight}, {nearest}, {first}, {largest});
 """,
     show="""const found = ranking.map(({{id}}) => id);

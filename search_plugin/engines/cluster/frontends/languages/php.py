@@ -33,15 +33,18 @@ function ask(string $method, string $path, ...$lines): array
 
 """
 
+NOTATION = Notation(
+    text=_text,
+    parameter=lambda parameter: f"${parameter.name}",
+    pair=" => ",
+    around=("[", "]"),
+    empty="new stdClass()",
+    last_comma=",",
+)
+"""How PHP writes JSON."""
+
 _PROGRAM = Program(
-    notation=Notation(
-        text=_text,
-        parameter=lambda parameter: f"${parameter.name}",
-        pair=" => ",
-        around=("[", "]"),
-        empty="new stdClass()",
-        last_comma=",",
-    ),
+    notation=NOTATION,
     comment="//",
     vector='json_decode(file_get_contents("vector.json"))',
     variable="${name} = {value};\n",
@@ -52,55 +55,11 @@ $page['hits']['total'] = ['value' => $matches['doc_count'], 'relation' => 'eq'];
 unset($matches['doc_count']);
 $page['aggregations'] = $matches ?: new stdClass();
 """,
-    closeness={
-        None: "fn($score) => $score",
-        "l2": "fn($score) => -sqrt(max(1 / $score - 1, 0))",
-        "dot": "fn($score) => $score >= 1 ? $score - 1 : 1 - 1 / $score",
-    },
-    minmax="$high > $low ? ($score - $low) / ($high - $low) : 1",
-    ranks="1 / ({constant} + $rank + 1)",
-    join="""
-function idOf(array $hit): string
-{{
-    return $hit['fields']['id'][0] ?? $hit['_id'];
-}}
-
-function bestFirst(array $one, array $other): int
-{{
-    return $other[1] <=> $one[1] ?: strcmp($one[0], $other[0]);
-}}
-
-function join_legs(array $replies): array
-{{
-    $weights = {weights};
-    $closeness = [{closeness}];
-    $total = [];
-    foreach ($replies as $leg => $reply) {{
-        $hits = array_map(fn($hit) => [idOf($hit), $closeness[$leg]($hit['_score'])], $reply['hits']['hits']);
-        usort($hits, 'bestFirst');
-        $hits = array_slice($hits, 0, {window});
-        [$high, $low] = [$hits[0][1] ?? 0, $hits[count($hits) - 1][1] ?? 0];
-        foreach ($hits as $rank => [$id, $score]) {{
-            // A key that looks like a number would become one.
-            $total["id $id"] = [$id, ($total["id $id"][1] ?? 0) + $weights[$leg] * ({value})];
-        }}
-    }}
-    $ranking = array_values($total);
-    usort($ranking, 'bestFirst');
-    return $ranking;
-}}
-
-""",
     begin="$legs = [];\n",
     legs='$legs = array_merge($legs, {call}["responses"]);\n',
-    rank="$ranking = join_legs($legs);\n",
+    rank="$ranking = join_legs($legs, {weights}, {measures}, {window}, {constant});\n",
     neighbours="""$near = array_column(array_slice($ranking, 0, {pool}), 0);
-$vectors = [];
-foreach ({call}['hits']['hits'] as $hit) {{
-    if ($values = $hit['fields'][{field}] ?? []) {{
-        $vectors['id ' . idOf($hit)] = is_array($values[0]) ? array_merge(...$values) : $values;
-    }}
-}}
+$vectors = paper_vectors({call}, {field});
 $ranking = with_neighbours($ranking, $vectors, {weight}, {nearest}, {first}, {largest});
 """,
     show="""$found = array_column($ranking, 0);
@@ -110,7 +69,7 @@ $replies = {call}['responses'];
 $papers = [];
 foreach ($replies as $reply) {{
     foreach ($reply['hits']['hits'] as $hit) {{
-        $papers['id ' . idOf($hit)] = $hit;
+        $papers['id ' . id_of($hit)] = $hit;
     }}
 }}
 $hits = [];

@@ -9,16 +9,17 @@ from search_plugin.engines.cluster.frontends.http import HttpRequest
 from search_plugin.engines.cluster.frontends.languages.parts import lines_of, variables
 from search_plugin.engines.cluster.frontends.languages.sources import PARTS, source_of
 from search_plugin.engines.cluster.frontends.literals import Notation
-from search_plugin.engines.cluster.frontends.script import TABLE_FILE, WORDS, PageScript, QueryVector, VectorWay
+from search_plugin.engines.cluster.frontends.script import (
+    TABLE_FILE,
+    WORDS,
+    Joining,
+    PageScript,
+    QueryVector,
+    VectorWay,
+)
 
 OUTPUT = "The page has the form of a reply to _search."
 TITLE = "The page of a search in the index {index}, by the requests of ses."
-_JOINING = (
-    "The cluster returns the papers of each leg with their scores. What follows joins them as ses does:",
-    "equal scores of a leg are in the order of the ids, and only the first papers of a leg count;",
-)
-_MINMAX = "the scores of a leg are scaled to 0..1, weighted and added up."
-_RANKS = "each paper gets weight / (constant + rank) from each leg, added up."
 
 
 @dataclass(frozen=True)
@@ -33,15 +34,11 @@ class Program:
         call: The expression that sends a request: its `method`, `path` and `lines`.
         page: The statement that makes the page by one `call`.
         counts: The statements that put counts of an aggregation of their own at their usual places in the page.
-        closeness: Functions from a score to the similarity of vectors, by measure; of None, the score itself.
-        minmax: The value of a score in its leg.
-        ranks: The value of a rank, with a `constant`.
-        join: The function that joins legs: `weights`, functions of `closeness`, `window` and `value`.
         begin: The statement that makes a list of legs.
         legs: The statement that adds the replies of a `call` to it.
-        rank: The statement that joins the legs.
-        neighbours: The statements that let neighbours count by a `call` for the vectors of the first papers (`pool`),
-            which are in a `field`; the other parts are arguments of the function in `sources`.
+        rank: The statement that joins the legs by the function in `sources`, with its arguments.
+        neighbours: The statements that let neighbours count by a `call` for the vectors of the first papers (`pool`);
+            the other parts are arguments of the functions in `sources`.
         show: The statements that read the papers by a `call`, and make the page of `size` papers from `offset`.
         end: The statement that prints the page.
         between: What is after each function of `sources`.
@@ -59,10 +56,6 @@ class Program:
     call: str
     page: str
     counts: str
-    closeness: Mapping[str | None, str]
-    minmax: str
-    ranks: str
-    join: str
     begin: str
     legs: str
     rank: str
@@ -80,6 +73,7 @@ class Program:
         parts = [head]
         names = [
             *(PARTS[script.query_vector.way] if script.query_vector else ()),
+            *(["join"] if script.joining else []),
             *(["neighbours"] if script.neighbours else []),
         ]
         parts += [source_of(name, self.ending) + self.between for name in names]
@@ -91,9 +85,8 @@ class Program:
                 parts.append(self.variable.format(name=name, value=read))
         calls = [self._call(request) for request in script.searches]
         if script.joining and script.papers:
-            parts += self._joined(script)
             parts += [self.begin, *(self.legs.format(call=call) for call in calls)]
-            parts += [self.rank, self._neighbours(script)]
+            parts += [self._ranked(script.joining), self._neighbours(script)]
             first, size = script.joining.offset, script.joining.size
             parts.append(self.show.format(call=self._call(script.papers), offset=first, size=size, end=first + size))
         else:
@@ -132,20 +125,14 @@ class Program:
             largest="1" if how.scaled else self.best,
         )
 
-    def _joined(self, script: PageScript) -> list[str]:
-        """Return the function that joins legs."""
-        joining = script.joining
-        if joining is None:
-            return []
-        # Ranks stay the same, whatever the scores mean.
-        kinds = [None if joining.constant else measure for measure in joining.measures]
-        function = self.join.format(
+    def _ranked(self, joining: Joining) -> str:
+        """Return the statement that joins the legs."""
+        return self.rank.format(
             weights=list(joining.weights),
-            closeness=", ".join(self.closeness.get(kind, self.closeness[None]) for kind in kinds),
+            measures=self.notation.write(list(joining.measures), ""),
             window=joining.window,
-            value=self.ranks.format(constant=joining.constant) if joining.constant else self.minmax,
+            constant=joining.constant,
         )
-        return ["\n", self.comments(*_JOINING, _RANKS if joining.constant else _MINMAX), function]
 
     def _call(self, request: HttpRequest) -> str:
         lines = ", ".join(self.notation.write(line) for line in lines_of(request))

@@ -51,36 +51,11 @@ _PROGRAM = Program(
 page["hits"]["total"] = {"value": matches.pop("doc_count"), "relation": "eq"}
 page["aggregations"] = matches
 """,
-    closeness={
-        None: "lambda score: score",
-        "l2": "lambda score: -(max(1 / score - 1, 0) ** 0.5)",
-        "dot": "lambda score: score - 1 if score >= 1 else 1 - 1 / score",
-    },
-    minmax="((score - hits[-1][0]) / (hits[0][0] - hits[-1][0]) if hits[0][0] > hits[-1][0] else 1)",
-    ranks="1 / ({constant} + rank)",
-    join="""
-def id_of(hit):
-    return hit["fields"]["id"][0] if "id" in hit.get("fields", {{}}) else hit["_id"]
-
-
-def join(replies):
-    total = {{}}
-    for reply, weight, closeness in zip(replies, {weights}, [{closeness}]):
-        hits = [(closeness(hit["_score"]), id_of(hit)) for hit in reply["hits"]["hits"]]
-        hits = sorted(hits, key=lambda hit: (-hit[0], hit[1]))[:{window}]
-        for rank, (score, id_) in enumerate(hits, 1):
-            total[id_] = total.get(id_, 0) + weight * {value}
-    return sorted(total.items(), key=lambda one: (-one[1], one[0]))
-
-
-""",
     begin="legs = []\n",
     legs='legs += {call}["responses"]\n',
-    rank="\nranking = join(legs)\n",
+    rank="ranking = join_legs(legs, {weights}, {measures}, {window}, {constant})\n",
     neighbours="""near = [id_ for id_, _ in ranking[:{pool}]]
-held = [hit for hit in {call}["hits"]["hits"] if {field} in hit.get("fields", {{}})]
-held = [(id_of(hit), hit["fields"][{field}]) for hit in held]
-vectors = {{id_: sum(one, []) if isinstance(one[0], list) else one for id_, one in held}}
+vectors = paper_vectors({call}, {field})
 ranking = with_neighbours(ranking, vectors, {weight}, {nearest}, {first}, {largest})
 """,
     show="""found = [id_ for id_, _ in ranking]

@@ -42,39 +42,11 @@ _PROGRAM = Program(
 page["hits"]["total"] = {"value" => matches.delete("doc_count"), "relation" => "eq"}
 page["aggregations"] = matches
 """,
-    closeness={
-        None: "->(score) { score }",
-        "l2": "->(score) { -Math.sqrt([1 / score - 1, 0].max) }",
-        "dot": "->(score) { score >= 1 ? score - 1 : 1 - 1 / score }",
-    },
-    minmax="high > low ? (score - low) / (high - low) : 1",
-    ranks="1.0 / ({constant} + rank + 1)",
-    join="""
-def id_of(hit)
-  hit.dig("fields", "id", 0) || hit["_id"]
-end
-
-def join_legs(replies)
-  weights = {weights}
-  closeness = [{closeness}]
-  total = Hash.new(0.0)
-  replies.each_with_index do |reply, leg|
-    hits = reply["hits"]["hits"].map {{ |hit| [id_of(hit), closeness[leg].call(hit["_score"])] }}
-    hits = hits.sort_by {{ |id, score| [-score, id] }}.first({window})
-    next if hits.empty?
-    high, low = hits.first[1], hits.last[1]
-    hits.each_with_index {{ |(id, score), rank| total[id] += weights[leg] * ({value}) }}
-  end
-  total.sort_by {{ |id, score| [-score, id] }}
-end
-
-""",
     begin="legs = []\n",
     legs='legs += {call}["responses"]\n',
-    rank="ranking = join_legs(legs)\n",
+    rank="ranking = join_legs(legs, {weights}, {measures}, {window}, {constant})\n",
     neighbours="""near = ranking.first({pool}).map(&:first)
-held = {call}["hits"]["hits"].select {{ |hit| hit.dig("fields", {field}) }}
-vectors = held.to_h {{ |hit| [id_of(hit), hit["fields"][{field}].flatten] }}
+vectors = paper_vectors({call}, {field})
 ranking = with_neighbours(ranking, vectors, {weight}, {nearest}, {first}, {largest})
 """,
     show="""found = ranking.map(&:first)

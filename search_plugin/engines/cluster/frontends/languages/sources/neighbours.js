@@ -1,3 +1,9 @@
+/** Return the vectors of papers by id, from a reply with their numbers in a field. */
+export function paperVectors(reply, field) {
+  const held = reply.hits.hits.filter((hit) => hit.fields?.[field]);
+  return new Map(held.map((hit) => [idOf(hit), hit.fields[field].flat()]));
+}
+
 /**
  * Return a ranking in which neighbours count: papers rise whose nearest papers rank high, and papers like the first one.
  * `vectors` are those of the best papers, by id.

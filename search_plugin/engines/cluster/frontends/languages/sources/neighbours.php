@@ -1,4 +1,19 @@
 /**
+ * Return the vectors of papers, from a reply with their numbers in a field. The keys are the ids after "id ", since a
+ * key that looks like a number would become one.
+ */
+function paper_vectors(array $reply, string $field): array
+{
+    $vectors = [];
+    foreach ($reply['hits']['hits'] as $hit) {
+        if ($values = $hit['fields'][$field] ?? []) {
+            $vectors['id ' . id_of($hit)] = is_array($values[0]) ? array_merge(...$values) : $values;
+        }
+    }
+    return $vectors;
+}
+
+/**
  * Return a ranking in which neighbours count: papers rise whose nearest papers rank high, and papers like the first one.
  * `$vectors` are those of the best papers, by id.
  */

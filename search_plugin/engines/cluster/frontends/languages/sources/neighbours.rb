@@ -1,3 +1,9 @@
+# Return the vectors of papers by id, from a reply with their numbers in a field.
+def paper_vectors(reply, field)
+  held = reply["hits"]["hits"].select { |hit| hit.dig("fields", field) }
+  held.to_h { |hit| [id_of(hit), hit["fields"][field].flatten] }
+end
+
 # Return a ranking in which neighbours count: papers rise whose nearest papers rank high, and papers like the first one.
 # `vectors` are those of the best papers, by id.
 def with_neighbours(ranking, vectors, weight, nearest, first, largest)
