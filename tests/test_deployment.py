@@ -13,6 +13,8 @@ import yaml
 from ses.service.settings import NAMES, ServiceSettings
 from ses.settings import SETTINGS
 
+pytestmark = pytest.mark.lint
+
 FOLDER = Path(__file__).parents[1] / "docs" / "serving"
 
 

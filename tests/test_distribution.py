@@ -10,6 +10,8 @@ import pytest
 
 from corpora.installed import DISTRIBUTION, extra
 
+pytestmark = pytest.mark.lint
+
 ROOT = Path(__file__).parent.parent
 STRANGER = re.compile(r"(?:pip|uv|pipx)[^\n`]* install[^\n`]*[ '\"]ses(?:[\[=<>~'\"`\s]|$)|(?<![\w.-])ses\[[a-z]")
 """`pip install ses`, or an extra of it such as in a table."""
@@ -55,7 +57,6 @@ def test_our_own_is_not(text):
     assert not STRANGER.search(text)
 
 
-@pytest.mark.slow
 def test_no_text_installs_the_other_project():
     texts = read(".md", ".py", ".ipynb", ".toml", ".mjs", ".php", ".yml", "")
     found = [f"{name}: {match[0]}" for name, text in texts.items() for match in STRANGER.finditer(text)]

@@ -11,6 +11,8 @@ import pytest
 from tests.conftest import LANES, NODES, SECURED, SERVERS
 from tests.lanes import BASE, ROOT, concerns, imports_of, lane_paths, left_out
 
+pytestmark = pytest.mark.lint
+
 ON_A_SERVER = """
 import os, pathlib
 @pytest.mark.opensearch2
@@ -28,6 +30,8 @@ FILES = {
     "listed": "def test_it():\n    pytest.skip('root may read everything')\n",
     "module": "pytest.importorskip('no_such_package')\ndef test_it():\n    pass\n",
     "both": "@pytest.mark.opensearch2\n@pytest.mark.realdata\ndef test_it():\n    pass\n",
+    "long": "import time\n@pytest.mark.parametrize('until', [0.1, 1.6])\ndef test_it(until):\n"
+    "    until += time.process_time()\n    while time.process_time() < until: pass\n",
     "xfail": "@pytest.mark.opensearch2\n@pytest.mark.xfail\ndef test_it():\n    assert False\n",
 }
 
@@ -51,13 +55,11 @@ def run(tmp_path):
     return run_files
 
 
-@pytest.mark.slow
 def test_lanes_that_are_not_ready_and_tests_themselves_may_skip_where_none_is_required(run):
     code, _, said = run(["plain", "real", "within", "bare", "listed", "module", "both"], server="")
     assert (code, "1 passed, 6 skipped" in said) == (0, True)
 
 
-@pytest.mark.slow
 def test_where_lanes_are_required_only_another_lane_or_a_listed_reason_may_skip(run):
     names = ["plain", "real", "within", "bare", "listed", "module"]
     code, outcomes, said = run(names, "realdata,opensearch2", options=["--continue-on-collection-errors"])
@@ -69,39 +71,32 @@ def test_where_lanes_are_required_only_another_lane_or_a_listed_reason_may_skip(
     assert "SES_REQUIRE_LANES has opensearch2: no reason" in said
 
 
-@pytest.mark.slow
 def test_a_lane_that_is_not_required_may_skip_a_test_that_is_also_in_one_that_is(run, tmp_path):
     code, _, said = run(["real", "both"], "realdata", tmp_path, server="")
     assert (code, "1 passed, 1 skipped" in said) == (0, True)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("options", [(), ("-n", "2")])
-@pytest.mark.slow
 def test_a_required_lane_must_have_tests_that_pass(run, options, tmp_path):
     code, _, said = run(["plain", "real", "xfail"], "realdata,opensearch2", tmp_path, options=options)
     assert (code, "1 failed" in said) == (1, False)
     assert re.findall("No test of the lane (.*) passed", said) == ["opensearch2"]
 
 
-@pytest.mark.slow
 def test_a_run_in_which_every_required_lane_passed_passes(run, tmp_path):
     assert run(["plain", "real", "listed"], "realdata", tmp_path)[0] == 0
 
 
-@pytest.mark.slow
 def test_tests_of_one_server_run_in_one_worker(run, tmp_path):
     code, _, _ = run(["server", "same_server"], options=["-n", "2", "--dist", "loadgroup", "--no-loadscope-reorder"])
     assert (code, len(list(tmp_path.glob("gw*")))) == (0, 1)
 
 
-@pytest.mark.slow
 def test_a_lane_that_is_not_there_is_refused(run):
     code, _, said = run(["plain"], "torhc")
     assert (code, "torhc; the lanes are realdata, torch" in said) == (4, True)
 
 
-@pytest.mark.slow
 def test_a_lane_that_is_left_out_is_skipped_though_it_is_ready(run, monkeypatch):
     monkeypatch.setenv("SES_TEST_LEFT_OUT", "opensearch2")
     code, outcomes, said = run(["plain", "same_server"])
@@ -168,6 +163,11 @@ def test_a_lane_that_is_not_left_out_is_required():
     asked = set(re.findall(r"\bwanted ([a-z]\w+)", script))
     assert asked <= set(lane_paths())
     assert asked >= {lane for lane in OF_SERVERS if lane in lane_paths()}
+
+
+def test_a_test_that_takes_long_is_told_to_be_marked(run):
+    code, _, said = run(["long"])
+    assert (code, re.findall(r"test_it\[(.*?)\].* took \d\.\d CPU seconds: mark it slow", said)) == (0, ["1.6"])
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from tests.guide import ROOT
 from tests.matter import matter
 
-pytestmark = pytest.mark.dev
+pytestmark = [pytest.mark.lint, pytest.mark.dev]
 
 
 def test_tests_of_a_file_are_those_that_bear_its_name_or_import_it():

@@ -4,6 +4,10 @@ import ast
 from collections import defaultdict
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.lint
+
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("corpora", "encoders", "eval", "indexer", "products", "search_plugin", "ses", "training")
 

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.lint
+
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("benchmarks", "corpora", "encoders", "eval", "indexer", "products", "search_plugin", "ses", "training")
 PHRASES = tomllib.loads(Path(__file__).with_name("wording.toml").read_text(encoding="utf-8"))["phrases"]
@@ -49,7 +51,6 @@ def documents() -> list[Path]:
     return [*sources, *sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 
 
-@pytest.mark.slow
 def test_nothing_is_said_in_a_phrase_of_the_list():
     assert not [fault for path in documents() for fault in faults_of(path)]
 

@@ -45,7 +45,7 @@ def strings(package, *, docstrings=True):
                 yield f"{path}:{node.lineno}", node.value
 
 
-@pytest.mark.slow
+@pytest.mark.lint
 @pytest.mark.parametrize("package", LOWER)
 def test_the_lower_packages_name_no_flag_and_no_command(package):
     named = [

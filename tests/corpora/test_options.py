@@ -183,6 +183,7 @@ def test_an_option_is_described_whole():
     assert [one.default for one in options_of(ShelfOptions, {"books": 3})] == [3, None, None, None]
 
 
+@pytest.mark.lint
 @pytest.mark.parametrize("name", ["sparse_ratio", "SPARSE_RATIO", "rerank_depth", "engine_patience", "rate_per_key"])
 def test_an_option_is_named_in_two_files_at_most(name):
     """Where it is described, and where it acts: a setting of an index, an option of a search, and of the service."""

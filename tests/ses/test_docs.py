@@ -11,6 +11,8 @@ import rich_click as click
 
 from ses.terminal.reference import commands, parameters, reference, with_options
 
+pytestmark = pytest.mark.lint
+
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("ses", "corpora", "encoders", "indexer", "search_plugin", "training", "eval", "products")
 COMMANDS = {context.command_path: context for context in commands()}
@@ -106,7 +108,6 @@ def test_the_tables_of_options_and_settings_are_fresh(name):
     assert "\n| `" in page
 
 
-@pytest.mark.slow
 def test_reference_is_the_same_in_every_terminal():
     for environment in ({"COLUMNS": "40", "FORCE_COLOR": "1"}, {"COLUMNS": "200", "TERM": "dumb"}):
         told = subprocess.run(

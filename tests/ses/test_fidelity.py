@@ -9,6 +9,8 @@ import pytest
 
 from ses.terminal.commands.eval import COMMANDS
 
+pytestmark = pytest.mark.lint
+
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "fidelity.md").read_text(encoding="utf-8")
 ROWS = [

@@ -50,6 +50,7 @@ def test_the_picture_of_the_readme_is_what_a_search_prints(player):
     assert PICTURE.stat().st_size < 150_000
 
 
+@pytest.mark.lint
 def test_every_output_on_a_page_is_played():
     assert len(pages()) >= 10
     for path in PAGES.rglob("*.md"):

@@ -76,6 +76,7 @@ def written(call, function):
     return f"| `{call}({', '.join(str(one).partition(':')[0].partition('=')[0] for one in taken)})` |"
 
 
+@pytest.mark.lint
 @pytest.mark.parametrize("called", CALLED)
 def test_every_public_function_is_there_with_its_arguments(called):
     page = PAGE.read_text()
@@ -86,6 +87,7 @@ def test_every_public_function_is_there_with_its_arguments(called):
             assert f"| `{called}.{name}` |" in page or f"{called}.{name}" in ENGINES_OWN
 
 
+@pytest.mark.lint
 @pytest.mark.parametrize("kind", [ses.Page, ses.Hit, ses.Paper, ses.IndexReport, ses.AuthorClusters, ses.Evaluation])
 def test_every_attribute_of_a_result_is_there(kind):
     section = PAGE.read_text().partition(f"### `ses.{kind.__name__}`")[2].partition("\n### ")[0]
@@ -96,6 +98,7 @@ def test_every_attribute_of_a_result_is_there(kind):
     assert [name for name in names if f"| `{name}` |" not in section] == []
 
 
+@pytest.mark.lint
 def test_every_name_and_every_option_is_there():
     page = PAGE.read_text()
     assert [name for name in ses.__all__ if f"`ses.{name}" not in page and f"`{name}`" not in page] == []

@@ -6,7 +6,11 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
 from encoders.registry import find_model
+
+pytestmark = pytest.mark.lint
 
 ROOT = Path(__file__).parents[2]
 STORED = json.loads((ROOT / "docs" / "figures.json").read_text(encoding="utf-8"))

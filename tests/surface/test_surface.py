@@ -6,10 +6,11 @@ import pytest
 
 from tests.surface.facts import FACTS, place_of, text_of
 
+pytestmark = pytest.mark.lint
+
 SERVICE = {"http": pytest.mark.serve, "settings": pytest.mark.serve}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", [pytest.param(one, marks=SERVICE.get(one, ())) for one in FACTS])
 def test_the_surface_is_as_written(name, tmp_path):
     written, now = place_of(name).read_text(encoding="utf-8"), text_of(name, tmp_path)

@@ -9,6 +9,8 @@ import pytest
 
 from training.recipe import read_variants
 
+pytestmark = pytest.mark.lint
+
 PAGE = (Path(__file__).parents[2] / "docs" / "training.md").read_text()
 BLOCKS = re.findall(r"^```toml\n(.*?)^```", PAGE, flags=re.MULTILINE | re.DOTALL)
 WHOLE = [block for block in BLOCKS if re.search(r"^base = ", block, re.MULTILINE)]

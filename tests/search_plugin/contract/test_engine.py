@@ -162,7 +162,7 @@ def test_an_engine_says_of_its_indexes_what_it_knows(both, tmp_path):
     assert (engine.published_at("papers"), engine.schema("papers"), engine.schema("none")) == (0.0, SCHEMA, None)
 
 
-@pytest.mark.slow
+@pytest.mark.lint
 def test_nothing_above_the_engines_asks_which_one_it_is():
     root = Path(search_plugin.__file__).parent
     above = [path for path in root.rglob("*.py") if "engines" not in path.parts]

@@ -10,6 +10,7 @@ ROOT = Path(__file__).parents[3]
 NOTEBOOK = ROOT / "docs" / "guide" / "evaluation.ipynb"
 
 
+@pytest.mark.lint
 @pytest.mark.dev
 def test_the_notebook_is_valid_and_holds_no_results():
     import nbformat

@@ -43,7 +43,7 @@ def test_a_kind_has_an_exit_code(kind, code):
     assert EXIT_CODES[kind.kind] == code
 
 
-@pytest.mark.slow
+@pytest.mark.lint
 def test_every_setting_that_a_hint_names_is_an_option_of_a_command():
     options = {
         option
@@ -67,11 +67,12 @@ def all_sources():
     return {path: tree for package in (*LOWER, "ses") for path, tree in sources(package).items()}
 
 
-@pytest.mark.slow
+@pytest.mark.lint
 def test_every_setting_is_in_a_hint_and_not_in_a_sentence():
     assert in_sentences(all_sources()) == []
 
 
+@pytest.mark.lint
 @pytest.mark.parametrize(
     ("source", "raw"),
     [
@@ -98,12 +99,14 @@ def test_a_setting_outside_of_hints_is_found(source, raw):
     assert bool(in_sentences({"a.py": ast.parse(definitions + source)})) == raw
 
 
+@pytest.mark.lint
 def test_no_help_of_a_command_shows_a_setting_in_brackets():
     for context in commands():
         told = [context.command.help, *(getattr(param, "help", "") for param in context.command.params)]
         assert not [text for text in told if SETTING.search(text or "")]
 
 
+@pytest.mark.lint
 def test_errors_that_a_command_shows_have_their_settings_as_flags():
     """`str` of an error writes them as arguments, for Python."""
     caught = {name for name, tree in all_sources().items() if name.startswith("ses/") for _ in as_text(tree)}

@@ -63,7 +63,7 @@ def test_codes_of_others_do_not_reach_the_terminal(monkeypatch, capsys):
     assert rest.count("[31mred]8;;http://x\\ 2J gnp.exe ") == 3
 
 
-@pytest.mark.slow
+@pytest.mark.lint
 def test_only_the_functions_that_clean_text_print_it():
     """In `ses/terminal`, `results.py` prints what commands say, `cli.py` errors and help."""
     allowed = {"results.py", "cli.py", "reference.py"}

@@ -41,11 +41,13 @@ def texts():
     return extracted()
 
 
+@pytest.mark.lint
 def test_there_are_five_languages():
     assert languages() == ("en", "de", "es", "fr", "zh")
     assert [own_name(one) for one in languages()] == ["English", "Deutsch", "Español", "Français", "中文"]
 
 
+@pytest.mark.lint
 @pytest.mark.parametrize("path", CATALOGUES, ids=OTHERS)
 def test_a_catalogue_has_every_text_of_the_sources_and_no_other(path, texts):
     held = catalogue(path)
@@ -54,6 +56,7 @@ def test_a_catalogue_has_every_text_of_the_sources_and_no_other(path, texts):
     assert not [one.id for one in held if one.id and one.fuzzy]
 
 
+@pytest.mark.lint
 @pytest.mark.parametrize("path", CATALOGUES, ids=OTHERS)
 def test_a_translation_has_the_placeholders_and_plural_forms_of_its_text(path):
     held = catalogue(path)
@@ -75,7 +78,7 @@ def test_a_translation_has_the_placeholders_and_plural_forms_of_its_text(path):
         assert ends[0] == ends[1], one.id
 
 
-@pytest.mark.slow
+@pytest.mark.lint
 def test_an_update_adds_new_texts_and_removes_old_ones(tmp_path, texts):
     path = tmp_path / "de.po"
     path.write_bytes((LOCALE / "de.po").read_bytes())
