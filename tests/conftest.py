@@ -83,6 +83,8 @@ SECRETS = ("SES_TEST_CA", "SES_TEST_USERNAME", "SES_TEST_PASSWORD")
 NODES = {"elasticsearch_nodes": "SES_TEST_ELASTICSEARCH_NODES", "elasticsearch9_nodes": "SES_TEST_ELASTICSEARCH9_NODES"}
 """The same for clusters of two nodes; with commas between the URLs."""
 
+MEMORY = "/dev/shm"  # noqa: S108 - a folder of the tests' own is made in it
+
 GUZZLE = Path("/usr/share/php/GuzzleHttp/autoload.php")
 """Where Debian's package of Guzzle is."""
 
@@ -239,12 +241,20 @@ def pytest_configure(config: pytest.Config) -> None:
     for variable in ("SES_REQUIRE_LANES", "SES_TEST_LEFT_OUT"):
         if unknown := set(_names_in(variable)) - set(LANES):
             raise pytest.UsageError(f"{variable} names {', '.join(unknown)}; the lanes are {', '.join(LANES)}.")
-    home = Path(tempfile.mkdtemp(prefix="ses-tests-")).resolve()
+    home = Path(tempfile.mkdtemp(prefix="ses-tests-", dir=_in_memory())).resolve()
     config.add_cleanup(lambda: shutil.rmtree(home, ignore_errors=True))
+    # Not in the folder of pytest, in which runs at the same time delete from each other.
+    config.option.basetemp = config.option.basetemp or str(home / "tmp")
     isolate(home)
     # A worker of pytest-xdist reports to the controller, which counts for all of them.
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Counted(_required()))
+
+
+def _in_memory() -> str | None:
+    """Return a folder in memory if there is room in one: tests sync every file that they write."""
+    room = "TMPDIR" not in os.environ and Path(MEMORY).is_dir() and shutil.disk_usage(MEMORY).free > 8 << 30
+    return MEMORY if room else None
 
 
 @pytest.hookimpl(wrapper=True)
