@@ -8,10 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from corpora.custom import declared
 from corpora.errors import InputError, NotFoundError, StoppedError, UnavailableError, require
+from corpora.options import Option
 from encoders.models.formats import parse_formats
 from encoders.projection import projected_card
 from indexer.options import SETTINGS, AttachedOptions, EncodingOptions, IndexOptions, RebuildOptions, VersionOptions
@@ -223,11 +224,21 @@ class Library(Products, SearchableLibrary):
         self,
         name: str,
         *,
-        count: int | None = None,
-        task_format: str = "prx",
-        projection: Projection = "pca",
-        field: str = "topic",
-        seed: int = 0,
+        count: Annotated[
+            int | None,
+            Option(
+                "Number of topics",
+                least=1,
+                default_help="the root of half the number of papers, 100 at most",
+                flag="topics",
+            ),
+        ] = None,
+        task_format: Annotated[str, Option("The vectors to cluster", "NAME", flag="format")] = "prx",
+        projection: Annotated[
+            Projection, Option("Coordinates: two principal components, or t-SNE, which is slow", flag="map")
+        ] = "pca",
+        field: Annotated[str, Option("Field for labels; NAME_x and NAME_y hold coordinates", "NAME")] = "topic",
+        seed: Annotated[int, Option("Seed of k-means and t-SNE", least=0, below=2**32)] = 0,
         progress: Progress | None = None,
     ) -> Topics:
         """Cluster the papers of an index into topics with labels, and write them into its fields.
@@ -253,8 +264,6 @@ class Library(Products, SearchableLibrary):
         from products.topics.api import topics_of, write_topics
         from products.topics.topics import clean_field
 
-        require(count is None or count >= 1, f"{count} topics can't be found", "give <count> of 1 or more")
-        require(0 <= seed < 2**32, f"The seed can't be {seed}", "give <seed> from 0 to 4294967295")
         if field:
             clean_field(field)  # before the work
         progress = progress or Silent()
@@ -451,13 +460,31 @@ class Library(Products, SearchableLibrary):
         self,
         target: str,
         *,
-        title: str = "",
-        abstract: str = "",
-        fields: Mapping[str, str] | None = None,
-        name: str = "",
-        beside: bool = False,
-        vectors: Mapping[str, str] | None = None,
-        unchecked: bool = False,
+        title: Annotated[str, Option("Its field of titles", "FIELD", default_help="title")] = "",
+        abstract: Annotated[str, Option("Its field of abstracts", "FIELD", default_help="none")] = "",
+        fields: Annotated[
+            Mapping[str, str] | None,
+            Option(
+                "A field for filters, facets and records: year=pub_year, authors=authors.name, doi=doi_s, or a name of "
+                "your choice",
+                "NAME=FIELD",
+                flag="facet",
+            ),
+        ] = None,
+        name: Annotated[str, Option("What to call it", "NAME", default_help="its own name", flag="index")] = "",
+        beside: Annotated[bool, Option("Write nothing into its documents: keep vectors in an index beside it")] = False,
+        vectors: Annotated[
+            Mapping[str, str] | None,
+            Option(
+                "A field of vectors that its documents hold already, and the model that made them; searches use it as "
+                "one more leg of this name",
+                "FIELD=MODEL",
+                flag="vector",
+            ),
+        ] = None,
+        unchecked: Annotated[
+            bool, Option("Take the models of <vector> as named, also if their vectors differ")
+        ] = False,
         progress: Progress | None = None,
         **options: Unpack[AttachedOptions],
     ) -> IndexReport:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from ses.terminal.options import PATH, engine_options, open_library
+from ses.library import Library
+from ses.terminal.options import PATH, described_options, engine_options, given_of, open_library
 from ses.terminal.results import say, write_csv
 
 if TYPE_CHECKING:
@@ -17,36 +18,11 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.option("--index", "name", metavar="NAME", help="The index [default: as of a search].")
-@click.option(
-    "--topics",
-    "count",
-    type=click.IntRange(min=2),
-    metavar="N",
-    help="Number of topics [default: the root of half the number of papers, 100 at most].",
-)
-@click.option(
-    "--format", "task_format", default="prx", show_default=True, metavar="NAME", help="The vectors to cluster."
-)
-@click.option(
-    "--map",
-    "projection",
-    default="pca",
-    show_default=True,
-    type=click.Choice(("pca", "tsne")),
-    help="Coordinates: two principal components, or t-SNE, which is slow.",
-)
-@click.option(
-    "--field",
-    default="topic",
-    show_default=True,
-    metavar="NAME",
-    help="Field for labels; NAME_x and NAME_y hold coordinates.",
-)
+@described_options(Library.topics)
 @click.option("--dry-run", is_flag=True, help="Write nothing into the index.")
 @click.option("--out", type=PATH, metavar="FILE", help="Write id, topic, x and y as CSV too.")
-@click.option("--seed", default=0, show_default=True, metavar="N", help="Of k-means and t-SNE.")
 @engine_options
-def topics(*, name: str | None, out: Path | None, as_json: bool, **options: Any) -> None:
+def topics(*, name: str | None, dry_run: bool, out: Path | None, as_json: bool, **options: Any) -> None:
     """Cluster the papers of an index into topics, and label them by phrases of their titles.
 
     The labels and coordinates are written into the index, so that searches can filter, count and show them, as in
@@ -55,10 +31,10 @@ def topics(*, name: str | None, out: Path | None, as_json: bool, **options: Any)
     from ses.terminal.progress import progress_on_stderr
 
     library = open_library(options)
-    field = "" if options["dry_run"] else options["field"]
-    given = {key: options[key] for key in ("count", "task_format", "projection", "seed")}
+    field = "" if dry_run else options["field"]
+    given = {**given_of(Library.topics, options), "field": field}
     with progress_on_stderr() as progress:
-        found = library.topics(name or library.default().name, field=field, progress=progress, **given)
+        found = library.topics(name or library.default().name, progress=progress, **given)
     if out:
         write_csv(out, ("id", "topic", "x", "y"), _rows(found))
     rows = [

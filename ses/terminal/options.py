@@ -132,7 +132,7 @@ def given_of(described: Callable[..., Any], options: Mapping[str, Any]) -> dict[
         if one.reader:
             value = one.reader(value)
         elif Mapping in (origins := _origins(one)) and Sequence not in origins:
-            value = parse_pairs(value, one.name, one.form)
+            value = parse_pairs(value, one.flag or one.name, one.form)
         given[one.name] = value
     return given
 

@@ -10,39 +10,19 @@ import rich_click as click
 import ses
 from corpora.errors import InputError
 from indexer.options import AttachedOptions, EncodingOptions
-from ses.terminal.options import described_options, engine_options, given_of, model_options, parse_pairs, settings_of
+from ses.library import Library
+from ses.terminal.options import described_options, engine_options, given_of, model_options, settings_of
 from ses.terminal.progress import progress_on_stderr
 from ses.terminal.results import say
 
 if TYPE_CHECKING:
     from indexer.job import IndexReport
-    from ses.library import Library
 
 
 @click.command()
 @click.argument("target", metavar="URL/NAME")
-@click.option("--title", metavar="FIELD", help="Its field of titles [default: title].")
-@click.option("--abstract", metavar="FIELD", help="Its field of abstracts [default: none].")
-@click.option(
-    "--facet",
-    "facets",
-    multiple=True,
-    metavar="NAME=FIELD",
-    help="A field for filters, facets and records: year=pub_year, authors=authors.name, doi=doi_s, or a name of your "
-    "choice; repeatable.",
-)
-@click.option("--index", "name", metavar="NAME", help="What to call it [default: its own name].")
-@click.option(
-    "--vector",
-    "vectors",
-    multiple=True,
-    metavar="FIELD=MODEL",
-    help="A field of vectors that its documents hold already, and the model that made them; searches use it as one "
-    "more leg of this name; repeatable.",
-)
-@click.option("--unchecked", is_flag=True, help="Take the models of --vector as named, also if their vectors differ.")
+@described_options(Library.attach)
 @click.option("--update", is_flag=True, help="Follow the changes of an attached index, with the fields it has.")
-@click.option("--beside", is_flag=True, help="Write nothing into its documents: keep vectors in an index beside it.")
 @described_options(AttachedOptions)
 @model_options
 @engine_options
@@ -60,24 +40,14 @@ def attach(context: click.RichContext, /, *, target: str, as_json: bool, update:
     """
     library, index = open_target(target, options)
     name = options["name"] or index
-    described = {option: options[option] for option in ("title", "abstract") if options[option]}
     with progress_on_stderr() as progress:
         if update:
-            if described or options["facets"] or options["vectors"] or options["beside"] or options["quantization"]:
+            if any(options[one] for one in ("title", "abstract", "fields", "vectors", "beside", "quantization")):
                 raise InputError("An update keeps the fields and the vectors", "leave them or <update> out")
             report = library.follow(name, progress=progress, **given_of(EncodingOptions, options))
         else:
-            report = library.attach(
-                index,
-                **described,
-                fields=parse_pairs(options["facets"], "facet", "NAME=FIELD"),
-                name=name,
-                beside=options["beside"],
-                vectors=parse_pairs(options["vectors"], "vector", "FIELD=MODEL"),
-                unchecked=options["unchecked"],
-                progress=progress,
-                **given_of(AttachedOptions, options),
-            )
+            given = given_of(Library.attach, options) | given_of(AttachedOptions, options)
+            report = library.attach(index, progress=progress, **given)
     # Not all facts of it: who may attach an index may not see its size.
     attached: str = getattr(library[name].index, "attached_to", "")
     document: Mapping[str, Any] = {**report.to_dict(), "attached": attached}
