@@ -17,8 +17,7 @@ from encoders.models.formats import Precision, QueryEncoder
 from encoders.tokens.batching import LongText
 from search_plugin.contract.connection import Connection
 from ses.argument_validation import nearest
-from ses.setting_kinds import SettingsLayer, existing_file, read_table
-from ses.settings_files import read_settings_files
+from ses.setting_sources import SettingsLayer, existing_file, read_settings_files, read_table
 
 _PREFIX = "SES_"
 SERVE = "serve"

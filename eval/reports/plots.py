@@ -9,14 +9,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from statistics import fmean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from corpora.outgoing import in_a_line
 from eval.optional import optional
 from eval.reports.report import shown
 from eval.statistics.interval import Cell, Interval, value_of
 from eval.statistics.pairs import SAME
-from products.tags.measures import ReliabilityBin
+
+if TYPE_CHECKING:
+    from products.tags.measures import ReliabilityBin
 
 INK, GREY = "#1a202c", "#8a94a6"
 """Colours of text and axes, and of guide lines."""

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from corpora.lazy import np
 from corpora.options import Option, check_options
-from products.maps.maps import MapPoint, PaperMap, places_of, topics_of_papers
-from products.topics.phrases import WORD
 from products.topics.topics import Projection
 from search_plugin.contract.engine import Index
 from search_plugin.pages.page import Page
 from search_plugin.request import DEFAULTS
 from search_plugin.words.languages import get_language
+
+if TYPE_CHECKING:
+    from products.maps.maps import PaperMap
 
 MOST_PAPERS = 500
 """Papers of a map; the time for a map grows with the square of their number."""
@@ -45,6 +46,9 @@ def map_of(
 ) -> PaperMap:
     """Return the map of a search of an index; errors as of `OpenIndex.map`."""
     import re
+
+    from products.maps.maps import MapPoint, PaperMap, places_of, topics_of_papers
+    from products.topics.phrases import WORD
 
     asked = {**options, "size": settings.size}
     if options.get("mode") == "vector":  # papers near in meaning end with the window

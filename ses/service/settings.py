@@ -16,9 +16,17 @@ from corpora.errors import InputError
 from corpora.options import Option
 from ses.service.keys import Keys
 from ses.service.web.colours import colour
-from ses.setting_kinds import SettingsLayer, existing_file, matching, networks, rate, read_table, text
+from ses.setting_sources import (
+    SettingsLayer,
+    existing_file,
+    matching,
+    networks,
+    rate,
+    read_settings_files,
+    read_table,
+    text,
+)
 from ses.settings import SERVE
-from ses.settings_files import read_settings_files
 
 _PREFIX = "SES_SERVE_"
 

@@ -15,8 +15,8 @@ from encoders.runtimes.hardware import processor, products_saturate
 from search_plugin.contract.diagnosis import Diagnosis, Examined, Finding, IndexDiagnosis, VectorCount, human_bytes
 from search_plugin.engines.registry import connect
 from ses.indexes.default_index import chosen_index, default_file
+from ses.setting_sources import read_settings_files
 from ses.settings import SETTINGS, Settings, from_environment, stray_variables, variable_of
-from ses.settings_files import read_settings_files
 from ses.terminal.foreign import foreign_distributions, foreign_packages
 from ses.terminal.messages import EXIT_CODES, message_of, with_flags
 

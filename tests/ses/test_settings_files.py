@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from corpora.errors import InputError
+from ses.setting_sources import own_file
 from ses.settings import load_settings
-from ses.settings_files import own_file
 from ses.terminal.checkup import origins
 
 FOE, MINE = "https://foe.example", "https://mine.example:9200"

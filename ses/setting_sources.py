@@ -1,18 +1,21 @@
-"""Tables of settings, and what a setting can be.
+"""Tables of settings, what a setting can be, and the files that set it: the user's own, and that of the folder.
 
 A table is a frozen dataclass; each setting is annotated as `Annotated[type, Option(...)]`. From that are made the check
 of its values, the variable of the environment, the option of a command and the table of the documentation.
+
+The folder in which ses runs may be somebody else's, so its file may not decide who receives secrets.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_origin
 
+from corpora.documents import read_toml
 from corpora.errors import InputError
 from corpora.options import Option, options_of
 from ses.argument_validation import nearest
@@ -174,3 +177,85 @@ def _number(option: Option, given: Any) -> float:
     if not option.allows(number) or (whole and not number.is_integer()):
         raise ValueError(f"give {option.number_text}")
     return int(number) if whole else number
+
+
+FILE = Path("ses.toml")
+_LARGEST = 1 << 20
+
+_ENGINE_SECRETS = ("engine_username", "engine_password", "engine_api_key", "engine_token", "connector_key")
+_TRUSTED = {
+    "engine": ("an engine", _ENGINE_SECRETS),
+    "engine_ca": ("certificates", _ENGINE_SECRETS),
+    "crossref_url": ("a server that looks up DOIs", ("contact",)),
+}
+"""What decides who receives secrets or the user's identity, and which ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsFiles:
+    """What the files set.
+
+    Attributes:
+        own: Settings of the user's own file.
+        folder: Settings of the file in the folder where ses runs; they override the user's own.
+    """
+
+    own: Mapping[str, Any] = field(default_factory=dict)
+    folder: Mapping[str, Any] = field(default_factory=dict)
+
+    def place_of(self, name: str) -> Path | None:
+        """Return the file that sets a setting."""
+        return FILE.resolve() if name in self.folder else own_file() if name in self.own else None
+
+    def check_secrets(self, stronger: Mapping[str, Any]) -> None:
+        """Refuse to send a user's secrets or identity where only the folder's file says, or by its certificates.
+
+        Args:
+            stronger: Settings of the environment and flags.
+
+        Raises:
+            InputError: If the folder's file and the user's settings combine so.
+        """
+        users = {**self.own, **stronger}
+        engine = str({**users, **self.folder, **stronger}.get("engine") or "")
+        for name, (what, private) in _TRUSTED.items():
+            given = self.folder.get(name)
+            if given is None or name in stronger or _same(given, self.own.get(name)):
+                continue
+            if private is _ENGINE_SECRETS and not engine.startswith(("http:", "https:")):
+                continue
+            if sent := next((one for one in private if users.get(one) and self._is_users(one, stronger)), ""):
+                raise InputError(
+                    f"{FILE.resolve()} names {what} ({str(given)[:200]!r}), and {sent} is set elsewhere, so it would "
+                    f"be sent where that file says; if you trust it, set SES_{name.upper()} or {name} in {own_file()} "
+                    "to the same, and otherwise leave the folder."
+                )
+
+    def _is_users(self, name: str, stronger: Mapping[str, Any]) -> bool:
+        return name in stronger or name not in self.folder
+
+
+def own_file() -> Path:
+    """Return the place of the user's own file of settings."""
+    from platformdirs import user_config_path
+
+    return user_config_path("ses") / FILE.name
+
+
+def read_settings_files() -> SettingsFiles:
+    """Return what the files set; `InputError` if one can't be read."""
+    own = own_file()
+    if FILE.is_file() and own.is_file() and FILE.samefile(own):
+        return SettingsFiles(own=_read(own))
+    return SettingsFiles(_read(own), _read(FILE))
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    try:
+        return read_toml(path, _LARGEST) if path.is_file() else {}
+    except (ValueError, OSError) as error:
+        raise InputError(f"{path} can't be read ({error}); correct it or move it away.") from error
+
+
+def _same(first: object, second: object) -> bool:
+    return str(first).rstrip("/") == str(second).rstrip("/")
