@@ -8,14 +8,21 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ScreeningConflict:
-    """A paper with two labels: whether the first review includes it; the other one says the opposite.
+    """A paper with two labels.
 
-    The title is empty if the index does not hold the paper any more.
+    Attributes:
+        id: Its id.
+        title: Its title; empty if the index does not hold the paper any more.
+        included: Whether the first review includes it; the other one says the opposite.
+        by: Name of who decided in the first review; empty if it names nobody.
+        other_by: Name of who decided in the other one.
     """
 
     id: str
     title: str
     included: bool
+    by: str = ""
+    other_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)

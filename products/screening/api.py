@@ -12,6 +12,7 @@ from corpora.writing import explaining
 from products.indexed import read_papers
 from products.relevance import FOR_SCREENING, views_of
 from products.screening.agreement import ScreeningAgreement, ScreeningConflict, cohen_kappa
+from products.screening.decisions import utc_now
 from products.screening.files.labels import match
 from products.screening.files.registry import label_format
 from products.screening.reading import ReviewReading
@@ -72,6 +73,7 @@ class Screening(NamedStates["ReviewState"]):
         index: str = "",
         filter: str = "",  # noqa: A002 - as everywhere in ses
         criteria: str = "",
+        screener: str = "",
     ) -> ReviewState:
         """Create a review.
 
@@ -80,6 +82,7 @@ class Screening(NamedStates["ReviewState"]):
             index: Index that holds the candidates; the default index if empty.
             filter: Expression that the candidates match; empty for all papers of the index.
             criteria: What is included, in words. They are marked in papers, and rank until a paper is included.
+            screener: Name of who decides, unless a decision names another one.
 
         Returns:
             The review.
@@ -88,7 +91,8 @@ class Screening(NamedStates["ReviewState"]):
             InputError: If the name is taken, the filter can't be read, or no paper matches it.
         """
         opened = self.opened(index)
-        review = ReviewState(opened.name, self.engine, filter, criteria=typed_query(criteria))
+        criteria, screener = typed_query(criteria), in_a_line(screener).strip()
+        review = ReviewState(opened.name, self.engine, filter, criteria=criteria, screener=screener)
         if not candidates_of(opened.index, review):
             raise InputError(f"The index {opened.name} holds no candidate for this review", "give a wider <filter>")
         self.kept.create(name, review)
@@ -101,6 +105,7 @@ class Screening(NamedStates["ReviewState"]):
         include: Sequence[str] = (),
         exclude: Sequence[str] = (),
         reason: str = "",
+        by: str = "",
         change: bool = False,
     ) -> LabelReport:
         """Label papers.
@@ -110,6 +115,7 @@ class Screening(NamedStates["ReviewState"]):
             include: Papers that are included, by id or another identifier.
             exclude: Papers that are excluded.
             reason: Why these are excluded, such as `wrong population`; `status` counts papers by reason.
+            by: Name of who decides, if that is not the screener of the review.
             change: Whether a label may replace another one.
 
         Returns:
@@ -133,16 +139,18 @@ class Screening(NamedStates["ReviewState"]):
             outside = sorted(labels.keys() - set(candidates_of(opened.index, changing.state)))
             if outside:
                 raise InputError(f"The paper {outside[0]!r} is no candidate: it does not match the review's filter.")
-            reasons = dict.fromkeys(excluded, in_a_line(reason)) if reason else {}
-            changing.state = label(changing.state, labels, reasons=reasons, change=change)
+            reasons = dict.fromkeys(excluded, in_a_line(reason).strip()) if reason else {}
+            names = dict.fromkeys(labels, in_a_line(by).strip())
+            changing.state = label(changing.state, labels, reasons=reasons, by=names, at=utc_now(), change=change)
         return LabelReport(len(labels))
 
-    def read(self, name: str, path: str | Path, *, change: bool = False) -> LabelReport:
+    def read(self, name: str, path: str | Path, *, by: str = "", change: bool = False) -> LabelReport:
         """Label papers by a file: CSV with a column `included`, RIS with ASReview's notes, or an ASReview project.
 
         Args:
             name: Name of the review.
             path: Ends in `.csv`, `.ris` or `.asreview`. Records are found by id, DOI or other identifier, or title.
+            by: Name of who decided, where the file does not say it.
             change: Whether a label may replace another one.
 
         Returns:
@@ -158,7 +166,10 @@ class Screening(NamedStates["ReviewState"]):
             opened = self._index_of(changing.state)
             pool = read_papers(opened.index, candidates_of(opened.index, changing.state))
             matched = match(file, pool.papers)
-            changing.state = label(changing.state, matched.labels, reasons=matched.reasons, change=change)
+            names = {**dict.fromkeys(matched.labels, in_a_line(by).strip()), **matched.by}
+            changing.state = label(
+                changing.state, matched.labels, reasons=matched.reasons, by=names, at=utc_now(), change=change
+            )
         return LabelReport(len(matched.labels), matched.unknown, file.undecided, file.rejected)
 
     def next(self, name: str, *, size: int = BATCH) -> list[NextPaper]:
@@ -179,11 +190,21 @@ class Screening(NamedStates["ReviewState"]):
             changing.state = offer(changing.state, [one.paper.id for one in found])
         return found
 
-    def reading(self, name: str) -> ReviewReading:
-        """Return a review to read paper by paper, with each decision stored at once; errors as of `next`."""
+    def reading(self, name: str, *, by: str = "") -> ReviewReading:
+        """Return a review to read paper by paper, with each decision stored at once; errors as of `next`.
+
+        Args:
+            name: Name of the review.
+            by: Name of who decides, if that is not the screener of the review.
+
+        Returns:
+            The review, to ask for the next paper and to decide.
+        """
         review = self.kept.load(name)
         index = self._index_of(review).index
-        return ReviewReading(self.kept, name, read_candidates(index, review), index.schema.language)
+        return ReviewReading(
+            self.kept, name, read_candidates(index, review), index.schema.language, in_a_line(by).strip()
+        )
 
     def status(self, name: str, *, target: float = TARGET, confidence: float = CONFIDENCE) -> Status:
         """Return how far a review is, and the recall reached with a confidence; `InputError` for one out of range."""
@@ -212,17 +233,18 @@ class Screening(NamedStates["ReviewState"]):
         require(both, f"No paper has a label in both reviews, {name} and {other}", "label the same papers in both")
         differ = [id_ for id_ in both if one[id_] != second[id_]]
         titles = {paper.id: paper.title for paper in read_papers(index, differ).papers}
+        by, other_by = ({decision.id: decision.by for decision in review.decisions} for review in reviews)
         included = sum(one[id_] and second[id_] for id_ in both)
         return ScreeningAgreement(
             len(both),
             included,
             len(both) - len(differ) - included,
-            tuple(ScreeningConflict(id_, titles.get(id_, ""), one[id_]) for id_ in differ),
+            tuple(ScreeningConflict(i, titles.get(i, ""), one[i], by[i], other_by[i]) for i in differ),
             cohen_kappa({id_: one[id_] for id_ in both}, second),
         )
 
     def export(self, name: str, path: str | Path) -> int:
-        """Write all candidates with their labels.
+        """Write all candidates with the decisions on them.
 
         Args:
             name: Name of the review.
@@ -239,7 +261,7 @@ class Screening(NamedStates["ReviewState"]):
         opened = self._index_of(review)
         papers = read_papers(opened.index, candidates_of(opened.index, review)).papers
         with explaining(Path(path)):
-            form.write(Path(path), papers, review.labels, review.reasons)
+            form.write(Path(path), papers, {one.id: one for one in review.decisions})
         return len(papers)
 
     def simulate(

@@ -35,6 +35,7 @@ _INDENT = " " * 5
 _WIDEST = 100
 """Columns: longer lines are hard to read."""
 
+_by = click.option("--by", default="", metavar="NAME", help="Who decides [default: the screener of the review].")
 _recall = together(
     click.option("--target", default=0.95, show_default=True, metavar="RECALL", help="Recall to reach."),
     click.option("--confidence", default=0.95, show_default=True, metavar="NUMBER", help="Of the estimate of recall."),
@@ -60,6 +61,7 @@ def screen() -> None:
     metavar="TEXT",
     help="What is included, in words: they are marked in papers, and rank until a paper is included.",
 )
+@click.option("--screener", default="", metavar="NAME", help="Who decides, unless --by names another one.")
 @engine_options
 def create(
     *,
@@ -67,12 +69,13 @@ def create(
     index: str,
     filter: str,  # noqa: A002
     criteria: str,
+    screener: str,
     as_json: bool,
     **options: Any,
 ) -> None:
     """Create a review of the papers of an index."""
     screening = open_library(options).screening
-    screening.create(name, index=index, filter=filter, criteria=criteria)
+    screening.create(name, index=index, filter=filter, criteria=criteria, screener=screener)
     count = screening.status(name).candidates
     say({"name": name, "candidates": count}, f"The review {name} has {count:,} candidates.", as_json=as_json)
 
@@ -82,6 +85,7 @@ def create(
 @click.option("--include", multiple=True, metavar="ID", help="Paper that is included; repeatable.")
 @click.option("--exclude", multiple=True, metavar="ID", help="Paper that is excluded; repeatable.")
 @click.option("--reason", default="", metavar="TEXT", help="Why these papers are excluded.")
+@_by
 @click.option("--path", type=PATH, metavar="FILE", help="Labels in .csv, .ris or .asreview.")
 @click.option("--change", is_flag=True, help="Replace labels that differ.")
 @engine_options
@@ -91,6 +95,7 @@ def label(
     include: Sequence[str],
     exclude: Sequence[str],
     reason: str,
+    by: str,
     path: Path | None,
     change: bool,
     as_json: bool,
@@ -103,17 +108,18 @@ def label(
         raise click.UsageError("Give --path, or --include and --exclude, not both.")
     screening = open_library(options).screening
     if path:
-        done = screening.read(name, path, change=change)
+        done = screening.read(name, path, by=by, change=change)
     else:
-        done = screening.label(name, include=include, exclude=exclude, reason=reason, change=change)
+        done = screening.label(name, include=include, exclude=exclude, reason=reason, by=by, change=change)
     say({"name": name, **asdict(done)}, _summary(done), as_json=as_json)
 
 
 @screen.command(name="next")
 @click.argument("name")
 @click.option("--size", metavar="N", type=int, help="Papers [default: 20 in a list, and no end in a terminal].")
+@_by
 @engine_options
-def next_(*, name: str, size: int | None, as_json: bool, **options: Any) -> None:
+def next_(*, name: str, size: int | None, by: str, as_json: bool, **options: Any) -> None:
     """Show the papers to read next, the most relevant first, with the words of the criteria marked.
 
     In a terminal, one paper is shown at a time and a key decides: y includes it, n excludes it, r excludes it for a
@@ -125,7 +131,7 @@ def next_(*, name: str, size: int | None, as_json: bool, **options: Any) -> None
     screening = open_library(options).screening
     if sys.stdin.isatty() and sys.stdout.isatty() and not as_json:
         require(size is None or size > 0, f"A batch of {size} papers can't be read", "give a <size> of 1 or more")
-        _read_on(screening.reading(name), size)
+        _read_on(screening.reading(name, by=by), size)
         return
     found = screening.next(name, size=BATCH if size is None else size)
     if as_json:
@@ -234,8 +240,9 @@ def compare(*, name: str, other: str, as_json: bool, **options: Any) -> None:
         f"{found.excluded:,}, in conflict: {len(found.conflicts):,}. Cohen's kappa: {kappa}."
     ]
     for one in found.conflicts:
-        by, against = (name, other) if one.included else (other, name)
-        lines.append(f"{one.id}: included in {by}, excluded in {against}  {in_a_line(one.title)}".rstrip())
+        sides = [f"{review} by {by}" if by else review for review, by in ((name, one.by), (other, one.other_by))]
+        included, excluded = sides if one.included else reversed(sides)
+        lines.append(f"{one.id}: included in {included}, excluded in {excluded}  {in_a_line(one.title)}".rstrip())
     say({"name": name, "other": other, **asdict(found)}, "\n".join(lines), as_json=as_json)
 
 
@@ -244,7 +251,7 @@ def compare(*, name: str, other: str, as_json: bool, **options: Any) -> None:
 @click.option("--output", required=True, type=PATH, metavar="FILE", help="Ends in .csv, .ris or .asreview.")
 @engine_options
 def export(*, name: str, output: Path, as_json: bool, **options: Any) -> None:
-    """Write all candidates with their labels as CSV, RIS or an ASReview project."""
+    """Write all candidates with the decisions on them as CSV, RIS or an ASReview project."""
     count = open_library(options).screening.export(name, output)
     say({"name": name, "papers": count, "file": str(output)}, f"{count:,} papers are in {output}.", as_json=as_json)
 

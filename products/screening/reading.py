@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from corpora.errors import InputError
+from products.screening.decisions import utc_now
 from products.screening.screening import NextPaper, decide, rank_unread, take_back
 from products.screening.simulation import growing
 
@@ -34,6 +35,7 @@ class ReviewReading:
         name: Name of the review.
         candidates: Its candidates.
         language: Language of their words.
+        by: Name of who decides; that of the review if empty.
 
     Example:
         >>> reading = library.screening.reading("masks")
@@ -45,6 +47,7 @@ class ReviewReading:
     name: str
     candidates: ReviewCandidates
     language: str
+    by: str = ""
     _ranked: list[NextPaper] = field(default_factory=list)
     _due: int = 0  # labels at which the model learns again
     _decided: list[NextPaper] = field(default_factory=list)
@@ -72,7 +75,7 @@ class ReviewReading:
         if paper not in self.candidates.papers:
             raise InputError(f"The paper {paper!r} is no candidate of the review {self.name}.")
         with self.kept.changing(self.name) as changing:
-            changing.state = decide(changing.state, paper, included=included, reason=reason)
+            changing.state = decide(changing.state, paper, included=included, reason=reason, by=self.by, at=utc_now())
         shown = NextPaper(self.candidates.papers[paper], 0.0)
         self._decided.append(next((one for one in self._ranked if one.paper.id == paper), shown))
 

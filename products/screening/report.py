@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import accumulate
 
@@ -21,9 +21,9 @@ def status_lines(found: Status) -> Iterator[str]:
         f"{found.unread:,} unread" + (f" ({found.later:,} of them put off)" if found.later else "")
     )
     if found.reasons:
-        told = ", ".join(f"{reason} ({count:,})" for reason, count in found.reasons.items())
-        without = found.excluded - sum(found.reasons.values())
-        yield f"Excluded by reason: {told}" + (f"; without a reason: {without:,}." if without else ".")
+        yield _counted("Excluded by reason", found.reasons, found.excluded, "a reason")
+    if found.screeners:
+        yield _counted("Decisions by", found.screeners, found.included + found.excluded, "a name")
     if found.gone:
         yield f"{found.gone:,} labelled papers are not among the candidates any more."
     yield (
@@ -33,6 +33,12 @@ def status_lines(found: Status) -> Iterator[str]:
     yield f"Method: {METHOD}. It holds however often you look, if {ASSUMPTION}."
     reached = "reached: reading may stop" if recall.reached else "not reached yet"
     yield f"The target of {recall.target:.3f} is {reached}."
+
+
+def _counted(what: str, counts: Mapping[str, int], total: int, part: str) -> str:
+    told = ", ".join(f"{text} ({count:,})" for text, count in counts.items())
+    without = total - sum(counts.values())
+    return f"{what}: {told}" + (f"; without {part}: {without:,}." if without else ".")
 
 
 def review_report(name: str, review: ReviewState, found: Status, provenance: Provenance) -> Report:

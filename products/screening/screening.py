@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -11,25 +10,13 @@ from corpora.errors import InputError
 from corpora.paper import Paper
 from products.indexed import read_papers
 from products.relevance import FOR_SCREENING, Views, relevance, views_of
+from products.screening.decisions import Decision, count_alike
 from products.screening.stopping import CONFIDENCE, TARGET, Recall, estimate_recall
 from search_plugin.contract.engine import Index
 from search_plugin.contract.plan import LEXICAL, Plan
 from search_plugin.filters.resolve import read_filter
 
-_NO_REASONS: Mapping[str, str] = MappingProxyType({})
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """Whether a paper was included, and whether the review had offered it to read; others were known beforehand.
-
-    `reason` says why a paper was excluded, such as `wrong population`; empty if nobody has said it.
-    """
-
-    id: str
-    included: bool
-    offered: bool = False
-    reason: str = ""
+_NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +31,7 @@ class ReviewState:
         offered: Ids of papers that were offered to read.
         criteria: What is included, in words, which are marked in papers; empty if nobody has written them.
         later: Ids of papers without a decision that come last, since somebody put them off.
+        screener: Name of who decides where a decision names nobody; empty if nobody has said it.
     """
 
     index: str
@@ -53,16 +41,12 @@ class ReviewState:
     offered: tuple[str, ...] = ()
     criteria: str = ""
     later: tuple[str, ...] = ()
+    screener: str = ""
 
     @property
     def labels(self) -> dict[str, bool]:
         """Whether each paper was included, by id."""
         return {decision.id: decision.included for decision in self.decisions}
-
-    @property
-    def reasons(self) -> dict[str, str]:
-        """Why papers were excluded, by id, as far as somebody has said it."""
-        return {decision.id: decision.reason for decision in self.decisions if decision.reason}
 
 
 def offer(review: ReviewState, ids: Sequence[str]) -> ReviewState:
@@ -71,12 +55,19 @@ def offer(review: ReviewState, ids: Sequence[str]) -> ReviewState:
 
 
 def label(
-    review: ReviewState, labels: Mapping[str, bool], *, reasons: Mapping[str, str] = _NO_REASONS, change: bool = False
+    review: ReviewState,
+    labels: Mapping[str, bool],
+    *,
+    reasons: Mapping[str, str] = _NOTHING,
+    by: Mapping[str, str] = _NOTHING,
+    at: str = "",
+    change: bool = False,
 ) -> ReviewState:
     """Return the review with labels of more candidates, by id; with `change`, a label may replace another in its place.
 
-    `reasons` say why papers are excluded, by id; a paper that is excluded already may get another one. Raises
-    `InputError` if a paper has the other label already, and that may not be changed.
+    `reasons` say why papers are excluded, by id; a paper that is excluded already may get another one. `by` says who
+    decided, by id, if that is not the review's screener, and `at` when. Raises `InputError` if a paper has the other
+    label already, and that may not be changed.
     """
     held = review.labels
     contradicted = [id_ for id_, included in labels.items() if held.get(id_, included) != included]
@@ -85,22 +76,21 @@ def label(
         others = f", and so are {len(contradicted) - 1:,} more" if len(contradicted) > 1 else ""
         raise InputError(f"The paper {contradicted[0]!r} is {was} already{others}", "say <change> to replace its label")
     offered = set(review.offered)
-    kept = [
-        replace(one, included=labels[one.id], reason="" if labels[one.id] else reasons.get(one.id, one.reason))
-        if one.id in labels
-        else one
-        for one in review.decisions
-    ]
-    new = [
-        Decision(id_, included, id_ in offered, "" if included else reasons.get(id_, ""))
-        for id_, included in labels.items()
-        if id_ not in held
-    ]
+    decisions = {one.id: one for one in review.decisions}
+    for id_, included in labels.items():
+        before = decisions.get(id_) or Decision(id_, included, id_ in offered)
+        reason = "" if included else reasons.get(id_, before.reason)
+        if id_ in decisions and (included, reason) == (before.included, before.reason):
+            continue  # it stays the decision of who made it
+        by_whom = by.get(id_) or review.screener
+        decisions[id_] = replace(before, included=included, reason=reason, by=by_whom, at=at)
     later = tuple(id_ for id_ in review.later if id_ not in labels)
-    return replace(review, decisions=(*kept, *new), later=later)
+    return replace(review, decisions=tuple(decisions.values()), later=later)
 
 
-def decide(review: ReviewState, id_: str, *, included: bool | None, reason: str = "") -> ReviewState:
+def decide(
+    review: ReviewState, id_: str, *, included: bool | None, reason: str = "", by: str = "", at: str = ""
+) -> ReviewState:
     """Return the review after somebody has read its next paper: included, excluded for a reason, or put off (None).
 
     The order in which papers were offered is then that in which they were read. A paper that is put off counts as
@@ -109,7 +99,8 @@ def decide(review: ReviewState, id_: str, *, included: bool | None, reason: str 
     others = tuple(one for one in review.offered if one != id_)
     if included is None:
         return replace(review, offered=others, later=(*(one for one in review.later if one != id_), id_))
-    return label(replace(review, offered=(*others, id_)), {id_: included}, reasons={id_: reason}, change=True)
+    read = replace(review, offered=(*others, id_))
+    return label(read, {id_: included}, reasons={id_: reason}, by={id_: by}, at=at, change=True)
 
 
 def take_back(review: ReviewState, id_: str) -> ReviewState:
@@ -142,6 +133,8 @@ class Status:
         recall: The estimate.
         later: Number of unread papers that were put off.
         reasons: Number of papers excluded for each reason, the most frequent first; those without one are not counted.
+        screeners: Number of decisions by the name of who made them, the most first; those without a name are not
+            counted.
     """
 
     candidates: int
@@ -151,6 +144,7 @@ class Status:
     recall: Recall
     later: int = 0
     reasons: Mapping[str, int] = field(default_factory=dict)
+    screeners: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def unread(self) -> int:
@@ -244,5 +238,6 @@ def status_of(index: Index, review: ReviewState, target: float = TARGET, confide
     recall = estimate_recall(read, unread, known=known, target=target, confidence=confidence)
     included = sum(labels.values())
     later = len(there & set(review.later))
-    reasons = dict(Counter(review.reasons.values()).most_common())
-    return Status(len(there), included, len(labels) - included, gone, recall, later, reasons)
+    reasons = count_alike(one.reason for one in review.decisions)
+    screeners = count_alike(one.by for one in review.decisions)
+    return Status(len(there), included, len(labels) - included, gone, recall, later, reasons, screeners)

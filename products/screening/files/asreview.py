@@ -21,6 +21,7 @@ from corpora.errors import InputError, require
 from corpora.identifiers import identifier_of
 from corpora.paper import Paper
 from corpora.writing import replacing
+from products.screening.decisions import Decision
 from products.screening.files import csv
 from products.screening.files.labels import FileLabel, LabelFile
 
@@ -101,17 +102,18 @@ def _rows(connection: sqlite3.Connection, query: str, path: Path) -> Iterator[tu
         yield number, tuple(values)
 
 
-def write(path: Path, papers: Iterable[Paper], labels: Mapping[str, bool], reasons: Mapping[str, str]) -> None:
+def write(path: Path, papers: Iterable[Paper], decisions: Mapping[str, Decision]) -> None:
     """Write a project of all candidates that ASReview opens and continues.
 
-    Labels, in the order of the decisions, are its decisions, not prior knowledge. Reasons are in its table of papers.
+    Labels, in the order of the decisions, are its decisions, not prior knowledge. Reasons, and who decided when, are in
+    its table of papers.
     """
     import time
 
     listed = list(papers)
     data = f"{path.stem}.csv"
     now = int(time.time())
-    order = {id_: now + place for place, id_ in enumerate(labels)}
+    order = {id_: now + place for place, id_ in enumerate(decisions)}
     config: dict[str, Any] = {
         "version": "3.0",
         "project_file_version": VERSION,
@@ -126,7 +128,7 @@ def write(path: Path, papers: Iterable[Paper], labels: Mapping[str, bool], reaso
     }
     with TemporaryDirectory() as folder:
         table, database = Path(folder, data), Path(folder, _DATABASE)
-        csv.write(table, listed, {}, reasons)
+        csv.write(table, listed, decisions, without_labels=True)
         with closing(sqlite3.connect(database)) as connection, connection:
             connection.executescript(_TABLES)
             connection.executemany(
@@ -136,7 +138,11 @@ def write(path: Path, papers: Iterable[Paper], labels: Mapping[str, bool], reaso
             )
             connection.executemany(
                 "INSERT INTO results (record_id, label, time) VALUES (?, ?, ?)",
-                ((row, int(labels[p.id]), order[p.id]) for row, p in enumerate(listed) if p.id in labels),
+                (
+                    (row, int(decisions[p.id].included), order[p.id])
+                    for row, p in enumerate(listed)
+                    if p.id in decisions
+                ),
             )
         with replacing(path) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as file:
             file.writestr(_CONFIG, json.dumps(config))

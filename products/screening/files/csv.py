@@ -12,7 +12,8 @@ from corpora.outgoing import cell, in_a_line, text_of_cell
 from corpora.paper import Accepted, Paper, Rejected
 from corpora.tables import open_table
 from corpora.writing import replacing
-from products.screening.files.labels import COLUMNS, REASONS, FileLabel, LabelFile, column_of, parse_decision
+from products.screening.decisions import Decision
+from products.screening.files.labels import COLUMNS, REASONS, SCREENERS, FileLabel, LabelFile, column_of, parse_decision
 
 
 def read(path: Path) -> LabelFile:
@@ -22,7 +23,7 @@ def read(path: Path) -> LabelFile:
     """
     labels, undecided, rejected = [], 0, 0
     with open_table(path, "a CSV or TSV table", ("csv",)) as table:
-        column, why = column_of(table.header, COLUMNS), column_of(table.header, REASONS)
+        column, why, who = (column_of(table.header, names) for names in (COLUMNS, REASONS, SCREENERS))
         if not column:
             raise InputError(f"{path} has no column of decisions; name it one of {', '.join(COLUMNS)}.")
         for row in table.rows:
@@ -44,23 +45,32 @@ def read(path: Path) -> LabelFile:
             elif isinstance(record, Accepted):
                 paper = record.paper
                 reason = "" if decision else in_a_line(cells.get(why, ""))
-                labels.append(FileLabel(row.line, paper.id, title, paper.identifiers, decision, reason))
+                by = in_a_line(cells.get(who, ""))
+                labels.append(FileLabel(row.line, paper.id, title, paper.identifiers, decision, reason, by))
             else:
                 rejected += 1
     return LabelFile(path, tuple(labels), undecided, rejected)
 
 
-def write(path: Path, papers: Iterable[Paper], labels: Mapping[str, bool], reasons: Mapping[str, str]) -> None:
-    """Write papers with their labels, as ASReview and the corpus csv read them, and the reasons if there are any."""
+def write(
+    path: Path, papers: Iterable[Paper], decisions: Mapping[str, Decision], *, without_labels: bool = False
+) -> None:
+    """Write papers with the decisions on them, as ASReview and the corpus csv read them.
+
+    Columns of reasons, of who decided and of when are written where a decision says it. `without_labels` leaves the
+    column `included` empty.
+    """
     import csv
 
+    told = {REASONS[0]: "reason", SCREENERS[0]: "by", "decided_at": "at"}
+    more = [name for name, part in told.items() if any(getattr(one, part) for one in decisions.values())]
     with replacing(path) as part, part.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        header = ("id", "title", "abstract", "authors", "year", "journal", "doi", "url", "included")
-        writer.writerow((*header, REASONS[0]) if reasons else header)
+        writer.writerow(("id", "title", "abstract", "authors", "year", "journal", "doi", "url", "included", *more))
         for paper in papers:
+            one = decisions.get(paper.id)
             doi = identifier_of(paper, "doi")
-            decision = "" if paper.id not in labels else str(int(labels[paper.id]))
             texts = (paper.id, paper.title, paper.abstract, "; ".join(paper.authors), str(paper.year or ""))
-            reason = [cell(reasons.get(paper.id, ""))] if reasons else []
-            writer.writerow([*map(cell, (*texts, paper.venue, doi, paper.url)), decision, *reason])
+            label = str(int(one.included)) if one and not without_labels else ""
+            rest = (cell(getattr(one, told[name], "")) for name in more)
+            writer.writerow([*map(cell, (*texts, paper.venue, doi, paper.url)), label, *rest])

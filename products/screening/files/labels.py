@@ -31,6 +31,9 @@ _UNDECIDED = ("", "-1", "-1.0", "nan", "none", "na")
 REASONS = ("exclusion_reason", "reason")
 """Columns that may hold why a paper is excluded; the first one is written."""
 
+SCREENERS = ("decided_by", "screener")
+"""Columns that may hold who decided; the first one is written."""
+
 
 def column_of(header: tuple[str, ...], names: Sequence[str]) -> str:
     """Return the first column that has one of some names, in its own spelling; empty if there is none."""
@@ -65,6 +68,7 @@ class FileLabel:
         identifiers: Identifiers such as `doi:10.1000/182`.
         included: The decision.
         reason: Why it is excluded; empty if the file does not say it.
+        by: Who decided; empty if the file does not say it.
     """
 
     line: int
@@ -73,6 +77,7 @@ class FileLabel:
     identifiers: tuple[str, ...]
     included: bool
     reason: str = ""
+    by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +92,11 @@ class LabelFile:
 
 @dataclass(frozen=True, slots=True)
 class MatchedLabels:
-    """Whether each paper is included and why not, by id, and the lines of records that no candidate matches."""
+    """Whether each paper is included, why not, and by whom, by id; and lines of records that no candidate matches."""
 
     labels: Mapping[str, bool]
     reasons: Mapping[str, str]
+    by: Mapping[str, str]
     unknown: tuple[int, ...]
 
 
@@ -132,7 +138,8 @@ def match(file: LabelFile, papers: Sequence[Paper]) -> MatchedLabels:
             "index the same papers first, or correct the ids, DOIs or titles of the file",
         )
     reasons = {id_: one.reason for id_, one in labels.items() if one.reason}
-    return MatchedLabels({id_: one.included for id_, one in labels.items()}, reasons, tuple(unknown))
+    by = {id_: one.by for id_, one in labels.items() if one.by}
+    return MatchedLabels({id_: one.included for id_, one in labels.items()}, reasons, by, tuple(unknown))
 
 
 def _plain(title: str) -> str:

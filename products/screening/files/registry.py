@@ -8,16 +8,17 @@ from pathlib import Path
 
 from corpora.errors import InputError
 from corpora.paper import Paper
+from products.screening.decisions import Decision
 from products.screening.files import asreview, csv, ris
 from products.screening.files.labels import LabelFile
 
 
 @dataclass(frozen=True, slots=True)
 class LabelFormat:
-    """Reads and writes labels; the last argument of `write` is the reasons for exclusion by id."""
+    """Reads and writes labels; the last argument of `write` is the decisions by the id of their paper."""
 
     read: Callable[[Path], LabelFile]
-    write: Callable[[Path, Iterable[Paper], Mapping[str, bool], Mapping[str, str]], None]
+    write: Callable[[Path, Iterable[Paper], Mapping[str, Decision]], None]
 
 
 FORMATS = {

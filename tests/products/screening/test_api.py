@@ -10,6 +10,7 @@ import sys
 import termios
 import time
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
@@ -163,7 +164,7 @@ def test_commands(run, tmp_path):
     assert json.loads(run("status", "lungs", "--json").stdout)["recall"]["missing_at_most"] == 32
     path = tmp_path / "labels.csv"
     assert run("export", "lungs", "--output", path).stdout == f"34 papers are in {path}.\n"
-    path.write_text(path.read_text() + "zz,title,,,,,,,1\n")
+    path.write_text(path.read_text() + "zz,title,,,,,,,1,\n")
     done = run("label", "lungs", "--path", path).stdout
     assert done == (
         "Papers labelled: 2; records that are no candidates of the review: 1 (line 36); "
@@ -294,7 +295,6 @@ def test_keys_decide_in_a_terminal(home, screening):
     screening.create("why", filter="id in (v0, v1, v2)")
     screening.label("why", include=["v0"])
     typed(home[0], ["screen", "next", "why"], "rrq", ["no trial", ""])  # the last reason is offered again
-    assert set(screening.get("why").reasons.values()) == {"no trial"}
     assert screening.status("why").reasons == {"no trial": 2}
     screening.create("few", filter="id in (v0, v1, v2)")
     screening.label("few", include=["v0"])
@@ -372,11 +372,55 @@ def test_reasons_are_counted_and_leave_with_the_exclusion(run, screening, tmp_pa
     screening.label("lungs", exclude=["v1"], reason="no trial")
     screening.label("lungs", exclude=["v3", "p00003"])
     screening.label("lungs", include=["v2"], change=True)
-    assert screening.get("lungs").reasons == {"v1": "no trial", "v3": "no trial"}
+    assert {one.id: one.reason for one in screening.get("lungs").decisions if one.reason} == {
+        "v1": "no trial",
+        "v3": "no trial",
+    }
     run("create", "again")
     run("label", "again", "--path", tmp_path / "x.csv")
     assert screening.status("again").reasons == {"wrong population": 2, "no trial": 1}
     fails(run("label", "lungs", "--include", "p00004", "--reason", "no"), 2, "A reason is one for exclusion")
+
+
+def test_reasons_that_differ_in_capitals_are_one(run, screening):
+    screening.create("lungs")
+    for paper, reason in (("v0", "No trial"), ("v1", "no trial"), ("v2", "no trial"), ("v3", "animals")):
+        screening.label("lungs", exclude=[paper], reason=reason)
+    assert screening.status("lungs").reasons == {"no trial": 3, "animals": 1}
+    assert "Excluded by reason: no trial (3), animals (1).\n" in run("status", "lungs").stdout
+
+
+def test_who_decided_is_kept_and_told(run, screening, tmp_path):
+    began = datetime.now(UTC).replace(microsecond=0)
+    run("create", "lungs", "--screener", "Ada\nByron")
+    assert screening.get("lungs").screener == "Ada Byron"
+    run("label", "lungs", "--include", "v0", "--exclude", "v1")
+    run("label", "lungs", "--exclude", "v2", "--by", "Bo")
+    screening.reading("lungs", by="Cy\n").decide("v3", included=True)
+    screening.reading("lungs").decide("p00001", included=False)
+    screening.label("lungs", include=["v0"], by="Bo")  # the same decision stays that of Ada
+    screening.label("lungs", include=["v1"], by="Bo", change=True)
+    made = screening.get("lungs").decisions
+    names = {"v0": "Ada Byron", "v1": "Bo", "v2": "Bo", "v3": "Cy", "p00001": "Ada Byron"}
+    assert {one.id: one.by for one in made} == names
+    assert all(began <= datetime.fromisoformat(one.at) <= datetime.now(UTC) for one in made)
+    assert "\nDecisions by: Ada Byron (2), Bo (2), Cy (1).\n" in run("status", "lungs").stdout
+    for suffix in ("csv", "ris"):
+        run("export", "lungs", "--output", tmp_path / f"x.{suffix}")
+        screening.create(suffix)
+        run("label", suffix, "--path", tmp_path / f"x.{suffix}", "--by", "Dee")
+        assert {one.id: one.by for one in screening.get(suffix).decisions} == names
+    (tmp_path / "bare.csv").write_text("id,title,included\nv0,x,1\n")
+    screening.create("bare")
+    run("label", "bare", "--path", tmp_path / "bare.csv", "--by", "Dee")
+    screening.label("bare", exclude=["v1"])
+    assert [one.by for one in screening.get("bare").decisions] == ["Dee", ""]
+    assert "\nDecisions by: Dee (1); without a name: 1.\n" in run("status", "bare").stdout
+    told = run("compare", "bare", "lungs").stdout.splitlines()
+    assert told[1] == "v1: included in lungs by Bo, excluded in bare  virus lung vaccine gene"
+    assert "v1: included in lungs by Bo, excluded in bare" in run("compare", "lungs", "bare").stdout
+    (one,) = screening.compare("bare", "lungs").conflicts
+    assert (one.by, one.other_by) == ("", "Bo")
 
 
 def test_mistakes_are_told_in_a_sentence(run, tmp_path):

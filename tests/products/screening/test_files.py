@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from corpora.documents import LARGEST
 from corpora.errors import InputError
 from corpora.paper import Paper
+from products.screening.decisions import Decision
 from products.screening.files.labels import FileLabel, LabelFile, match
 from products.screening.files.registry import FORMATS, label_format
 
@@ -24,6 +25,12 @@ PAPERS = [
     Paper("d", "The Galaxy!"),
 ]
 LABELS = {"a": True, "b": False}
+
+
+def decided(labels, **parts):
+    """Return decisions by id; `parts` are values of their attributes by id."""
+    told = {id_: {part: held[id_] for part, held in parts.items() if id_ in held} for id_ in labels}
+    return {id_: Decision(id_, label, **told[id_]) for id_, label in labels.items()}
 
 
 def read(path):
@@ -37,21 +44,32 @@ def found(path):
 @pytest.mark.parametrize("suffix", sorted(FORMATS))
 def test_what_is_written_is_read_again(tmp_path, suffix):
     path = tmp_path / f"labels{suffix}"
-    label_format(path).write(path, PAPERS, LABELS, {})
+    label_format(path).write(path, PAPERS, decided(LABELS))
     file = read(path)
     assert (match(file, PAPERS).labels, match(file, PAPERS).unknown, file.undecided) == (LABELS, (), 2)
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".ris"])
-def test_reasons_are_written_and_read_again(tmp_path, suffix):
+def test_reasons_and_names_are_written_and_read_again(tmp_path, suffix):
     path = tmp_path / f"labels{suffix}"
-    label_format(path).write(path, PAPERS, {**LABELS, "c": False}, {"b": "=wrong; population"})
+    label_format(path).write(
+        path,
+        PAPERS,
+        decided(
+            {**LABELS, "c": False},
+            reason={"b": "=wrong; population"},
+            by={"a": "Ada B.; C.", "b": "=Bo"},
+            at={"a": "2026-11-29T09:00:00+00:00"},
+        ),
+    )
     assert found(path).reasons == {"b": "=wrong; population"}
+    assert found(path).by == {"a": "Ada B.; C.", "b": "=Bo"}
+    assert path.read_text().count("2026-11-29T09:00:00+00:00") == 1
     assert found(path).labels == {**LABELS, "c": False}
 
 
 def test_tables_hold_no_formula(tmp_path):
-    label_format(tmp_path / "x.csv").write(tmp_path / "x.csv", PAPERS, LABELS, {})
+    label_format(tmp_path / "x.csv").write(tmp_path / "x.csv", PAPERS, decided(LABELS))
     assert "'=HYPERLINK" in (tmp_path / "x.csv").read_text()
 
 
@@ -94,14 +112,14 @@ def test_notes_of_ris_are_those_of_asreview(tmp_path):
 def test_labels_of_a_written_ris_have_the_ids_of_the_index(tmp_path):
     form = label_format(tmp_path / "x.ris")
     papers = [Paper("W1", "t", identifiers=("doi:10.5555/a",)), Paper("7", "u"), Paper("10.5555/c", "v")]
-    form.write(tmp_path / "x.ris", papers, {"W1": True, "7": False, "10.5555/c": True}, {})
+    form.write(tmp_path / "x.ris", papers, decided({"W1": True, "7": False, "10.5555/c": True}))
     labels = read(tmp_path / "x.ris").labels
     assert [(label.id, label.included) for label in labels] == [("W1", True), ("7", False), ("10.5555/c", True)]
 
 
 def test_a_written_ris_says_what_papers_say(tmp_path):
     said = Paper("a", "A\ntitle", "Some text", ("Ada B", "C, D"), 2020, "The Lancet", identifiers=("doi:10.1/x",))
-    label_format(tmp_path / "x.ris").write(tmp_path / "x.ris", [said, Paper("b", "t")], {"a": True, "b": False}, {})
+    label_format(tmp_path / "x.ris").write(tmp_path / "x.ris", [said, Paper("b", "t")], decided(LABELS))
     first, second = rispy.loads((tmp_path / "x.ris").read_text())
     assert first == {
         "type_of_reference": "JOUR", "id": "a", "title": "A title", "abstract": "Some text", "doi": "10.1/x",
@@ -164,7 +182,7 @@ def test_other_projects_are_refused(tmp_path, members, told):
 
 def changed_project(tmp_path, statements):
     path, database = tmp_path / "x.asreview", tmp_path / "results.db"
-    label_format(path).write(path, PAPERS, LABELS, {})
+    label_format(path).write(path, PAPERS, decided(LABELS))
     with zipfile.ZipFile(path) as file:
         file.extractall(tmp_path)
     with closing(sqlite3.connect(database)) as base:
@@ -227,7 +245,7 @@ def test_decisions_without_a_record_are_counted(tmp_path):
 def test_a_project_has_what_asreview_checks(tmp_path):
     """Tables, columns, version and settings as in asreview 3 (`database.py`, `schema.py`)."""
     path = tmp_path / "mine.asreview"
-    label_format(path).write(path, PAPERS, {"b": False, "a": True}, {})
+    label_format(path).write(path, PAPERS, decided({"b": False, "a": True}))
     with zipfile.ZipFile(path) as file:
         assert set(file.namelist()) == {"project.json", "results.db", "data/mine.csv", "feature_matrices/"}
         config = json.loads(file.read("project.json"))

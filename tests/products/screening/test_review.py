@@ -1,12 +1,15 @@
 """Labels of a review, and the papers to read next."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from corpora.errors import InputError
 from corpora.paper import Paper
 from products.relevance import views_of
-from products.screening.screening import Decision, ReviewState, Status, label, offer, scores_of
+from products.screening.decisions import Decision, count_alike
+from products.screening.screening import ReviewState, Status, label, offer, scores_of
 from products.screening.simulation import draw_known, growing, learner_of, papers_until, simulate
 from products.screening.stopping import Recall, may_stop
 
@@ -34,6 +37,23 @@ def test_a_label_is_changed_only_on_wish():
         label(review, {"c": True})
     changed = label(review, {"a": False}, change=True)
     assert changed.decisions == (Decision("a", False), Decision("b", True), Decision("c", False))
+
+
+def test_a_decision_that_does_not_change_stays_that_of_who_made_it():
+    first = label(REVIEW, {"a": False, "b": True}, reasons={"a": "no trial"}, by={"a": "Ada"}, at="1")
+    assert first.decisions == (Decision("a", False, reason="no trial", by="Ada", at="1"), Decision("b", True, at="1"))
+    assert label(first, {"a": False, "b": True}, by={"a": "Bo", "b": "Bo"}, at="2") == first
+    again = label(first, {"a": False}, reasons={"a": "animals"}, by={"a": "Bo"}, at="2")
+    assert again.decisions[0] == Decision("a", False, reason="animals", by="Bo", at="2")
+    changed = label(first, {"a": True}, reasons={"a": "animals"}, at="3", change=True)
+    assert changed.decisions[0] == Decision("a", True, at="3")
+    named = label(replace(REVIEW, screener="Cy"), {"a": True, "b": True}, by={"a": "", "b": "Bo"})
+    assert [one.by for one in named.decisions] == ["Cy", "Bo"]
+
+
+def test_texts_are_counted_without_their_capitals():
+    assert list(count_alike(["b", "", "A", "a", "a", "C"]).items()) == [("a", 3), ("b", 1), ("C", 1)]
+    assert count_alike([]) == {}
 
 
 def views():
