@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import eq
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +45,9 @@ class ScreeningAgreement:
     kappa: float | None
 
 
-def cohen_kappa(one: Mapping[str, bool], other: Mapping[str, bool]) -> float | None:
-    """Return Cohen's kappa of labels of the same papers, or None if chance alone would make them all agree."""
-    count = len(one)
-    agreed = sum(label == other[id_] for id_, label in one.items()) / count
-    first, second = (sum(labels.values()) / count for labels in (one, other))
+def cohen_kappa(one: Sequence[bool], other: Sequence[bool]) -> float | None:
+    """Return Cohen's kappa of two labels for each paper, or None if chance alone would make them all agree."""
+    agreed = sum(map(eq, one, other)) / len(one)
+    first, second = (sum(labels) / len(labels) for labels in (one, other))
     chance = first * second + (1 - first) * (1 - second)
     return None if chance == 1 else (agreed - chance) / (1 - chance)

@@ -240,7 +240,7 @@ class Screening(NamedStates["ReviewState"]):
             included,
             len(both) - len(differ) - included,
             tuple(ScreeningConflict(i, titles.get(i, ""), one[i], by[i], other_by[i]) for i in differ),
-            cohen_kappa({id_: one[id_] for id_ in both}, second),
+            cohen_kappa([one[id_] for id_ in both], [second[id_] for id_ in both]),
         )
 
     def export(self, name: str, path: str | Path) -> int:

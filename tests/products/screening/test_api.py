@@ -453,7 +453,9 @@ def test_two_screeners_are_compared_by_kappa_and_conflicts(screening, start, kap
         screening.create(name)
         include, exclude = ([id_ for id_, label in given.items() if label == side] for side in (True, False))
         screening.label(name, include=include, exclude=exclude)
+    screening.label("two", include=["p00020", "p00021"])  # labels of one screener alone do not count
     found = screening.compare("one", "two")
+    assert screening.compare("two", "one").kappa == pytest.approx(kappa, abs=1e-12)
     pairs = {id_: (labels["one"][id_], labels["two"][id_]) for id_ in ids_[2:]}
     assert found.kappa == pytest.approx(kappa, abs=1e-12)
     assert {one.id: one.included for one in found.conflicts} == {i: a for i, (a, b) in pairs.items() if a != b}
