@@ -25,7 +25,7 @@ from indexer.target import (
     generation_to_write,
     gone_ids,
     published_generation,
-    release,
+    remove_origin,
     withdrawn_ids,
 )
 from indexer.work import DeadLetter, Work, guarded
@@ -115,8 +115,8 @@ def index_corpus(job: IndexJob, engine: Engine, progress: Progress | None = None
             progress.stage("finishing", None)
             for values in survey.updates():
                 index.update(values)
-            withdrawn = release(index, origin or "", withdrawn_ids(index, origin or "", survey))
-            pruned = release(index, origin or "", gone_ids(index, origin or "", survey) if job.prune else [])
+            withdrawn = remove_origin(index, origin or "", withdrawn_ids(index, origin or "", survey))
+            pruned = remove_origin(index, origin or "", gone_ids(index, origin or "", survey) if job.prune else [])
             index.finish()
             counts = survey.counts()
             papers = index.count() if job.shared else checked_count(index, counts, dead, published=published)

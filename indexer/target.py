@@ -156,7 +156,7 @@ def checked_count(index: Index, counts: Mapping[str, int], dead: DeadLetter, *, 
     return papers
 
 
-class Released(NamedTuple):
+class OriginRemoval(NamedTuple):
     """How many papers were deleted, and how many stay because another corpus holds them."""
 
     deleted: int
@@ -182,7 +182,7 @@ def count_gone(index: Index, origin: str, survey: Survey) -> int:
     return sum(map(len, gone_ids(index, origin, survey)))
 
 
-def release(index: Index, origin: str, found: Iterable[Sequence[str]]) -> Released:
+def remove_origin(index: Index, origin: str, found: Iterable[Sequence[str]]) -> OriginRemoval:
     """Remove an origin from papers, given in batches of ids, and delete those that no other corpus holds."""
     deleted = kept = 0
     for ids in found:
@@ -197,4 +197,4 @@ def release(index: Index, origin: str, found: Iterable[Sequence[str]]) -> Releas
         index.delete(alone)
         deleted += len(alone)
         kept += len(shared)
-    return Released(deleted, kept)
+    return OriginRemoval(deleted, kept)

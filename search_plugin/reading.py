@@ -150,7 +150,7 @@ def read(state: SearchState, order: FixedRanking | None, place: Bookmark, clock:
     """Return the next page of all results, and where the one after it begins.
 
     Args:
-        state: The search as `search.asked` returns it; its request says how many hits a page has.
+        state: The search as `prepare_search` returns it; its request says how many hits a page has.
         order: The papers in their order, as `order_of` returned them for the same search.
         place: How far the results were read.
         clock: Measures the steps.
@@ -240,14 +240,14 @@ def holding_a_word(plan: Plan, language: str) -> Filter:
 
 
 def _words_of(plan: Plan, language: str) -> list[str]:
-    """Return the different words of a plan, and the other spellings of its notions."""
-    typed = [plan.words if plan.plain is None else plan.plain, *(notion.typed for notion in plan.notions)]
+    """Return the different words of a plan, and the other spellings of its groups."""
+    typed = [plan.words if plan.plain is None else plan.plain, *(group.typed for group in plan.groups)]
     words: dict[str, str] = {}
     for token in (token for text in typed for token in TOKEN.finditer(text)):
         # Text without spaces is searched by pairs of characters.
         pairs = [token[1][at : at + 2] for at in range(max(1, len(token[1]) - 1))] if token[1] else [token[0]]
         words |= {folded(one): one for one in pairs if any(terms_of(one, language))}
-    spelled = (other.text for notion in plan.notions for other in notion.others)
+    spelled = (other.text for group in plan.groups for other in group.others)
     return [*words.values(), *dict.fromkeys(spelled)]
 
 

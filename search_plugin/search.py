@@ -51,10 +51,10 @@ def search(
         UnavailableError: If the engine does not answer.
     """
     clock = Clock()
-    return _page(asked(index.pinned(), request, encoder, clock, scorers), clock)
+    return _page(prepare_search(index.pinned(), request, encoder, clock, scorers), clock)
 
 
-def asked(
+def prepare_search(
     index: Index,
     request: SearchRequest,
     encoder: EncoderSource | None,
@@ -107,7 +107,7 @@ def _recognised(index: Index, meaning: Meaning, where: Filter | None) -> Meaning
 def _changes(state: SearchState) -> tuple[QueryChange, ...]:
     """Return how a search went beyond the words of its query as they were typed."""
     spelled = (
-        QueryChange("expanded", one.typed, tuple(other.text for other in one.others)) for one in state.plan.notions
+        QueryChange("expanded", one.typed, tuple(other.text for other in one.others)) for one in state.plan.groups
     )
     return (*state.meaning.changes, *spelled)
 
@@ -175,13 +175,13 @@ def similar(
         NotFoundError: If the paper is not in the index.
     """
     clock = Clock()
-    return _page(asked_like(index.pinned(), paper_id, request, clock, scorers), clock)
+    return _page(prepare_similar(index.pinned(), paper_id, request, clock, scorers), clock)
 
 
-def asked_like(
+def prepare_similar(
     index: Index, paper_id: str, request: SearchRequest | None, clock: Clock, scorers: ScorerLoader | None = None
 ) -> SearchState:
-    """Return what a search for papers like one asks; arguments and errors as of `similar`."""
+    """Return the state of a search for papers like one before its stages run; arguments and errors as of `similar`."""
     request = request or SearchRequest("", mode="vector")
     fields = legs_of(request, index.schema.whole_legs) if request.mode != "lexical" else []
     with clock.step("read"):

@@ -26,7 +26,7 @@ from search_plugin.fusion.search_settings import SearchSettings
 from search_plugin.ranking.planning import EncoderSource
 from search_plugin.ranking.state import SearchState
 from search_plugin.request import DEFAULTS, MAX_QUERY, MAX_WINDOW, Mode, SearchRequest, make_request
-from search_plugin.search import ScorerLoader, asked, rank_papers, search
+from search_plugin.search import ScorerLoader, prepare_search, rank_papers, search
 
 DEPTH = 100
 """Hits per query, unless a measure needs more."""
@@ -174,7 +174,9 @@ def run_queries(
         for query, text in texts.items():
             pinned = index.pinned()
             requests = {mode: request_of(query, text, mode, pinned, protocol) for mode in protocol.modes}
-            states = {mode: asked(pinned, request, encoder, Clock(), scorers) for mode, request in requests.items()}
+            states = {
+                mode: prepare_search(pinned, request, encoder, Clock(), scorers) for mode, request in requests.items()
+            }
             legs: dict[str, Sequence[Scored]] = {}
             # The legs of a hybrid search are those of the other modes too.
             for state in sorted(states.values(), key=lambda one: len(one.plan.legs), reverse=True):

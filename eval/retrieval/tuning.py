@@ -32,7 +32,7 @@ from search_plugin.contract.trace import Clock
 from search_plugin.fusion.fusions import DEFAULT_FUSION, FUSIONS, RANKED, Legs
 from search_plugin.fusion.search_settings import SearchSettings
 from search_plugin.ranking.state import SearchState
-from search_plugin.search import asked, rank_papers
+from search_plugin.search import prepare_search, rank_papers
 
 TuningStage = Callable[[SearchSettings], Sequence[SearchSettings]]
 """From the best settings so far to those to try."""
@@ -289,7 +289,7 @@ class Trials:
             protocol = Protocol(("hybrid",), seen=self.seen)
             for query, text in self.judged.texts.items():
                 request = request_of(query, text, "hybrid", self.index, protocol)
-                state = self._states[query] = asked(self.index, request, self.encoder, Clock())
+                state = self._states[query] = prepare_search(self.index, request, self.encoder, Clock())
                 self._vectors[query] = self.index.search(replace(state.plan, words=""))
         key = (settings.bm25, settings.title_boost)
         if key not in self._lexical:

@@ -19,7 +19,7 @@ router = APIRouter(prefix="/v1", tags=["search"], dependencies=[Depends(needs("s
 _OFFSET: dict[str, Any] = {"minimum": 0, "maximum": MAX_WINDOW - 1}
 
 
-class MapAsked(parameters_for(MapSettings, base=SearchParameters)):  # type: ignore[misc]  # made from the options
+class MapInput(parameters_for(MapSettings, base=SearchParameters)):  # type: ignore[misc]  # made from the options
     """The parameters of a map: those of a search, with `size` and what else a map takes."""
 
     # A map has a paper at least, so it can't begin where the largest window ends.
@@ -31,9 +31,9 @@ class MapAsked(parameters_for(MapSettings, base=SearchParameters)):  # type: ign
 
 
 @router.get(
-    "/maps", summary="The papers of a search, placed by meaning, with topics", openapi_extra=parameters_of(MapAsked)
+    "/maps", summary="The papers of a search, placed by meaning, with topics", openapi_extra=parameters_of(MapInput)
 )
-def maps(service: ServiceOf, asked: Annotated[Any, asks(MapAsked)]) -> Response:
+def maps(service: ServiceOf, asked: Annotated[Any, asks(MapInput)]) -> Response:
     """Place the best papers of a search, so that near papers are near, and name the topics among them."""
     settings = {"topics": asked.topics, "projection": asked.projection}
     return json_response(service.map(asked.index, asked.query, {**settings, **asked.options()}).to_dict())

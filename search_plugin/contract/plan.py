@@ -99,7 +99,7 @@ class Plan:
         column: Single-valued field that each leg returns beside id and score; empty for none.
         order: Order of a listing, a search without words: it has no legs, and lists the papers that match the filter.
         plain: The words that have one spelling; None if all have.
-        notions: The other words, each with its spellings, of which the one that matches best counts.
+        groups: The other words, each with its spellings, of which the one that matches best counts.
         added: Words that the query does not have, each with the weight of its score: they only rank and find papers.
     """
 
@@ -112,7 +112,7 @@ class Plan:
     column: str = ""
     order: Sort | None = None
     plain: str | None = None
-    notions: tuple[TermGroup, ...] = ()
+    groups: tuple[TermGroup, ...] = ()
     added: tuple[TermVariant, ...] = ()
 
     @property

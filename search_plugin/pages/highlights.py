@@ -83,17 +83,17 @@ def find(query: str, title: str, abstract: str, language: str = DEFAULT_LANGUAGE
 
 
 def share_of_words(
-    query: str, held: Set[str], language: str = DEFAULT_LANGUAGE, notions: Sequence[TermGroup] = ()
+    query: str, held: Set[str], language: str = DEFAULT_LANGUAGE, groups: Sequence[TermGroup] = ()
 ) -> float:
     """Return the share of a query's different words that a paper holds, from 0 to 1; 0 without words.
 
     `held` are those terms of the query and of its other spellings that the paper holds. A paper that holds another
-    spelling of some words, of `notions`, holds these words.
+    spelling of some words, of `groups`, holds these words.
     """
     asked = query_terms(query, language)
-    for notion in notions:
-        if any(terms and terms <= held for terms in (query_terms(other.text, language) for other in notion.others)):
-            held |= query_terms(notion.typed, language)
+    for group in groups:
+        if any(terms and terms <= held for terms in (query_terms(other.text, language) for other in group.others)):
+            held |= query_terms(group.typed, language)
     return len(held & asked) / len(asked) if asked else 0.0
 
 

@@ -74,8 +74,8 @@ def plan_of(index: Index, request: SearchRequest, vectors: tuple[VectorClause, .
     if request.verbatim:
         return plan
     synonyms = {**long_forms(index, words), **request.synonyms}
-    plain, notions = expand(words, index.schema.language, synonyms=synonyms)
-    return replace(plan, plain=plain, notions=notions)
+    plain, groups = expand(words, index.schema.language, synonyms=synonyms)
+    return replace(plan, plain=plain, groups=groups)
 
 
 def encoder_of(index: Index, leg: str, encoder: EncoderSource | None) -> TextEncoder:

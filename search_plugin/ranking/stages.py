@@ -21,7 +21,7 @@ from search_plugin.ranking.named import put_named_first
 from search_plugin.ranking.neighbours import smooth, smoothed
 from search_plugin.ranking.result_set import continued, counting_of, legs_found, matches_of, settle
 from search_plugin.ranking.state import SearchState
-from search_plugin.ranking.weakness import literal, warn
+from search_plugin.ranking.weakness import literal, mark_weak
 
 Reranker = Callable[[SearchState], Sequence[Fused]]
 """Takes a state after the legs were joined. Returns the papers of its ranking in another order, ties by id."""
@@ -164,7 +164,7 @@ def render(state: SearchState) -> SearchState:
         counted = facets.counted if state.plan.legs or state.plan.order else "the papers found"
         facets = replace(facets, counted=counted, counts={name: facets.counts[field] for name, field in fields.items()})
     papers = {**state.papers, **read}
-    marked = " ".join([state.topic, *(other.text for notion in state.plan.notions for other in notion.others)])
+    marked = " ".join([state.topic, *(other.text for group in state.plan.groups for other in group.others)])
     language = state.index.schema.language
     hits: list[Hit] = []
     held: dict[str, frozenset[str]] = {}
@@ -225,12 +225,12 @@ RANKING: Mapping[str, Stage] = {
     "rerank": rerank,
     "literal": literal,
     "boost": boost,
-    "known": put_named_first,
+    "known_item": put_named_first,
 }
 """The stages that order the papers found, by the name under which a page reports their time."""
 
 SETTLING: Mapping[str, Stage] = {"settle": settle, "collapse": collapse, "sort": sort, "continue": continued}
 """The stages that decide which papers were found, of those ranked and beside them, and which of them are shown."""
 
-SHOWING: Mapping[str, Stage] = {"render": render, "sentence": nearest_sentence, "warn": warn}
+SHOWING: Mapping[str, Stage] = {"render": render, "sentence": nearest_sentence, "weak_matches": mark_weak}
 """The stages that make a page of the papers ordered."""

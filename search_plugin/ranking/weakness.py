@@ -86,12 +86,12 @@ def threshold_of(state: SearchState) -> tuple[str, MatchThreshold] | None:
 
 def _is_one_word(state: SearchState) -> bool:
     plan = state.plan
-    if plan.notions:
-        return len(plan.notions) == 1 and not plan.plain
+    if plan.groups:
+        return len(plan.groups) == 1 and not plan.plain
     return len([term for term in terms_of(plan.words, state.index.schema.language) if term]) == 1
 
 
-def warn(state: SearchState) -> SearchState:
+def mark_weak(state: SearchState) -> SearchState:
     """Mark the hits below the threshold of the index's model, and add notes."""
     query, schema = state.request.searched, state.index.schema
     notes = list(state.notes)
@@ -117,6 +117,6 @@ def signals(hit: Hit, state: SearchState, leg: str) -> tuple[float, float]:
     found = hit.legs.get(leg)
     # A paper that the leg did not find is no nearer than the last one that it found.
     last = state.legs[leg][-1].score if state.legs[leg] else 0.0
-    language, notions = state.index.schema.language, state.plan.notions
-    share = share_of_words(state.topic, state.held[hit.id], language, notions)
+    language, groups = state.index.schema.language, state.plan.groups
+    share = share_of_words(state.topic, state.held[hit.id], language, groups)
     return (found.raw if found else last), share

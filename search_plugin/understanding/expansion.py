@@ -212,7 +212,7 @@ class Expanded(NamedTuple):
     """A query's words in two parts: the words with one spelling, and all others."""
 
     plain: str
-    notions: tuple[TermGroup, ...]
+    groups: tuple[TermGroup, ...]
 
 
 def expand(
@@ -224,7 +224,7 @@ def expand(
     words of the query. Where nothing has another spelling, the same text is returned as plain words.
     """
     plain: list[str] = []
-    notions: list[TermGroup] = []
+    groups: list[TermGroup] = []
     left = MOST_SPELLINGS if len(text.split()) <= MOST_WORDS else 0
     for words, typed in _runs(text, synonyms):
         # The score of a phrase is that of all its words, and one word of two or three is not worth more than itself.
@@ -237,10 +237,10 @@ def expand(
         spelled = [TermVariant(text, weight) for text, weight in others.items() if text != typed.lower()][:left]
         left -= len(spelled)
         if spelled:
-            notions.append(TermGroup(typed, tuple(spelled)))
+            groups.append(TermGroup(typed, tuple(spelled)))
         else:
             plain.append(typed)
-    return Expanded(" ".join(plain) if notions else text, tuple(notions))
+    return Expanded(" ".join(plain) if groups else text, tuple(groups))
 
 
 def _runs(text: str, synonyms: Synonyms) -> Iterator[tuple[list[str], str]]:

@@ -88,7 +88,7 @@ def look_up_words(index: Index, text: str) -> Corrected:
 
 def _spelled_otherwise(index: Index, text: str, unknown: Sequence[str]) -> set[str]:
     """Return the words of which papers hold another spelling."""
-    others = {one.typed: [other.text for other in one.others] for one in expand(text, index.schema.language).notions}
+    others = {one.typed: [other.text for other in one.others] for one in expand(text, index.schema.language).groups}
     spelled = {one: word for word in unknown for one in others.get(word, ())}
     counts = index.document_frequencies(list(spelled)) if spelled else {}
     return {spelled[one] for one, count in counts.items() if count}

@@ -147,16 +147,16 @@ def _check_way(opened: OpenIndex, similar: str, parameters: Sequence[OpenParamet
 
 def _asked(opened: OpenIndex, query: str, similar: str, options: PageOptions) -> SearchState:
     """Return what the search asks, before any leg has run."""
-    from search_plugin.search import asked, asked_like
+    from search_plugin.search import prepare_search, prepare_similar
 
     index, tuned = opened.index, opened.tuned
     schema, clock = index.schema, Clock()
     if similar:
         like: PageOptions = {"mode": "vector", "neighbours": 0.0, **options, "literal": True}
-        return asked_like(index, similar, make_request(similar, tuned=tuned, fields=schema.fields, **like), clock)
+        return prepare_similar(index, similar, make_request(similar, tuned=tuned, fields=schema.fields, **like), clock)
     given: PageOptions = {"synonyms": opened.synonyms, **options}
     request = make_request(query, tuned=tuned, fields=schema.fields, language=schema.language, **given)
-    return asked(index, request, encoders_for(opened, request), clock)
+    return prepare_search(index, request, encoders_for(opened, request), clock)
 
 
 def _weight_of_neighbours(index: SearchedByOthers, state: SearchState, options: PageOptions) -> float:
@@ -192,7 +192,7 @@ def _check(state: SearchState, parameters: Sequence[OpenParameter]) -> None:
         raise InputError("This search has vectors of several models, so they can't be one parameter", "leave it out")
     if "words" in parameters and not plan.words:
         raise InputError("This search has no words, so they can't be a parameter", "leave it out")
-    if "words" in parameters and plan.notions:
+    if "words" in parameters and plan.groups:
         raise InputError(
             "These words are searched in other spellings too, so they can't be a parameter", "give <verbatim>"
         )

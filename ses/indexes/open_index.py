@@ -26,7 +26,7 @@ from search_plugin.request import (
     make_request,
     typed_query,
 )
-from search_plugin.search import asked_like
+from search_plugin.search import prepare_similar
 from ses.argument_validation import checked_methods
 from ses.indexes.searchable import SearchableIndex
 
@@ -164,10 +164,10 @@ class OpenIndex(SearchableIndex):
         """
         from search_plugin.contract.trace import Clock
         from search_plugin.ranking.tokens import token_parts
-        from search_plugin.search import asked
+        from search_plugin.search import prepare_search
 
         request = replace(self._request(query, options), rerank="", collapse="")  # neither changes the scores
-        state = asked(self.index, request, self._asking(request), Clock())
+        state = prepare_search(self.index, request, self._asking(request), Clock())
         ids = [one if isinstance(one, str) else one.id for one in papers]
         return token_parts(self.index, state.plan, ids, self._encoder, most)
 
@@ -620,7 +620,7 @@ def reading_like(opened: OpenIndex, paper_id: str, options: PageOptions, clock: 
 
     given, fields = _by_vector(reading.of_all(options)), opened.index.schema.fields
     request = make_request(paper_id, tuned=opened.tuned, fields=fields, **given)
-    return asked_like(opened.index, paper_id, request, clock, opened.models.scorer)
+    return prepare_similar(opened.index, paper_id, request, clock, opened.models.scorer)
 
 
 def reading_of(
@@ -639,14 +639,14 @@ def reading_of(
         The search before its first stage.
     """
     from search_plugin import reading
-    from search_plugin.search import asked
+    from search_plugin.search import prepare_search
 
     schema = opened.index.schema
     given: PageOptions = {"synonyms": opened.synonyms, **reading.of_all(options)}
     request = make_request(query, tuned=opened.tuned, fields=schema.fields, language=schema.language, **given)
     request = replace(request, near=reading.near_of(options))
     encoder = encoders_for(opened, request)
-    return asked(opened.index, request, encoder, clock, opened.models.scorer, ranked=ranked)
+    return prepare_search(opened.index, request, encoder, clock, opened.models.scorer, ranked=ranked)
 
 
 def encoders_for(opened: OpenIndex, request: SearchRequest) -> Callable[[str], TextEncoder]:

@@ -123,7 +123,7 @@ def page_answer(
     Args:
         request: The request.
         service: The service.
-        asked: Its parameters, `SearchAsked` or `SimilarAsked`.
+        asked: Its parameters, `SearchInput` or `SimilarInput`.
         make: Function that finds the page.
         file: Name under which a browser saves it, without its ending.
 

@@ -173,15 +173,15 @@ class Read(BaseModel):
     )
 
 
-class SearchAsked(SearchParameters, Shown, Read):  # type: ignore[misc, valid-type]  # made by create_model
+class SearchInput(SearchParameters, Shown, Read):  # type: ignore[misc, valid-type]  # made by create_model
     """A search, and what to show of its hits."""
 
 
-class SimilarAsked(SimilarParameters, Shown):  # type: ignore[misc, valid-type]  # made by create_model
+class SimilarInput(SimilarParameters, Shown):  # type: ignore[misc, valid-type]  # made by create_model
     """A search for papers like one, and what to show of its hits."""
 
 
-class SimilarRead(SimilarAsked, Read):
+class SimilarRead(SimilarInput, Read):
     """A search for papers like one of the index, and what to show of its hits."""
 
 

@@ -77,9 +77,9 @@ class Commit:
         score = 0.0
         for texts, boost in ((self.fields["text"], 1.0), (self.fields["title"], plan.title_boost)):
             words, phrase = partial(texts.score_words, id_), partial(texts.score_phrase, id_)
-            notions = (max([words(one.typed), *map(phrase, one.others)]) for one in plan.notions)
+            groups = (max([words(one.typed), *map(phrase, one.others)]) for one in plan.groups)
             plain = words(plan.words if plan.plain is None else plan.plain)
-            score += boost * (plain + sum(notions) + sum(map(phrase, plan.added)))
+            score += boost * (plain + sum(groups) + sum(map(phrase, plan.added)))
         return score
 
     def nearest(self, clause: VectorClause, ids: Sequence[str]) -> dict[str, float]:

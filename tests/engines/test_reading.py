@@ -11,7 +11,7 @@ from corpora.errors import InputError
 from search_plugin import reading
 from search_plugin.contract.trace import Clock
 from search_plugin.request import SearchRequest, make_request
-from search_plugin.search import asked, search
+from search_plugin.search import prepare_search, search
 from tests.engines.conftest import SCHEMA, documents, filled_in, opened
 from tests.engines.test_search import ENCODER
 
@@ -21,12 +21,12 @@ filled = opened
 def whole(index, request, meanwhile=lambda number: None):
     """All pages, each read by what the page before left as plain values."""
     clock = Clock()
-    order = reading.order_of(asked(index, request, ENCODER, clock), clock)
+    order = reading.order_of(prepare_search(index, request, ENCODER, clock), clock)
     place, pages = reading.START, []
     while place is not None:
         meanwhile(len(pages))
         order = order and reading.FixedRanking(**json.loads(json.dumps(asdict(order))))
-        state = asked(index, request, None, clock, ranked=True)
+        state = prepare_search(index, request, None, clock, ranked=True)
         page, place = reading.read(state, order, place, clock)
         pages.append(page)
         assert len(pages) < 200

@@ -8,7 +8,7 @@ from search_plugin import reading
 from search_plugin.contract.legs import RERANKED
 from search_plugin.contract.trace import Clock
 from search_plugin.request import SearchRequest
-from search_plugin.search import asked, search, similar
+from search_plugin.search import prepare_search, search, similar
 from tests.engines.conftest import opened
 from tests.engines.test_search import ENCODER, PAPERS
 
@@ -58,7 +58,7 @@ def test_papers_like_one_are_ranked_again(filled):
 def test_all_results_are_read_in_the_new_order(filled):
     clock = Clock()
     request = SearchRequest("virus lung", size=7, rerank="by-length", rerank_depth=20)
-    state = asked(filled, request, ENCODER, clock, loaded)
+    state = prepare_search(filled, request, ENCODER, clock, loaded)
     read = [hit for page in reading.pages(state, clock) for hit in page.hits]
     assert len({hit.id for hit in read}) == len(read) > 100
     assert [length(hit) for hit in read[:20]] == sorted(map(length, read[:20]))

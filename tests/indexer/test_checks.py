@@ -14,7 +14,7 @@ from encoders.models.formats import Format
 from indexer.moving import rebuilding
 from indexer.pipeline import index_corpus
 from indexer.survey import Survey, open_survey
-from indexer.target import Released, checked_count, release, withdrawn_ids
+from indexer.target import OriginRemoval, checked_count, remove_origin, withdrawn_ids
 from indexer.work import DeadLetter
 from search_plugin.contract.schema import Bm25
 from search_plugin.engines.registry import connect
@@ -122,7 +122,7 @@ def test_papers_that_a_corpus_withdraws_are_deleted_if_they_are_of_no_other_corp
     survey.read(withdrawn, [].append, Silent())
     (found,) = withdrawn_ids(index, "tiny", survey)
     assert sorted(found) == ["a", "b", "e"]
-    assert release(index, "tiny", [found]) == Released(deleted=2, kept=1)
+    assert remove_origin(index, "tiny", [found]) == OriginRemoval(deleted=2, kept=1)
     assert {id_: paper.origins for id_, paper in index.papers(list("abcde")).items()} == {
         "c": ("other",),
         "d": ("tiny",),

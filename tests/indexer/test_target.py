@@ -12,14 +12,14 @@ from encoders.models.formats import Format
 from indexer.job import OwnJob, SparseJob
 from indexer.survey import open_survey
 from indexer.target import (
-    Released,
+    OriginRemoval,
     check_papers,
     checked_count,
     count_gone,
     formats_of_model,
     generation_to_write,
     published_generation,
-    release,
+    remove_origin,
 )
 from search_plugin.contract.schema import Bm25, Field, sparse_field
 from tests.indexer.jobs import engine_in, make_job
@@ -227,13 +227,13 @@ def test_an_origin_leaves_its_papers_and_those_of_no_other_are_deleted(tmp_path)
     _, index = make(tmp_path)
     origins = {"a": ("x",), "b": ("x", "y"), "c": ("x", "z"), "d": ("y",)}
     index.upsert([document(id_, origins=found) for id_, found in origins.items()])
-    assert release(index, "x", [["a", "b"], ["c"]]) == Released(deleted=1, kept=2)
+    assert remove_origin(index, "x", [["a", "b"], ["c"]]) == OriginRemoval(deleted=1, kept=2)
     assert {id_: row["origins"] for id_, row in index.values(list(index.ids()), ["origins"]).items()} == {
         "b": ("y",),
         "c": ("z",),
         "d": ("y",),
     }
-    assert release(index, "x", []) == Released(0, 0)
+    assert remove_origin(index, "x", []) == OriginRemoval(0, 0)
     with open_survey(tmp_path / "s", "y") as survey:
         assert count_gone(index, "y", survey) == 2
         assert count_gone(index, "w", survey) == 0

@@ -58,7 +58,7 @@ def _words(plan: Plan, field: str, boost: float) -> list[QueryBody]:
     plain = plan.words if plan.plain is None else plan.plain
     best = [
         {"dis_max": {"queries": [_match(field, one.typed, boost), *(_phrase(field, by, boost) for by in one.others)]}}
-        for one in plan.notions
+        for one in plan.groups
     ]
     return [*([_match(field, plain, boost)] if plain or not best else []), *best]
 

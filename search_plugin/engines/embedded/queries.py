@@ -211,7 +211,7 @@ _RARE = 100
 
 
 class _Spelled(NamedTuple):
-    """A notion in terms of the index: those of the typed words with their counts, and other spellings' weights."""
+    """A group in terms of the index: those of the typed words with their counts, and other spellings' weights."""
 
     typed: Mapping[str, int]
     others: Mapping[Positions, float]
@@ -221,7 +221,7 @@ class _Asked(NamedTuple):
     """The words of a plan in terms of the index: those with one spelling, with their counts, and all others."""
 
     plain: Mapping[str, int]
-    notions: Sequence[_Spelled]
+    groups: Sequence[_Spelled]
     added: Mapping[Positions, float] = MappingProxyType({})
 
 
@@ -238,12 +238,12 @@ def ranking(words: Words, searcher: Any, plan: Plan) -> list[Any]:
     """
     asked = _asked(words, searcher, plan)._replace(added=_added(words, plan))
     whole = _query(words, asked, plan.title_boost)
-    others = [terms for notion in asked.notions for terms in notion.others]
+    others = [terms for group in asked.groups for terms in group.others]
     if plan.filter:
         return [both(whole, to_tantivy(plan.filter, words))]
     if not others or searcher.num_docs < max(LARGE, _RARE * sum(_held(searcher, terms) for terms in others)):
         return [whole]
-    typed = asked._replace(notions=[_Spelled(notion.typed, {}) for notion in asked.notions])
+    typed = asked._replace(groups=[_Spelled(group.typed, {}) for group in asked.groups])
     spelled = [side_by_side(words, "text", terms, "basic") for terms in others]
     return [_query(words, typed, plan.title_boost), both(whole, either(spelled))]
 
@@ -253,7 +253,7 @@ def _query(words: Words, asked: _Asked, boost: float) -> Any:
     from tantivy import Occur, Query
 
     def of(field: str, weight: float) -> list[Any]:
-        best = [clause for one in asked.notions for clause in _best_of(words, field, one, weight)]
+        best = [clause for one in asked.groups for clause in _best_of(words, field, one, weight)]
         added = [
             (Occur.Should, Query.boost_query(side_by_side(words, field, terms, "freq"), worth * weight))
             for terms, worth in asked.added.items()
@@ -265,7 +265,7 @@ def _query(words: Words, asked: _Asked, boost: float) -> Any:
 
 def _asked(words: Words, searcher: Any, plan: Plan) -> _Asked:
     plain = _counted(words, plan.words if plan.plain is None else plan.plain)
-    return _Asked(plain, [_spelled(words, searcher, notion) for notion in plan.notions])
+    return _Asked(plain, [_spelled(words, searcher, group) for group in plan.groups])
 
 
 def _added(words: Words, plan: Plan) -> Mapping[Positions, float]:
@@ -281,10 +281,10 @@ def _counted(words: Words, text: str) -> Mapping[str, int]:
     return Counter(words.analyze(words.prepare(text)))
 
 
-def _spelled(words: Words, searcher: Any, notion: TermGroup) -> _Spelled:
+def _spelled(words: Words, searcher: Any, group: TermGroup) -> _Spelled:
     """Leave out other spellings that no paper holds or that have the typed stems."""
-    typed = _counted(words, notion.typed)
-    others = {positions(words, other.text): other.weight for other in notion.others}
+    typed = _counted(words, group.typed)
+    others = {positions(words, other.text): other.weight for other in group.others}
     return _Spelled(
         typed,
         {
@@ -309,14 +309,14 @@ def _any_of(words: Words, field: str, counts: Mapping[str, int], weight: float) 
     ]
 
 
-def _best_of(words: Words, field: str, notion: _Spelled, weight: float) -> list[Any]:
-    """Return the clauses that score a notion by its spelling that matches best."""
+def _best_of(words: Words, field: str, group: _Spelled, weight: float) -> list[Any]:
+    """Return the clauses that score a group by its spelling that matches best."""
     from tantivy import Occur, Query
 
-    if not notion.others:
-        return _any_of(words, field, notion.typed, weight)
+    if not group.others:
+        return _any_of(words, field, group.typed, weight)
     others = [
-        Query.boost_query(side_by_side(words, field, terms, "freq"), worth) for terms, worth in notion.others.items()
+        Query.boost_query(side_by_side(words, field, terms, "freq"), worth) for terms, worth in group.others.items()
     ]
-    best = Query.disjunction_max_query([Query.boolean_query(_any_of(words, field, notion.typed, 1.0)), *others])
+    best = Query.disjunction_max_query([Query.boolean_query(_any_of(words, field, group.typed, 1.0)), *others])
     return [(Occur.Should, Query.boost_query(best, weight))]

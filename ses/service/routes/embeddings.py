@@ -37,7 +37,7 @@ router = APIRouter(
 )
 
 
-class EmbeddingsAsked(NoParameters):
+class EmbeddingsInput(NoParameters):
     """A request of OpenAI's API."""
 
     input: Annotated[
@@ -58,7 +58,7 @@ class EmbeddingsAsked(NoParameters):
 
 
 @router.post("/embeddings", summary="Encode texts, in the shape of OpenAI's API")
-def embeddings(service: ServiceOf, asked: Annotated[EmbeddingsAsked, Body()]) -> Response:
+def embeddings(service: ServiceOf, asked: Annotated[EmbeddingsInput, Body()]) -> Response:
     """Encode texts as OpenAI's clients, connectors of OpenSearch and endpoints of Elasticsearch ask for it."""
     require(
         not (asked.input_type and asked.content_type) or asked.input_type == asked.content_type,

@@ -33,7 +33,7 @@ class RerankedText(NoParameters):
     text: TextToEncode = Field(description="Its text; a line end ends a title, and an abstract follows.")
 
 
-class RerankAsked(NoParameters):
+class RerankInput(NoParameters):
     """A request of Cohere's API."""
 
     query: TextToEncode = Field(description="The query.", examples=["origin of the coronavirus"])
@@ -53,7 +53,7 @@ class RerankAsked(NoParameters):
 
 @router.post("/v1/rerank", summary="Rank documents by a query, in the shape of Cohere's API")
 @router.post("/v2/rerank", summary="Rank documents by a query, in the shape of Cohere's API, version 2")
-def rerank(service: ServiceOf, asked: Annotated[RerankAsked, Body()]) -> Response:
+def rerank(service: ServiceOf, asked: Annotated[RerankInput, Body()]) -> Response:
     """Rank documents by a reranker, or by the cosine of their vectors to that of the query, the best first."""
     documents = [one if isinstance(one, str) else one.text for one in asked.documents]
     check_texts([asked.query])

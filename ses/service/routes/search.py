@@ -11,16 +11,16 @@ from ses.indexes.open_index import OpenIndex
 from ses.service import cursors
 from ses.service.access import needs
 from ses.service.answers import json_response, page_answer, read_answer
-from ses.service.parameters import Parameters, SearchAsked, ServiceOf, arguments_of, asks, parameters_for, parameters_of
+from ses.service.parameters import Parameters, SearchInput, ServiceOf, arguments_of, asks, parameters_for, parameters_of
 from ses.service.schemas import PAGE
 
 router = APIRouter(prefix="/v1", tags=["search"], dependencies=[Depends(needs("search"))])
 
 
 @router.get(
-    "/search", summary="Search by words and by meaning", responses=PAGE, openapi_extra=parameters_of(SearchAsked)
+    "/search", summary="Search by words and by meaning", responses=PAGE, openapi_extra=parameters_of(SearchInput)
 )
-def search(request: Request, service: ServiceOf, asked: Annotated[SearchAsked, asks(SearchAsked)]) -> Response:
+def search(request: Request, service: ServiceOf, asked: Annotated[SearchInput, asks(SearchInput)]) -> Response:
     """Search an index by words and by meaning at once; without words, list the papers that match the filter."""
     if asked.cursor:
         return read_answer(request, service, asked, cursors.search_page(service, asked), file="search")

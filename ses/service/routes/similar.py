@@ -11,13 +11,13 @@ from corpora.errors import require
 from ses.service import cursors
 from ses.service.access import needs
 from ses.service.answers import page_answer, paper_name, read_answer
-from ses.service.parameters import SOME_TEXT, NoParameters, ServiceOf, SimilarAsked, SimilarRead, asks, parameters_of
+from ses.service.parameters import SOME_TEXT, NoParameters, ServiceOf, SimilarInput, SimilarRead, asks, parameters_of
 from ses.service.schemas import PAGE, PAPER_ID
 
 router = APIRouter(prefix="/v1/similar", tags=["search"], dependencies=[Depends(needs("search"))])
 
 
-class Manuscript(SimilarAsked):
+class Manuscript(SimilarInput):
     """A text to find papers like, with the options of the search."""
 
     model_config = ConfigDict(

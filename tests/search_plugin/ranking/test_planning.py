@@ -103,14 +103,14 @@ def test_a_plan_has_the_options_of_its_request():
     plan = plan_of(Held(), request)
     assert (plan.words, plan.filter, plan.window, plan.exact, plan.title_boost) == ("tumours", where, 7, True, 0.25)
     assert (plan.column, plan.order, plan.plain) == ("venue", None, "")
-    assert plan.notions == (TermGroup("tumours", (("tumors", 1.0),)),)
+    assert plan.groups == (TermGroup("tumours", (("tumors", 1.0),)),)
     synonyms = {("tumours",): ("cancer",)}
-    with_others = plan_of(Held(), replace(request, synonyms=synonyms)).notions
+    with_others = plan_of(Held(), replace(request, synonyms=synonyms)).groups
     assert [other.text for other in with_others[0].others] == ["cancer", "tumors"]
     typed = plan_of(Held(), replace(request, verbatim=True, synonyms=synonyms, collapse="work"))
-    assert (typed.plain, typed.notions, typed.column) == (None, (), "")
+    assert (typed.plain, typed.groups, typed.column) == (None, (), "")
     german = plan_of(Held(replace(SCHEMA, language="german")), request)
-    assert german.notions == ()  # American spellings are English
+    assert german.groups == ()  # American spellings are English
 
 
 def test_without_words_a_plan_lists_the_newest_first_or_in_the_order_of_the_request():

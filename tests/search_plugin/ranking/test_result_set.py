@@ -21,7 +21,7 @@ from search_plugin.ranking.state import SearchState
 from search_plugin.ranking.weakness import THRESHOLDS
 from search_plugin.reading import pages
 from search_plugin.request import SearchRequest
-from search_plugin.search import asked, search
+from search_plugin.search import prepare_search, search
 from search_plugin.understanding.meaning import Meaning
 
 SCHEMA = IndexSchema("tiny", "f", (paper_vector("prx", 2, "cosine"),))
@@ -82,7 +82,7 @@ def test_pages_go_on_behind_the_window_and_no_paper_comes_twice(index):
 
 def test_a_cursor_reads_the_set_of_the_pages(index):
     request = replace(ASKED, window=10_000, near=10, size=9)
-    read = list(pages(asked(index, request, Encoder(), Clock()), Clock()))
+    read = list(pages(prepare_search(index, request, Encoder(), Clock()), Clock()))
     ids = [hit.id for page in read for hit in page]
     on_pages = [hit.id for at in range(0, 50, 10) for hit in found(index, offset=at)]
     assert sorted(ids) == sorted(on_pages)
@@ -107,7 +107,7 @@ def test_narrowing_holds_on_every_page_for_a_cursor_and_without_vectors(index):
     assert len(ids) == WORDS // 2 + 5
     assert all(int(id_[1:]) % 2 for id_ in ids)
     request = replace(ASKED, window=10_000, near=10, size=100, narrow=reviews)
-    (read,) = pages(asked(index, request, Encoder(), Clock()), Clock())
+    (read,) = pages(prepare_search(index, request, Encoder(), Clock()), Clock())
     assert sorted(hit.id for hit in read) == sorted(ids)
     lexical = search(index, replace(ASKED, mode="lexical", narrow=reviews))
     assert (lexical.matches, lexical.candidates) == (WORDS // 2, WORDS // 2)

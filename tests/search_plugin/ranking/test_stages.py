@@ -80,8 +80,8 @@ def test_fields_of_vectors_share_the_weight_that_words_have_alone(index):
 
 def test_every_stage_is_timed_in_order(index):
     page = search(index, SearchRequest("virus lung"), Encoder())
-    stages = "retrieve expand feedback fuse neighbours rerank literal boost known"
-    stages += " settle collapse sort continue render sentence warn"
+    stages = "retrieve expand feedback fuse neighbours rerank literal boost known_item"
+    stages += " settle collapse sort continue render sentence weak_matches"
     assert list(page.milliseconds) == ["read", "encode", *stages.split()]
     assert stages.split() == [*RANKING, *SETTLING, *SHOWING]
     assert page.milliseconds["retrieve"] > 0

@@ -158,12 +158,12 @@ def test_what_neither_says_the_only_word_nor_is_near_ranks_last(query, language,
 
 @pytest.mark.usefixtures("threshold")
 @pytest.mark.parametrize(
-    ("plain", "notions", "moved"), [("", 1, True), (None, 1, True), ("lung", 1, False), ("", 2, False)]
+    ("plain", "groups", "moved"), [("", 1, True), (None, 1, True), ("lung", 1, False), ("", 2, False)]
 )
-def test_a_word_with_other_spellings_is_one_word(plain, notions, moved):
-    spelled = (TermGroup("tumour", (TermVariant("tumor"),)),) * notions
+def test_a_word_with_other_spellings_is_one_word(plain, groups, moved):
+    spelled = (TermGroup("tumour", (TermVariant("tumor"),)),) * groups
     clause = VectorClause("prx", np.array([1, 0], np.float32))
-    plan = Plan("tumour", (clause,), None, 9, plain=plain, notions=spelled)
+    plan = Plan("tumour", (clause,), None, 9, plain=plain, groups=spelled)
     ranking = [Fused("weak", 1.0, {}), Fused("said", 1.0, {})]
     legs = {"lexical": [Scored("said", 1.0)], "prx": [Scored("weak", 0.1)]}
     index = SimpleNamespace(schema=SCHEMA)
@@ -224,10 +224,10 @@ def test_share_of_words(query, share):
 
 
 def test_share_of_words_in_another_spelling():
-    notions = (TermGroup("tumours", (TermVariant("tumor"),)), TermGroup("TNF\u03b1", (TermVariant("tnf alpha"),)))
+    groups = (TermGroup("tumours", (TermVariant("tumor"),)), TermGroup("TNF\u03b1", (TermVariant("tnf alpha"),)))
 
     def share(query, title):
-        return share_of_words(query, find(f"{query} tumor tnf alpha", title, "").terms, notions=notions)
+        return share_of_words(query, find(f"{query} tumor tnf alpha", title, "").terms, groups=groups)
 
     assert share("tumours lung", "Lung tumor") == 1
     assert share("TNF\u03b1", "TNF alpha") == 1
@@ -236,8 +236,8 @@ def test_share_of_words_in_another_spelling():
 
 def test_one_of_several_spellings_is_enough_and_one_of_stop_words_alone_is_none():
     several = (TermGroup("tumours", (TermVariant("neoplasm"), TermVariant("the"), TermVariant("cancer"))),)
-    assert share_of_words("tumours", frozenset({"cancer"}), notions=several) == 1
-    assert share_of_words("tumours", frozenset({"lung"}), notions=several) == 0
+    assert share_of_words("tumours", frozenset({"cancer"}), groups=several) == 1
+    assert share_of_words("tumours", frozenset({"lung"}), groups=several) == 0
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from search_plugin.words.terms import TOKEN
 
 def others(text, **options):
     """The spellings of each part of a query that has some."""
-    return {one.typed: {other.text for other in one.others} for one in expand(text, **options).notions}
+    return {one.typed: {other.text for other in one.others} for one in expand(text, **options).groups}
 
 
 def test_greek_letters_have_their_names():
@@ -175,9 +175,9 @@ def test_plain_words_stay_as_they_are():
     text = "Stem  cells, of the lung"
     assert expand(text) == (text, ())
     assert expand("") == ("", ())
-    plain, notions = expand("growth of tumour cells")
+    plain, groups = expand("growth of tumour cells")
     assert plain == "growth of cells"
-    assert notions == (TermGroup("tumour", (TermVariant("tumor"),)),)
+    assert groups == (TermGroup("tumour", (TermVariant("tumor"),)),)
 
 
 def test_words_of_other_languages_have_compounds_alone():
@@ -194,26 +194,26 @@ def test_synonyms_are_found_by_the_most_words_and_weigh_as_the_typed_ones():
     for text in ("heart attack", "risk of heart attack", "heart attack risk of men"):
         assert others(text, synonyms=synonyms)["heart attack"] >= {"myocardial infarction", "mi"}
     assert "attack heart" not in others("attack heart", synonyms=synonyms)
-    (notion,) = expand("MI", synonyms=synonyms).notions
-    assert notion.others == (TermVariant("a b c", pytest.approx(1 / 3)),)
-    (notion,) = expand("heart attack", synonyms=synonyms).notions
-    assert {one.weight for one in notion.others} == {1.0}  # two words are worth no more than themselves
+    (group,) = expand("MI", synonyms=synonyms).groups
+    assert group.others == (TermVariant("a b c", pytest.approx(1 / 3)),)
+    (group,) = expand("heart attack", synonyms=synonyms).groups
+    assert {one.weight for one in group.others} == {1.0}  # two words are worth no more than themselves
     # A part of a compound is another word.
     assert others("heart-lung", synonyms=synonyms)["heart-lung"] == {"heart lung", "heartlung"}
 
 
 def test_long_texts_get_few_spellings():
-    assert expand("tumour " * MOST_WORDS).notions
+    assert expand("tumour " * MOST_WORDS).groups
     long = "tumour " * (MOST_WORDS + 1)
     assert expand(long) == (long, ())
-    many = expand(" ".join(["A-1-alpha-2"] * MOST_WORDS)).notions
+    many = expand(" ".join(["A-1-alpha-2"] * MOST_WORDS)).groups
     assert sum(len(one.others) for one in many) == MOST_SPELLINGS
 
 
 @given(st.text(max_size=200))
 def test_no_word_is_lost(text):
-    plain, notions = expand(text)
-    kept = TOKEN.findall(" ".join([plain, *(one.typed for one in notions)]))
-    assert sorted(kept) == sorted(TOKEN.findall(text)) or not notions
-    assert all(one.others and all(other.text for other in one.others) for one in notions)
+    plain, groups = expand(text)
+    kept = TOKEN.findall(" ".join([plain, *(one.typed for one in groups)]))
+    assert sorted(kept) == sorted(TOKEN.findall(text)) or not groups
+    assert all(one.others and all(other.text for other in one.others) for one in groups)
     assert all(compounds([word[0]]) is not None for word in TOKEN.finditer(text))

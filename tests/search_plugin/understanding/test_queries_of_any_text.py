@@ -100,8 +100,8 @@ def check(text):
         query = read_query(text)
     except InputError:  # it joins lines of a search history
         return
-    plain, notions = expand(query.words)
-    assert notions or plain == query.words
+    plain, groups = expand(query.words)
+    assert groups or plain == query.words
     if query.filter is None:
         assert query.words == text
         return

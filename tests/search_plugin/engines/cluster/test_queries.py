@@ -70,8 +70,8 @@ def test_words_are_nothing_but_values(dialect, words):
 
 
 def test_spellings_are_searched_beside_the_typed_words():
-    notion = TermGroup("TNF\u03b1", (TermVariant("tnf alpha"), TermVariant("tumor necrosis factor", 0.5)))
-    plan = Plan("TNF\u03b1 mice", (), None, 10, plain="mice", notions=(notion,))
+    group = TermGroup("TNF\u03b1", (TermVariant("tnf alpha"), TermVariant("tumor necrosis factor", 0.5)))
+    plan = Plan("TNF\u03b1 mice", (), None, 10, plain="mice", groups=(group,))
     best = [
         {"match": {"title": {"query": "TNF\u03b1", "boost": 0.3}}},
         {"match_phrase": {"title": {"query": "tnf alpha", "boost": 0.3}}},
@@ -95,13 +95,13 @@ def clauses(plan):
 
 
 def test_a_paper_is_counted_that_holds_a_word_in_any_spelling():
-    notion = TermGroup("TNF\u03b1", (TermVariant("tnf alpha"),))
-    plan = Plan("TNF\u03b1 mice", (), None, 10, plain="mice", notions=(notion,))
+    group = TermGroup("TNF\u03b1", (TermVariant("tnf alpha"),))
+    plan = Plan("TNF\u03b1 mice", (), None, 10, plain="mice", groups=(group,))
     mice, phrase = {"match": {TEXT: {"query": "mice"}}}, {"match_phrase": {TEXT: {"query": "tnf alpha", "boost": 1.0}}}
     best = {"dis_max": {"queries": [{"match": {TEXT: {"query": "TNF\u03b1"}}}, phrase]}}
     assert holding(plan, TEXT) == {"bool": {"should": [mice, best]}}
     assert holding(replace(plan, plain=""), TEXT) == best
-    assert holding(replace(plan, notions=()), TEXT) == mice
+    assert holding(replace(plan, groups=()), TEXT) == mice
 
 
 @pytest.mark.parametrize("dialect", BOTH)

@@ -21,7 +21,7 @@ from search_plugin.search import search
 
 SCHEMA = IndexSchema("tiny", "f", (paper_vector("prx", 4, "cosine"),))
 COMMON = ["cell", "gene", "lung", "heart", "brain"]
-NOTIONS = {
+GROUPS = {
     "a rare word": TermGroup("gene", (TermVariant("locus"),)),
     "a rare phrase": TermGroup("heart", (TermVariant("cardiac organ", 0.5),)),
     "two": TermGroup("brain lung", (TermVariant("locus"), TermVariant("cardiac organ"))),
@@ -57,12 +57,12 @@ def found(index, plan):
     return {name: [(hit.id, pytest.approx(hit.score)) for hit in hits] for name, hits in index.search(plan).items()}
 
 
-@pytest.mark.parametrize("notion", NOTIONS.values(), ids=NOTIONS)
+@pytest.mark.parametrize("group", GROUPS.values(), ids=GROUPS)
 @pytest.mark.parametrize("where", ["", "year>=1950"])
-def test_both_legs_find_the_same(index, notion, where, monkeypatch):
+def test_both_legs_find_the_same(index, group, where, monkeypatch):
     clause = VectorClause("prx", np.ones(4, np.float32))
     filtered = parse_filter(where, SCHEMA.fields) if where else None
-    plan = Plan(f"lung {notion.typed}", (clause,), filtered, 400, plain="lung", notions=(notion,))
+    plan = Plan(f"lung {group.typed}", (clause,), filtered, 400, plain="lung", groups=(group,))
     as_large(monkeypatch, 10**9)
     expected = index.search(plan)
     as_large(monkeypatch, 0)
@@ -95,11 +95,11 @@ def test_the_best_that_pass_a_filter_are_looked_for_among_the_best(index, where,
 
 
 @pytest.mark.parametrize(
-    ("notion", "queries"), [("a rare word", 2), ("two", 2), ("a frequent word", 1), ("a word of no paper", 1)]
+    ("group", "queries"), [("a rare word", 2), ("two", 2), ("a frequent word", 1), ("a word of no paper", 1)]
 )
-def test_only_rare_spellings_are_searched_by_themselves(index, notion, queries, monkeypatch):
+def test_only_rare_spellings_are_searched_by_themselves(index, group, queries, monkeypatch):
     as_large(monkeypatch, 0)
-    plan = Plan("lung", (), None, 10, plain="lung", notions=(NOTIONS[notion],))
+    plan = Plan("lung", (), None, 10, plain="lung", groups=(GROUPS[group],))
     searcher = index._snapshot().searcher
     assert len(word_queries.ranking(index._words, searcher, plan)) == queries
     as_large(monkeypatch, 10**9)

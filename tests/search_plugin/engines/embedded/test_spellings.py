@@ -25,9 +25,9 @@ def test_a_notion_scores_as_the_best_of_its_spellings(tmp_path):
     vector = {"prx": np.array([1, 0], np.float32)}
     index.upsert([Document(Paper(id_, title), "h", vector) for id_, title in TITLES.items()])
 
-    def scores(words, *notions, boost=0):
-        plain = "" if notions else None
-        plan = Plan(words, (), None, 10, title_boost=boost, plain=plain, notions=notions)
+    def scores(words, *groups, boost=0):
+        plain = "" if groups else None
+        plan = Plan(words, (), None, 10, title_boost=boost, plain=plain, groups=groups)
         return {hit.id: hit.score for hit in index.search(plan)["lexical"]}
 
     us, uk = scores("tumor"), scores("tumour")
