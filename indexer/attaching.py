@@ -19,8 +19,8 @@ from indexer.job import IndexReport
 from indexer.pipeline import index_corpus
 from indexer.work import DeadLetter
 from search_plugin.contract.schema import IndexSchema, paper_vector
+from search_plugin.engines.cluster.attached.field_mappings import read_from, record_of
 from search_plugin.engines.cluster.attached.index import AttachedIndex
-from search_plugin.engines.cluster.attached.places import read_from, record_of
 from search_plugin.engines.cluster.scan import scan_hits
 
 if TYPE_CHECKING:
@@ -138,10 +138,10 @@ def _read_once(read: Callable[[], Iterator[Record]], folder: Path) -> Iterator[C
 
 
 def _records(engine: AttachingEngine, attachment: Attachment, query: QueryBody) -> Iterator[Record]:
-    places = attachment.places
-    body = {"query": query, **read_from(places)}
+    field_mappings = attachment.field_mappings
+    body = {"query": query, **read_from(field_mappings)}
     for number, hit in enumerate(scan_hits(engine.cluster, attachment.target, body), start=1):
-        record = record_of(number, hit, places)
+        record = record_of(number, hit, field_mappings)
         if isinstance(record, Accepted) and not attachment.beside:
             # Filters use the fields where they are, so only what is encoded counts.
             record = Accepted(number, Paper(record.paper.id, record.paper.title, record.paper.abstract))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, is_dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from search_plugin.contract.legs import Join
 from search_plugin.contract.schema import IndexSchema, Unit
@@ -37,6 +37,17 @@ class Finding:
     value: Any = None
     line: str = ""
     trouble: str = ""
+
+
+S = TypeVar("S")
+
+Check = Callable[[S], Iterator[Finding]]
+"""Looks at what is examined, such as a cluster, and yields what it finds. `ses doctor` and engines list theirs so."""
+
+
+def run_checks(checks: Iterable[Check[S]], examined: S) -> tuple[Finding, ...]:
+    """Return what some checks find, in their order."""
+    return tuple(finding for check in checks for finding in check(examined))
 
 
 class Examined:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import platform
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -12,7 +12,16 @@ from corpora.errors import SesError, UnavailableError
 from corpora.installed import DISTRIBUTION, installed_version
 from encoders.registry import find_model
 from encoders.runtimes.hardware import processor, products_saturate
-from search_plugin.contract.diagnosis import Diagnosis, Examined, Finding, IndexDiagnosis, VectorCount, human_bytes
+from search_plugin.contract.diagnosis import (
+    Check,
+    Diagnosis,
+    Examined,
+    Finding,
+    IndexDiagnosis,
+    VectorCount,
+    human_bytes,
+    run_checks,
+)
 from search_plugin.engines.registry import connect
 from ses.indexes.default_index import chosen_index, default_file
 from ses.setting_sources import read_settings_files
@@ -169,8 +178,7 @@ class Checkup(Examined):
 
 def check_up(settings: Settings, flags: Mapping[str, Any], index: str | None) -> Checkup:
     """Check everything, with one index or all; raise `InputError` if the engine's URL or the index is wrong."""
-    subjects = Subjects(settings, flags, index)
-    return Checkup(tuple(finding for check in CHECKS for finding in check(subjects)))
+    return Checkup(run_checks(CHECKS, Subjects(settings, flags, index)))
 
 
 def _check_versions(_: Subjects) -> Iterator[Finding]:
@@ -242,7 +250,7 @@ def _check_indexes(subjects: Subjects) -> Iterator[Finding]:
         yield Finding(line="No indexes yet; make one with `ses index --corpus NAME`.")
 
 
-CHECKS: Sequence[Callable[[Subjects], Iterator[Finding]]] = (
+CHECKS: Sequence[Check[Subjects]] = (
     _check_versions,
     _check_packages,
     _check_processor,

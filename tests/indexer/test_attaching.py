@@ -14,12 +14,12 @@ from encoders.models.formats import Format
 from indexer import attaching
 from indexer.attaching import follow, only_searched, schema_for
 from search_plugin.contract.schema import Field, IndexSchema, paper_vector
-from search_plugin.engines.cluster.attached.places import Place
+from search_plugin.engines.cluster.attached.field_mappings import FieldMapping
 from tests.indexer.jobs import engine_in, make_job
 from tests.indexer.test_pipeline import counts, expect
 
 PLACES = tuple(
-    Place(name, name, name, kind) for name, kind in (("title", "text"), ("year", "number"), ("shelf", "keyword"))
+    FieldMapping(name, name, name, kind) for name, kind in (("title", "text"), ("year", "number"), ("shelf", "keyword"))
 )
 SHELF = Field("shelf", "keyword")
 ALL = {"match_all": {}}
@@ -35,7 +35,7 @@ class Attaching:
         schema = schema_for(job).with_fields([SHELF])
         self._engine.publish(self._engine.build("shelf", schema, "others"))
         self.attachment = SimpleNamespace(
-            name="shelf", target="books", schema=schema, places=PLACES, beside="ses.beside" * beside
+            name="shelf", target="books", schema=schema, field_mappings=PLACES, beside="ses.beside" * beside
         )
         self.hits = {}
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from corpora.publication import Publication
-from search_plugin.engines.cluster.attached.places import Place, find_places, read_from, record_of
+from search_plugin.engines.cluster.attached.field_mappings import (
+    FieldMapping,
+    find_field_mappings,
+    read_from,
+    record_of,
+)
 from search_plugin.engines.cluster.attached.translation import Translation
 
-TITLE = Place("title", "t", "t", "text")
+TITLE = FieldMapping("title", "t", "t", "text")
 DATES = (
     TITLE,
-    Place("year", "when", "when", "date"),
-    Place("seen", "when", "when", "date"),
-    Place("nested", "in.when", "in.when", "date", "in"),
+    FieldMapping("year", "when", "when", "date"),
+    FieldMapping("seen", "when", "when", "date"),
+    FieldMapping("nested", "in.when", "in.when", "date", "in"),
 )
 
 
@@ -38,12 +43,12 @@ def test_the_first_of_several_days_is_that_of_the_document():
 
 def test_names_with_dots_are_found_where_subobjects_are_off():
     mapping = {"subobjects": False, "properties": {"m.title": {"type": "text"}, "m.by": {"type": "keyword"}}}
-    found = find_places({"i": {"mappings": mapping}}, {"title": "m.title", "authors": "m.by"}, "i")
-    assert [(place.path, place.source) for place in found] == [("m.title", "m.title"), ("m.by", "m.by")]
+    found = find_field_mappings({"i": {"mappings": mapping}}, {"title": "m.title", "authors": "m.by"}, "i")
+    assert [(mapped.path, mapped.source) for mapped in found] == [("m.title", "m.title"), ("m.by", "m.by")]
 
 
 def test_identifiers_in_one_field_are_found():
-    translation = Translation((TITLE, Place("identifiers", "all_ids", "all_ids", "keywords")))
+    translation = Translation((TITLE, FieldMapping("identifiers", "all_ids", "all_ids", "keywords")))
     expected = {"term": {"all_ids": {"value": "doi:10.1/x", "case_insensitive": True}}}
     for query in ({"term": {"identifiers": "doi:10.1/x"}}, {"terms": {"identifiers": ["doi:10.1/x"]}}):
         assert translation.query(query)["bool"]["should"] == [expected]
@@ -53,11 +58,11 @@ def test_identifiers_in_one_field_are_found():
 
 
 def test_volume_and_issn_are_fields_to_filter_by_and_are_cited_too():
-    places = (
-        Place("title", "t", "t", "text"),
-        Place("issn", "i", "i", "keywords"),
-        Place("volume", "v", "v", "keyword"),
+    field_mappings = (
+        FieldMapping("title", "t", "t", "text"),
+        FieldMapping("issn", "i", "i", "keywords"),
+        FieldMapping("volume", "v", "v", "keyword"),
     )
-    paper = record_of(1, {"_id": "a", "_source": {"t": "A", "i": ["1234-5679"], "v": "12"}}, places).paper
+    paper = record_of(1, {"_id": "a", "_source": {"t": "A", "i": ["1234-5679"], "v": "12"}}, field_mappings).paper
     assert paper.extra == {"issn": ("1234-5679",), "volume": "12"}
     assert paper.publication == Publication(volume="12", issn=("1234-5679",))

@@ -13,8 +13,8 @@ from indexer.block_files import read_block
 from indexer.storage import storage_at
 from search_plugin.contract.engine import Refused
 from search_plugin.engines.cluster import bulk
+from search_plugin.engines.cluster.attached.field_mappings import record_of
 from search_plugin.engines.cluster.attached.index import AttachedIndex
-from search_plugin.engines.cluster.attached.places import record_of
 from tests.commands import ses
 from tests.engines.attached.conftest import matching, opened
 from tests.engines.conftest import every_version, newest_version

@@ -14,7 +14,7 @@ from typing import Any
 from corpora.errors import InputError, UnavailableError
 from corpora.typed import typed
 from search_plugin.contract.schema import ForeignField, IndexSchema, to_stored
-from search_plugin.engines.cluster.attached.places import Place, fields_of
+from search_plugin.engines.cluster.attached.field_mappings import FieldMapping, fields_of
 from search_plugin.engines.cluster.attached.vectors import described_vectors
 from search_plugin.engines.cluster.mapping import schema_of
 
@@ -33,7 +33,7 @@ class Attachment:
     Attributes:
         name: Name for users of ses.
         target: The index or alias.
-        places: Places of the fields in it.
+        field_mappings: Where its fields are.
         schema: Model, vectors and fields.
         beside: Why the vectors are in an index beside it; empty if they are in its own documents.
         moment: When it was attached, in seconds since 1970.
@@ -45,7 +45,7 @@ class Attachment:
 
     name: str
     target: str
-    places: tuple[Place, ...]
+    field_mappings: tuple[FieldMapping, ...]
     schema: IndexSchema
     beside: str
     moment: float
@@ -56,7 +56,7 @@ class Attachment:
     @property
     def searched(self) -> IndexSchema:
         """The schema as searches see it: with the fields and the vectors of the attached index."""
-        return replace(self.schema, fields=fields_of(self.places), foreign=self.foreign)
+        return replace(self.schema, fields=fields_of(self.field_mappings), foreign=self.foreign)
 
     @property
     def inside(self) -> bool:
@@ -72,7 +72,7 @@ class Attachment:
     def facts(self) -> dict[str, Any]:
         """Return the metadata to store."""
         kept = {name: getattr(self, name) for name in ("target", "beside", "moment", "indexes", "seen")}
-        kept["places"] = [asdict(place) for place in self.places]
+        kept["places"] = [asdict(mapped) for mapped in self.field_mappings]
         if self.foreign:
             kept["foreign"] = [asdict(one) for one in self.foreign]
         return {"ses": {"schema": to_stored(self.schema), "source": "", "attached": kept}}
@@ -97,12 +97,12 @@ def _read(name: str, mappings: Mapping[str, Any]) -> Attachment:
     schema = schema_of(mappings, what)
     try:
         kept = mappings["_meta"]["ses"]["attached"]
-        places = tuple(Place(**place) for place in kept["places"])
+        field_mappings = tuple(FieldMapping(**mapped) for mapped in kept["places"])
         indexes = tuple(kept["indexes"])
         foreign = tuple(typed(ForeignField, one) for one in kept.get("foreign", ()))
         seen = {str(uuid): int(last) for uuid, last in kept.get("seen", {}).items()}
         moment = float(kept["moment"])
-        return Attachment(name, kept["target"], places, schema, kept["beside"], moment, indexes, foreign, seen)
+        return Attachment(name, kept["target"], field_mappings, schema, kept["beside"], moment, indexes, foreign, seen)
     except (AttributeError, KeyError, TypeError, ValueError, InputError) as error:
         raise UnavailableError(f"{what} is damaged", "detach it, and attach it again") from error
 

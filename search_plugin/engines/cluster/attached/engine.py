@@ -21,6 +21,7 @@ from search_plugin.engines.cluster.attached.attachment import (
     companion_name,
     overlaps,
 )
+from search_plugin.engines.cluster.attached.field_mappings import check_field_mappings, fields_of, find_field_mappings
 from search_plugin.engines.cluster.attached.index import (
     PAGE,
     AttachedIndex,
@@ -31,7 +32,6 @@ from search_plugin.engines.cluster.attached.index import (
     open_attached,
     own_fields,
 )
-from search_plugin.engines.cluster.attached.places import check_places, fields_of, find_places
 from search_plugin.engines.cluster.attached.vectors import NamedVectors, check_vectors, find_vectors
 from search_plugin.engines.cluster.attached.writing import pin, pinned, unpin
 from search_plugin.engines.cluster.changes import Reached, changed_since, reached
@@ -113,11 +113,11 @@ class AttachingEngine(ClusterEngine):
         check_plain_name(wanted.target)
         described = self._described(wanted.target)
         check_readable(described, wanted.target)
-        places = find_places(described, wanted.fields, wanted.target)
+        field_mappings = find_field_mappings(described, wanted.fields, wanted.target)
         foreign = find_vectors(described, wanted.vectors, self.dialect, wanted.target)
         model, fingerprint = (foreign[0].model, foreign[0].fingerprint) if foreign else ("", "")
         schema = IndexSchema(model, fingerprint, ())
-        return Attachment(wanted.name, wanted.target, places, schema, "", time.time(), foreign=foreign)
+        return Attachment(wanted.name, wanted.target, field_mappings, schema, "", time.time(), foreign=foreign)
 
     def attach(self, wanted: Wanted, schema: IndexSchema) -> Attachment:
         """Attach an index, or attach it again with other fields; no vector is written yet.
@@ -137,13 +137,13 @@ class AttachingEngine(ClusterEngine):
                 raise InputError(f"There is an index {name} of ses already", "choose another name with <index>")
             described = self._described(wanted.target)
             check_readable(described, wanted.target)
-            places = find_places(described, wanted.fields, wanted.target)
+            field_mappings = find_field_mappings(described, wanted.fields, wanted.target)
             foreign = find_vectors(described, wanted.vectors, self.dialect, wanted.target)
-            custom = tuple(field for field in fields_of(places) if field.origin == "custom")
+            custom = tuple(field for field in fields_of(field_mappings) if field.origin == "custom")
             schema = replace(schema, fields=(*PAPER_FIELDS, *custom))
             moment = before.moment if before else time.time()
             indexes = before.indexes if before else ()
-            attachment = Attachment(name, wanted.target, places, schema, "", moment, indexes, foreign)
+            attachment = Attachment(name, wanted.target, field_mappings, schema, "", moment, indexes, foreign)
             if schema.vectors:
                 attachment = self._placed(attachment, wanted, described, before)
             self._keep(attachment, before)
@@ -166,7 +166,7 @@ class AttachingEngine(ClusterEngine):
             described = self._check_apart(attachment, "take that index out of {target}, or detach {other}")
         except NotFoundError as error:
             raise gone(self.cluster, attachment) from error
-        check_places(described, attachment.places, attachment.target)
+        check_field_mappings(described, attachment.field_mappings, attachment.target)
         check_vectors(described, attachment.foreign, self.dialect, attachment.target)
         if attachment.inside:
             for index, facts in described.items():

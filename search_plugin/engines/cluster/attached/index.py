@@ -22,7 +22,7 @@ from search_plugin.contract.tree import Filter
 from search_plugin.engines.cluster import bulk
 from search_plugin.engines.cluster.attached import writing
 from search_plugin.engines.cluster.attached.attachment import HASH, NAMESPACE, Attachment, companion_name, not_ours
-from search_plugin.engines.cluster.attached.places import read_from, record_of
+from search_plugin.engines.cluster.attached.field_mappings import read_from, record_of
 from search_plugin.engines.cluster.attached.translation import Translation
 from search_plugin.engines.cluster.attached.vectors import check_vectors
 from search_plugin.engines.cluster.dialect import Dialect, QueryBody
@@ -56,7 +56,9 @@ class AttachedIndex(ClusterIndex):
         self.physical = quote(self.target, safe="*")
         self.companion = companion_of(cluster, dialect, attachment, lease) if attachment.beside else None
         self._pinned: Mapping[str, str] | None = None
-        self._translation = Translation(attachment.places, HASH if attachment.inside else "", attachment.foreign)
+        self._translation = Translation(
+            attachment.field_mappings, HASH if attachment.inside else "", attachment.foreign
+        )
 
     def upsert(self, documents: Sequence[Document]) -> Sequence[Refused]:
         """Write the vectors of existing documents into them; their own fields stay as they are."""
@@ -167,19 +169,23 @@ class AttachedIndex(ClusterIndex):
         body: dict[str, Any] = {"query": {"match_all": {}}}
         if not self.companion:
             body = {"query": {"bool": {"must_not": [{"bool": {"filter": self._counted}}]}}}
-        hits = scan_hits(self.cluster, self.target, {**body, **read_from(self.attachment.places)})
+        hits = scan_hits(self.cluster, self.target, {**body, **read_from(self.attachment.field_mappings)})
         with closing(hits):
             read = islice(hits, most)
             while page := list(islice(read, PAGE)):
                 there = self.companion.hashes([str(hit["_id"]) for hit in page]) if self.companion else {}
-                yield from (record_of(0, hit, self.attachment.places) for hit in page if hit["_id"] not in there)
+                yield from (
+                    record_of(0, hit, self.attachment.field_mappings) for hit in page if hit["_id"] not in there
+                )
 
     def texts(self, where: QueryBody) -> Iterator[tuple[str, ...]]:
         """Yield title and abstract of the documents with a title that a query of the index's own fields finds."""
-        places = tuple(place for place in self.attachment.places if place.name in ("title", "abstract"))
-        body = {"query": {"bool": {"filter": [where, self._translation.has_title]}}, **read_from(places)}
+        field_mappings = tuple(
+            mapped for mapped in self.attachment.field_mappings if mapped.name in ("title", "abstract")
+        )
+        body = {"query": {"bool": {"filter": [where, self._translation.has_title]}}, **read_from(field_mappings)}
         for hit in scan_hits(self.cluster, self.target, body):
-            record = record_of(0, hit, places)
+            record = record_of(0, hit, field_mappings)
             if isinstance(record, Accepted):
                 yield record.paper.title, record.paper.abstract
 
@@ -197,7 +203,7 @@ class AttachedIndex(ClusterIndex):
 
     def matching_values(self, patterns: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:
         """Return the values of fields that regular expressions match; of ids, none: a cluster does not list them."""
-        there = {place.name for place in self.attachment.places}
+        there = {mapped.name for mapped in self.attachment.field_mappings}
         asked = {field: expressions for field, expressions in patterns.items() if field in there}
         found = super().matching_values(asked) if asked else {}
         return {field: found.get(field, []) for field in patterns}
@@ -328,8 +334,8 @@ class AttachedIndex(ClusterIndex):
         refused = [Refused(id_, "It was deleted while it was read.") for id_ in ids if id_ not in found]
         for id_, hits in found.items():
             if len(hits) > 1:
-                places = " and ".join(sorted(hit["_index"] for hit in hits))
-                refused.append(Refused(id_, f"Two documents have this id, in {places}; attach each index by its name."))
+                both = " and ".join(sorted(hit["_index"] for hit in hits))
+                refused.append(Refused(id_, f"Two documents have this id, in {both}; attach each index by its name."))
         return {id_: hits[0] for id_, hits in found.items() if len(hits) == 1}, refused
 
     def _located(self, ids: Sequence[str]) -> Iterator[Mapping[str, Any]]:

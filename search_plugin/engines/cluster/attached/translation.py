@@ -14,7 +14,7 @@ from corpora.aliases import IDENTIFIERS
 from corpora.errors import InputError
 from corpora.paper import Accepted
 from search_plugin.contract.schema import ForeignField
-from search_plugin.engines.cluster.attached.places import Place, as_stored, read_from, record_of
+from search_plugin.engines.cluster.attached.field_mappings import FieldMapping, as_stored, read_from, record_of
 from search_plugin.engines.cluster.dialect import TEXT, QueryBody, enclosed
 
 _TEXTS = ("title", "abstract")
@@ -27,18 +27,18 @@ NOTHING: QueryBody = {"match_none": {}}
 
 @dataclass(frozen=True)
 class Translation:
-    """Between the names of ses and those of an index, in which fields are at `places`.
+    """Between the names of ses and those of an index, whose fields are where `field_mappings` say.
 
     The index has content hashes at `hash_path`; if that is empty, they are elsewhere. `foreign` are its own vectors.
     """
 
-    places: tuple[Place, ...]
+    field_mappings: tuple[FieldMapping, ...]
     hash_path: str = ""
     foreign: tuple[ForeignField, ...] = ()
 
     @cached_property
-    def _by_name(self) -> Mapping[str, Place]:
-        return {place.name: place for place in self.places}
+    def _by_name(self) -> Mapping[str, FieldMapping]:
+        return {mapped.name: mapped for mapped in self.field_mappings}
 
     def body(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Return a search of the index for a search in the names of ses; only documents with a title are found."""
@@ -137,15 +137,15 @@ class Translation:
                 return _any_of([{kind: {path: value}} for path in paths])
             how = "phrase" if kind == "match_phrase" else "most_fields"
             return {"multi_match": {**value, "fields": paths, "type": how}}
-        place = self._by_name.get(name)
-        if place is None:
+        mapped = self._by_name.get(name)
+        if mapped is None:
             # The vectors have the same name here and there; what is not there has no value.
             return {kind: dict(inside)} if "." in name else NOTHING
-        if place.kind == "date":
-            query = _of_date(place, kind, value, by_year=name == "year")
+        if mapped.kind == "date":
+            query = _of_date(mapped, kind, value, by_year=name == "year")
         else:
-            query = {kind: {"field": place.path} if kind == "exists" else {place.path: value}}
-        return {"nested": {"path": place.nested, "query": query}} if place.nested else query
+            query = {kind: {"field": mapped.path} if kind == "exists" else {mapped.path: value}}
+        return {"nested": {"path": mapped.nested, "query": query}} if mapped.nested else query
 
     def _of_id(self, kind: str, value: Any) -> QueryBody:
         if kind == "exists":
@@ -153,19 +153,19 @@ class Translation:
         return {"ids": {"values": list(value) if kind == "terms" else [value]}}
 
     def _of_identifiers(self, kind: str, value: Any) -> QueryBody:
-        there = [place for place in self.places if place.name in ("identifiers", *IDENTIFIERS)]
+        there = [mapped for mapped in self.field_mappings if mapped.name in ("identifiers", *IDENTIFIERS)]
         if kind == "exists":
-            return _any_of([{"exists": {"field": place.path}} for place in there])
+            return _any_of([{"exists": {"field": mapped.path}} for mapped in there])
         found: dict[str, QueryBody] = {}
         for asked in value if kind == "terms" else [value]:
             name, _, bare = str(asked).partition(":")
             if listed := self._by_name.get("identifiers"):
                 found[str(asked)] = {"term": {listed.path: {"value": str(asked), "case_insensitive": True}}}
-            for place in there:
-                if place.name == name.lower():
-                    for form in _forms(place.name, bare.lower()):
-                        found[f"{place.path} {form}"] = {
-                            "term": {place.path: {"value": form, "case_insensitive": True}}
+            for mapped in there:
+                if mapped.name == name.lower():
+                    for form in _forms(mapped.name, bare.lower()):
+                        found[f"{mapped.path} {form}"] = {
+                            "term": {mapped.path: {"value": form, "case_insensitive": True}}
                         }
         return _any_of(list(found.values()))
 
@@ -174,7 +174,7 @@ class Translation:
         asked = {"title", *names}
         if "identifiers" in asked:
             asked |= set(IDENTIFIERS)
-        read = read_from([place for place in self.places if place.name in asked])
+        read = read_from([mapped for mapped in self.field_mappings if mapped.name in asked])
         own = [self.hash_path] if "content_hash" in asked and self.hash_path else []
         return {**read, "_source": [*read["_source"], *own]}
 
@@ -189,10 +189,10 @@ class Translation:
             return "_doc"
         if name not in self._by_name:
             raise InputError("This index keeps no order of titles", "sort by a field of numbers or dates")
-        place = self._by_name[name]
-        nested = {"nested": {"path": place.nested}} if place.nested else {}
-        unmapped = "date" if place.kind == "date" else "double"
-        return {place.path: {**how, **nested, "unmapped_type": unmapped}}
+        mapped = self._by_name[name]
+        nested = {"nested": {"path": mapped.nested}} if mapped.nested else {}
+        unmapped = "date" if mapped.kind == "date" else "double"
+        return {mapped.path: {**how, **nested, "unmapped_type": unmapped}}
 
     def _counted(self, one: Mapping[str, Any]) -> dict[str, Any]:
         if "aggs" in one:
@@ -200,19 +200,19 @@ class Translation:
             where = {"filter": self._of_papers(one["filter"])} if "filter" in one else {}
             return {**one, **where, "aggs": inside}
         ((kind, how),) = one.items()
-        place = self._by_name.get(how["field"])
-        if place is None:
+        mapped = self._by_name.get(how["field"])
+        if mapped is None:
             return {"filter": NOTHING}
-        count: dict[str, Any] = {kind: {**how, "field": place.path}}
-        if place.kind == "date" and kind == "terms":
+        count: dict[str, Any] = {kind: {**how, "field": mapped.path}}
+        if mapped.kind == "date" and kind == "terms":
             order = how["order"]
             years = {"calendar_interval": "year", "format": "yyyy", "min_doc_count": 1, "order": order}
-            count = {"date_histogram": {"field": place.path, **years}}
-        if not place.nested:
+            count = {"date_histogram": {"field": mapped.path, **years}}
+        if not mapped.nested:
             return count
         # Papers are counted, not the objects in them.
         values = {**count, "aggs": {"papers": {"reverse_nested": {}}}}
-        return {"nested": {"path": place.nested}, "aggs": {"values": values}}
+        return {"nested": {"path": mapped.nested}, "aggs": {"values": values}}
 
     def _buckets(self, one: Mapping[str, Any], counted: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         ((kind, how),) = one.items()
@@ -231,7 +231,7 @@ class Translation:
             fields["id"] = [hit["_id"]]
             here = {**hit, "fields": fields}
             if "_source" in hit and (len(columns) > 1 or body.get("_source")):
-                record = record_of(0, hit, self.places)
+                record = record_of(0, hit, self.field_mappings)
                 held = as_stored(record) if isinstance(record, Accepted) else {}
                 if self.hash_path:
                     space, _, name = self.hash_path.partition(".")
@@ -244,14 +244,14 @@ class Translation:
             yield here
 
 
-def _of_date(place: Place, kind: str, value: Any, *, by_year: bool) -> QueryBody:
+def _of_date(mapped: FieldMapping, kind: str, value: Any, *, by_year: bool) -> QueryBody:
     """Return the query for days, which a document may hold with the time of day and in another format."""
     if kind == "exists":
-        return {"exists": {"field": place.path}}
+        return {"exists": {"field": mapped.path}}
     if kind == "range":
         bounds = {sign: f"{day}-{_YEAR_ENDS[sign]}" if by_year else day for sign, day in value.items()}
-        return {"range": {place.path: {**bounds, "format": _DAY}}}
-    return _any_of([_of_date(place, "range", {"gte": day, "lte": day}, by_year=by_year) for day in _listed(value)])
+        return {"range": {mapped.path: {**bounds, "format": _DAY}}}
+    return _any_of([_of_date(mapped, "range", {"gte": day, "lte": day}, by_year=by_year) for day in _listed(value)])
 
 
 def _any_of(queries: Sequence[QueryBody]) -> QueryBody:

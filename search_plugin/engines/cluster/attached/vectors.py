@@ -11,7 +11,7 @@ from encoders.models.card import ModelCard
 from encoders.models.formats import Format, Similarity
 from search_plugin.contract.plan import LEXICAL
 from search_plugin.contract.schema import ForeignField
-from search_plugin.engines.cluster.attached.places import look_up
+from search_plugin.engines.cluster.attached.field_mappings import look_up
 from search_plugin.engines.cluster.dialect import Dialect
 
 _TAKEN = {LEXICAL, *map(str, Format)}

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from corpora.errors import UnavailableError
-from search_plugin.contract.diagnosis import Diagnosis, Finding, IndexDiagnosis, human_bytes, troubles_of
+from search_plugin.contract.diagnosis import (
+    Check,
+    Diagnosis,
+    Finding,
+    IndexDiagnosis,
+    human_bytes,
+    run_checks,
+    troubles_of,
+)
 from search_plugin.engines.cluster.attached.attachment import Attachment
 from search_plugin.engines.cluster.diagnosis.indexes import Questions, check_attached, check_index, dig, whole
 from search_plugin.engines.cluster.dialect import Dialect
@@ -265,15 +273,7 @@ def _limit_of_faiss(examined: ExaminedCluster) -> int | None:
     return sum(size for size in allowed if size is not None) if allowed else None
 
 
-CHECKS: Sequence[Callable[[ExaminedCluster], Iterator[Finding]]] = (
-    _health,
-    _plugins,
-    _licence,
-    _nodes,
-    _disks,
-    _memory,
-    _memory_of_faiss,
-)
+CHECKS: Sequence[Check[ExaminedCluster]] = (_health, _plugins, _licence, _nodes, _disks, _memory, _memory_of_faiss)
 
 
 _NOTHING: Mapping[str, Any] = {"standard": {"query": {"match_none": {}}}}
@@ -298,8 +298,11 @@ def diagnose(
     reply = dig(questions.ask("/_cluster/settings", include_defaults=True, flat_settings=True))
     settings = {**dig(reply, "defaults"), **dig(reply, "persistent"), **dig(reply, "transient")}
     examined = ExaminedCluster(questions, dialect, indexes, faiss, nodes, settings)
-    found = [finding for check in CHECKS for finding in check(examined)]
-    findings = (*found, *troubles_of(indexes), *(Finding(trouble=refused) for refused in questions.refused))
+    findings = (
+        *run_checks(CHECKS, examined),
+        *troubles_of(indexes),
+        *(Finding(trouble=refused) for refused in questions.refused),
+    )
     diagnosis = Diagnosis(cluster.product.name.partition(" ")[0], cluster.product.number, ("ses",), indexes, findings)
     joined = _can_join(questions, diagnosis.details["plugins"])
     return replace(diagnosis, joins=("ses", "engine")) if joined else diagnosis

@@ -10,8 +10,8 @@ import orjson
 from search_plugin.contract.connection import Connection
 from search_plugin.contract.schema import IndexSchema, paper_vector
 from search_plugin.engines.cluster.attached.attachment import Attachment
+from search_plugin.engines.cluster.attached.field_mappings import FieldMapping
 from search_plugin.engines.cluster.attached.index import AttachedIndex
-from search_plugin.engines.cluster.attached.places import Place
 from search_plugin.engines.cluster.dialects import dialect_of
 from search_plugin.engines.cluster.errors import failure
 from search_plugin.engines.cluster.index import ClusterIndex
@@ -20,13 +20,13 @@ from search_plugin.engines.cluster.transport import READING, RetryPolicy
 from tests.search_plugin.engines.cluster.test_joining import SHARDS
 
 PLACES = (
-    Place("title", "headline", "headline", "text"),
-    Place("abstract", "summary", "summary", "text"),
-    Place("year", "issued", "issued", "date"),
-    Place("venue", "journal.exact", "journal", "keywords"),
-    Place("authors", "people.name.exact", "people.name", "keywords", "people"),
-    Place("doi", "doi_s", "doi_s", "keywords"),
-    Place("shelf", "shelf", "shelf", "number"),
+    FieldMapping("title", "headline", "headline", "text"),
+    FieldMapping("abstract", "summary", "summary", "text"),
+    FieldMapping("year", "issued", "issued", "date"),
+    FieldMapping("venue", "journal.exact", "journal", "keywords"),
+    FieldMapping("authors", "people.name.exact", "people.name", "keywords", "people"),
+    FieldMapping("doi", "doi_s", "doi_s", "keywords"),
+    FieldMapping("shelf", "shelf", "shelf", "number"),
 )
 INSIDE = IndexSchema("tiny", "f", (replace(paper_vector("prx", 3, "cosine"), name="ses.prx_f"),))
 BESIDE = replace(INSIDE, vectors=(paper_vector("prx", 3, "cosine"),))

@@ -161,7 +161,7 @@ def test_attachments_are_found_by_name():
     with pytest.raises(NotFoundError, match="http://cluster:9200 has no index shelves; check its name"):
         engine_with(error(404, "index_not_found_exception", "no such index")).found(WANTED)
     found_ = engine_with({"shelf-a": described()}).found(WANTED)
-    assert (found_.schema.model, found_.schema.vectors, found_.places[0].path) == ("", (), "headline")
+    assert (found_.schema.model, found_.schema.vectors, found_.field_mappings[0].path) == ("", (), "headline")
     shelf = {"shelf-a": described()}
     shelf["shelf-a"]["mappings"]["properties"]["emb"] = {"type": "knn_vector", "dimension": 3}
     named = NamedVectors("emb", "theirs", "g", 3, "cosine")

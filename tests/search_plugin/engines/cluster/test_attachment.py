@@ -9,7 +9,13 @@ import pytest
 from corpora.errors import InputError, UnavailableError
 from search_plugin.contract.schema import ForeignField
 from search_plugin.engines.cluster.attached.attachment import check_apart, read_attachments
-from search_plugin.engines.cluster.attached.places import Place, as_stored, check_places, find_places, record_of
+from search_plugin.engines.cluster.attached.field_mappings import (
+    FieldMapping,
+    as_stored,
+    check_field_mappings,
+    find_field_mappings,
+    record_of,
+)
 from search_plugin.engines.cluster.attached.vectors import NamedVectors, check_vectors, find_vectors
 from search_plugin.engines.cluster.dialects import dialect_of
 from search_plugin.engines.cluster.product import Product
@@ -43,23 +49,23 @@ ELASTICSEARCH = dialect_of(Product("elasticsearch", "9.4.0", (9, 4)))
 @pytest.mark.parametrize(
     ("given", "path", "found"),
     [
-        (" Title ", "headline", Place("title", "headline", "headline", "text")),
-        ("abstract", "summary", Place("abstract", "summary", "summary", "text")),
-        ("year", "issued", Place("year", "issued", "issued", "date")),
-        ("year", "count", Place("year", "count", "count", "number")),
-        ("journal", "journal.name", Place("venue", "journal.name.exact", "journal.name", "keywords")),
-        ("venue", "paper", Place("venue", "journal.name.exact", "journal.name", "keywords")),
-        ("venue", "headline.raw", Place("venue", "headline.raw", "headline", "keywords")),
-        ("author", "people.name", Place("authors", "people.name", "people.name", "keywords", "people")),
-        ("doi", "doi_s", Place("doi", "doi_s", "doi_s", "keywords")),
-        ("url", "doi_s", Place("url", "doi_s", "doi_s", "keywords")),
-        ("price", "price", Place("price", "price", "price", "number")),
-        ("lent", "lent", Place("lent", "lent", "lent", "boolean")),
-        ("note", "plain", Place("note", "plain", "plain", "text")),
+        (" Title ", "headline", FieldMapping("title", "headline", "headline", "text")),
+        ("abstract", "summary", FieldMapping("abstract", "summary", "summary", "text")),
+        ("year", "issued", FieldMapping("year", "issued", "issued", "date")),
+        ("year", "count", FieldMapping("year", "count", "count", "number")),
+        ("journal", "journal.name", FieldMapping("venue", "journal.name.exact", "journal.name", "keywords")),
+        ("venue", "paper", FieldMapping("venue", "journal.name.exact", "journal.name", "keywords")),
+        ("venue", "headline.raw", FieldMapping("venue", "headline.raw", "headline", "keywords")),
+        ("author", "people.name", FieldMapping("authors", "people.name", "people.name", "keywords", "people")),
+        ("doi", "doi_s", FieldMapping("doi", "doi_s", "doi_s", "keywords")),
+        ("url", "doi_s", FieldMapping("url", "doi_s", "doi_s", "keywords")),
+        ("price", "price", FieldMapping("price", "price", "price", "number")),
+        ("lent", "lent", FieldMapping("lent", "lent", "lent", "boolean")),
+        ("note", "plain", FieldMapping("note", "plain", "plain", "text")),
     ],
 )
 def test_fields_are_found_in_a_mapping(given, path, found):
-    assert find_places(DESCRIBED, {given: path}, "shelves") == (found,)
+    assert find_field_mappings(DESCRIBED, {given: path}, "shelves") == (found,)
 
 
 KINDS = {
@@ -74,8 +80,8 @@ KINDS = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_type_of_a_mapping_holds_values_of_a_kind(kind):
     for type_ in KINDS[kind].split():
-        (found,) = find_places({"a": {"mappings": {"properties": {"x": {"type": type_}}}}}, {"shelf": "x"}, "a")
-        assert found == Place("shelf", "x", "x", kind)
+        (found,) = find_field_mappings({"a": {"mappings": {"properties": {"x": {"type": type_}}}}}, {"shelf": "x"}, "a")
+        assert found == FieldMapping("shelf", "x", "x", kind)
 
 
 @pytest.mark.parametrize(
@@ -100,27 +106,30 @@ def test_each_type_of_a_mapping_holds_values_of_a_kind(kind):
 )  # fmt: skip
 def test_fields_that_can_not_serve_are_told(fields, told):
     with pytest.raises(InputError) as refused:
-        find_places(DESCRIBED, fields, "shelves")
+        find_field_mappings(DESCRIBED, fields, "shelves")
     assert told in str(refused.value)
 
 
 def test_a_field_is_alike_in_all_indexes_that_have_it():
     other = {"mappings": {"properties": {"count": {"type": "date"}}}}
     several = {**DESCRIBED, "shelf-b": other, "shelf-c": {}}
-    assert find_places(several, {"title": "headline"}, "shelves")[0].path == "headline"
+    assert find_field_mappings(several, {"title": "headline"}, "shelves")[0].path == "headline"
     with pytest.raises(InputError, match=r"has no field no for title; its fields are count\."):
-        find_places({"b": other, "c": {"mappings": {}}}, {"title": "no"}, "b")
+        find_field_mappings({"b": other, "c": {"mappings": {}}}, {"title": "no"}, "b")
     told = (
         r"The field count is not the same in all indexes behind shelves \(such as number in shelf-a, date in shelf-b\)"
     )
     with pytest.raises(InputError, match=told):
-        find_places(several, {"year": "count"}, "shelves")
+        find_field_mappings(several, {"year": "count"}, "shelves")
 
 
 def test_what_an_owner_changed_is_told():
-    places = (Place("title", "headline", "headline", "text"), Place("year", "issued", "issued", "date"))
-    check_places(DESCRIBED, places, "shelves")
-    check_places({"a": {"mappings": {"properties": {"headline": {"type": "text"}}}}}, places, "shelves")
+    field_mappings = (
+        FieldMapping("title", "headline", "headline", "text"),
+        FieldMapping("year", "issued", "issued", "date"),
+    )
+    check_field_mappings(DESCRIBED, field_mappings, "shelves")
+    check_field_mappings({"a": {"mappings": {"properties": {"headline": {"type": "text"}}}}}, field_mappings, "shelves")
     for properties, told in (
         ({}, "its field headline is gone, from which title is taken"),
         ({"headline": {"type": "keyword"}}, "its field headline is of another type, from which title is taken"),
@@ -128,7 +137,7 @@ def test_what_an_owner_changed_is_told():
         ({**PROPERTIES, "headline": {"type": "nested", "properties": {}}}, "its field headline is of another type"),
     ):
         with pytest.raises(InputError, match=f"shelves was changed by its owner: {told}"):
-            check_places({"a": {"mappings": {"properties": properties}}}, places, "shelves")
+            check_field_mappings({"a": {"mappings": {"properties": properties}}}, field_mappings, "shelves")
 
 
 def test_a_document_is_a_paper_in_the_form_of_ses():
@@ -136,13 +145,13 @@ def test_a_document_is_a_paper_in_the_form_of_ses():
         "headline": ["A title", "Another"], "summary": 7, "journal": {"exact": 1}, "doi_s": "https://doi.org/10.1/X",
         "people": [{"name": {"exact": "Ana"}}, {"name": {"exact": "Bo"}}], "shelf": [3, "x"], "issued": "05/2020",
     }  # fmt: skip
-    places = (*PLACES[:3], Place("authors", "p", "people.name.exact", "keywords", "people"), *PLACES[5:])
-    record = record_of(4, {"_id": 12, "_source": source, "fields": {"issued": ["2020-05-01"]}}, places)
+    field_mappings = (*PLACES[:3], FieldMapping("authors", "p", "people.name.exact", "keywords", "people"), *PLACES[5:])
+    record = record_of(4, {"_id": 12, "_source": source, "fields": {"issued": ["2020-05-01"]}}, field_mappings)
     assert as_stored(record) == {
         "id": "12", "title": "A title", "abstract": "7", "authors": ["Ana", "Bo"], "year": 2020,
         "identifiers": ["doi:10.1/x"],
     }  # fmt: skip
-    rejected = record_of(4, {"_id": "x", "_source": {"headline": []}}, places)
+    rejected = record_of(4, {"_id": "x", "_source": {"headline": []}}, field_mappings)
     assert (rejected.line, rejected.id, rejected.reason) == (4, "x", "The record has neither title nor abstract.")
 
 

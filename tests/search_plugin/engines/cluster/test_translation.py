@@ -6,7 +6,7 @@ import pytest
 
 from corpora.errors import InputError
 from search_plugin.contract.schema import ForeignField
-from search_plugin.engines.cluster.attached.places import Place
+from search_plugin.engines.cluster.attached.field_mappings import FieldMapping
 from search_plugin.engines.cluster.attached.translation import Translation
 from search_plugin.engines.cluster.dialect import enclosed
 from tests.search_plugin.engines.cluster.conversations import PLACES
@@ -127,8 +127,12 @@ def test_queries(query, there):
 
 
 def test_identifiers_of_other_kinds_and_in_one_field():
-    places = (*PLACES[:1], Place("pmc", "pmc_s", "pmc_s", "keywords"), Place("identifiers", "all", "all", "keywords"))
-    asked = Translation(places).query({"term": {"identifiers": "PMC:PMC12"}})
+    field_mappings = (
+        *PLACES[:1],
+        FieldMapping("pmc", "pmc_s", "pmc_s", "keywords"),
+        FieldMapping("identifiers", "all", "all", "keywords"),
+    )
+    asked = Translation(field_mappings).query({"term": {"identifiers": "PMC:PMC12"}})
     assert asked == any_of(equal("all", "PMC:PMC12"), equal("pmc_s", "pmc12"), equal("pmc_s", "12"))
     bare = Translation(PLACES[:1])
     assert bare.query({"term": {"identifiers": "doi:10.1/x"}}) == NOTHING

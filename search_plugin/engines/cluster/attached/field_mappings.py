@@ -34,7 +34,7 @@ _OWN = {field.name: field for field in PAPER_FIELDS if field.name not in ("id", 
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FieldMapping:
     """Where an index keeps a field.
 
     Attributes:
@@ -52,57 +52,59 @@ class Place:
     nested: str = ""
 
 
-def find_places(mappings: Mapping[str, Any], fields: Mapping[str, str], target: str) -> tuple[Place, ...]:
-    """Return the places of fields in the mappings of an index, or of all indexes behind an alias.
+def find_field_mappings(
+    mappings: Mapping[str, Any], fields: Mapping[str, str], target: str
+) -> tuple[FieldMapping, ...]:
+    """Return where fields are by the mappings of an index, or of all indexes behind an alias.
 
     `fields` gives the index's fields by names of ses; `title` is among them. `target` is the user's name of the index.
     Raises `InputError` if a field is missing, or is of a type that can't serve as this field.
     """
-    found: list[Place] = []
+    found: list[FieldMapping] = []
     for given, path in fields.items():
         name = given.strip().lower()
         name = ALIASES.get(name) or IDENTIFIER_FIELDS.get(name, name)
-        if name in _TAKEN or name in (place.name for place in found):
+        if name in _TAKEN or name in (mapped.name for mapped in found):
             problem = _TAKEN.get(name, f"The field {name} is given twice")
             raise InputError(f"{problem}; leave one {given}={path} out.")
-        found.append(_place(mappings, name, path, target))
+        found.append(_field_mapping(mappings, name, path, target))
     return tuple(found)
 
 
-def check_places(mappings: Mapping[str, Any], places: tuple[Place, ...], target: str) -> None:
+def check_field_mappings(mappings: Mapping[str, Any], field_mappings: tuple[FieldMapping, ...], target: str) -> None:
     """Raise `InputError` if the owner of an index has removed the title, or has given a field another type."""
-    for place in places:
-        there = [found for kept in mappings.values() if (found := look_up(kept.get("mappings", {}), place.path))]
+    for mapped in field_mappings:
+        there = [found for kept in mappings.values() if (found := look_up(kept.get("mappings", {}), mapped.path))]
         kinds = {(_TYPES.get(found.mapping.get("type", "")), found.nested) for found in there}
         # An index that was deleted and made again may have no document with some field yet.
-        if kinds != {(place.kind, place.nested)} and (kinds or place.name == "title"):
+        if kinds != {(mapped.kind, mapped.nested)} and (kinds or mapped.name == "title"):
             raise InputError(
-                f"{target} was changed by its owner: its field {place.path} is "
-                f"{'of another type' if there else 'gone'}, from which {place.name} is taken",
+                f"{target} was changed by its owner: its field {mapped.path} is "
+                f"{'of another type' if there else 'gone'}, from which {mapped.name} is taken",
                 "attach it again with the fields that it has now",
             )
 
 
-def fields_of(places: tuple[Place, ...]) -> tuple[Field, ...]:
+def fields_of(field_mappings: tuple[FieldMapping, ...]) -> tuple[Field, ...]:
     """Return the fields that users can name in an attached index."""
-    names = {"id", *(place.name for place in places)}
+    names = {"id", *(mapped.name for mapped in field_mappings)}
     if not names.isdisjoint(IDENTIFIERS):
         names.add("identifiers")
     own = tuple(field for field in PAPER_FIELDS if field.name in names)
     known = (*_OWN, *IDENTIFIERS)
-    return (*own, *(Field(p.name, p.kind, p.kind != "text") for p in places if p.name not in known))
+    return (*own, *(Field(p.name, p.kind, p.kind != "text") for p in field_mappings if p.name not in known))
 
 
-def _place(mappings: Mapping[str, Any], name: str, path: str, target: str) -> Place:
+def _field_mapping(mappings: Mapping[str, Any], name: str, path: str, target: str) -> FieldMapping:
     there = {index: found for index, kept in mappings.items() if (found := look_up(kept.get("mappings", {}), path))}
     if not there:
         known = {field for kept in mappings.values() for field in kept.get("mappings", {}).get("properties", {})}
         listed = ", ".join(sorted(known)) or "none"
         raise InputError(f"{target} has no field {path} for {name}; its fields are {listed}.")
-    places = {index: _checked(found, name, path, index) for index, found in there.items()}
-    distinct = set(places.values())
+    field_mappings = {index: _checked(found, name, path, index) for index, found in there.items()}
+    distinct = set(field_mappings.values())
     if len(distinct) > 1:
-        first, second = (f"{p.kind} in {index}" for index, p in list(places.items())[:2])
+        first, second = (f"{p.kind} in {index}" for index, p in list(field_mappings.items())[:2])
         raise InputError(
             f"The field {path} is not the same in all indexes behind {target} (such as {first}, {second}); attach each "
             "index by its own name."
@@ -110,7 +112,7 @@ def _place(mappings: Mapping[str, Any], name: str, path: str, target: str) -> Pl
     return distinct.pop()
 
 
-def _checked(found: Located, name: str, path: str, index: str) -> Place:
+def _checked(found: Located, name: str, path: str, index: str) -> FieldMapping:
     wanted = _wanted(name)
     mapping, at = found.mapping, found.path
     kind = _kind(mapping, path, index)
@@ -139,7 +141,7 @@ def _checked(found: Located, name: str, path: str, index: str) -> Place:
             f"The field {path} of {index} has no doc_values in its mapping, so papers can't be counted or sorted by "
             "it; name another field."
         )
-    return Place(name, at, found.source, kind, found.nested)
+    return FieldMapping(name, at, found.source, kind, found.nested)
 
 
 def _wanted(name: str) -> FieldKind | str:
@@ -200,25 +202,25 @@ _DAY = "yyyy-MM-dd"
 _NAMES = {name: name for name in ATTRIBUTES}
 
 
-def read_from(places: Sequence[Place]) -> dict[str, Any]:
+def read_from(field_mappings: Sequence[FieldMapping]) -> dict[str, Any]:
     """Return the part of a search that asks for what `record_of` reads of a hit."""
     # A mapping may have any format of dates, and numbers of seconds: only the cluster reads them all.
-    dates = sorted({place.path for place in filter(_is_column, places)})
+    dates = sorted({mapped.path for mapped in filter(_is_column, field_mappings)})
     columns = [{"field": path, "format": _DAY} for path in dates]
-    sources = sorted({place.source for place in places})
+    sources = sorted({mapped.source for mapped in field_mappings})
     return {"_source": sources, **({"docvalue_fields": columns} if columns else {})}
 
 
-def record_of(number: int, hit: Mapping[str, Any], places: tuple[Place, ...]) -> Accepted | Rejected:
+def record_of(number: int, hit: Mapping[str, Any], field_mappings: tuple[FieldMapping, ...]) -> Accepted | Rejected:
     """Return the paper that a document is, or why it is none, from a hit of a search with `read_from`.
 
     A value that is not of its field's kind is left out: the document is not ours.
     """
-    raw = {place.name: value_at(hit.get("_source", {}), place.source) for place in places}
-    for place in filter(_is_column, places):
-        days = hit.get("fields", {}).get(place.path, [])
+    raw = {mapped.name: value_at(hit.get("_source", {}), mapped.source) for mapped in field_mappings}
+    for mapped in filter(_is_column, field_mappings):
+        days = hit.get("fields", {}).get(mapped.path, [])
         if len(days) == 1:  # several are in another order than in the document
-            raw[place.name] = days[0]
+            raw[mapped.name] = days[0]
     if isinstance(raw.get("title"), list):  # as Crossref has it
         raw["title"] = next(iter(raw["title"]), "")
     own = {name: value for name, value in raw.items() if name in _NAMES}
@@ -226,17 +228,17 @@ def record_of(number: int, hit: Mapping[str, Any], places: tuple[Place, ...]) ->
     if isinstance(record, Rejected):
         return record
     extra: dict[str, FieldValue] = {}
-    for place in places:
+    for mapped in field_mappings:
         with suppress(ValueError):
-            own_name = place.name in _NAMES and place.name not in (*OF_PUBLICATION, "issn")
-            value = None if own_name else custom_value(place.kind, raw[place.name])
+            own_name = mapped.name in _NAMES and mapped.name not in (*OF_PUBLICATION, "issn")
+            value = None if own_name else custom_value(mapped.kind, raw[mapped.name])
             if value is not None and not is_empty(value):
-                extra[place.name] = value
+                extra[mapped.name] = value
     return replace(record, paper=replace(record.paper, extra=extra))
 
 
-def _is_column(place: Place) -> bool:
-    return place.kind == "date" and not place.nested
+def _is_column(mapped: FieldMapping) -> bool:
+    return mapped.kind == "date" and not mapped.nested
 
 
 def as_stored(record: Accepted) -> dict[str, Any]:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from search_plugin.engines.cluster.attached.places import Place, fields_of
+from search_plugin.engines.cluster.attached.field_mappings import FieldMapping, fields_of
 from search_plugin.engines.cluster.attached.translation import Translation
 from search_plugin.engines.cluster.elasticsearch import ElasticsearchDialect
 from search_plugin.engines.cluster.product import Product
 
-TITLE = Place("title", "headline", "headline", "text")
-DAY = Place("year", "issued", "issued", "date")
+TITLE = FieldMapping("title", "headline", "headline", "text")
+DAY = FieldMapping("year", "issued", "issued", "date")
 
 
 def test_users_can_name_the_id_and_identifiers_beside_the_fields_that_are_kept():
-    shelf = Place("shelf", "place", "place", "keyword")
-    names = [field.name for field in fields_of((TITLE, Place("doi", "doi", "doi", "keyword"), shelf))]
+    shelf = FieldMapping("shelf", "place", "place", "keyword")
+    names = [field.name for field in fields_of((TITLE, FieldMapping("doi", "doi", "doi", "keyword"), shelf))]
     assert names == ["id", "title", "identifiers", "shelf"]
     assert [field.name for field in fields_of((TITLE, shelf))] == ["id", "title", "shelf"]
     assert [field.facet for field in fields_of((TITLE, shelf))] == [True, False, True]
