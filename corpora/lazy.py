@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import numpy as np
+    import orjson
 
-__all__ = ["np"]
+    faiss: Any
+    torch: Any
+
+__all__ = ["faiss", "np", "orjson", "torch"]
 
 
 class LazyModule(ModuleType):
@@ -23,3 +27,4 @@ class LazyModule(ModuleType):
 
 if not TYPE_CHECKING:
     np = LazyModule("numpy")
+    faiss, orjson, torch = map(LazyModule, ("faiss", "orjson", "torch"))

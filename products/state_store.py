@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeVar
 
 from corpora.checksums import sealed, unsealed
 from corpora.errors import ConflictError, InputError, NotFoundError, UnavailableError
+from corpora.lazy import orjson
 from corpora.writing import WRITABLE_DATA, explaining, locking, private_folder, replacing
 
 T = TypeVar("T")
@@ -42,7 +43,6 @@ class StateStore(Generic[T]):
 
     def load(self, name: str) -> T:
         """Read a state; `NotFoundError` if there is none of that name, `UnavailableError` if its file is damaged."""
-        import orjson
         from pydantic import TypeAdapter
 
         try:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeVar
 
-from corpora.lazy import np
+from corpora.lazy import np, torch
 from encoders.models.card import ModelCard
 from training.data.packed import Packed, formats_of
 from training.recipe import Recipe
@@ -160,8 +160,6 @@ def parts_of(recipe: Recipe, card: ModelCard, items: Sequence[Item], data: Seque
 
 def part_of(recipe: Recipe, card: ModelCard, task: int, examples: Sequence[int], packed: Packed) -> TaskBatch:
     """Return some examples of one task, ready for the network."""
-    import torch
-
     heads = [card.head(task_format) for task_format in formats_of(recipe.tasks[task], packed.columns)]
     texts = []
     for head in dict.fromkeys(heads):

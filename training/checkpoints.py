@@ -11,6 +11,7 @@ from typing import Any
 
 from corpora.documents import read_json
 from corpora.errors import InputError, UnavailableError
+from corpora.lazy import torch
 from corpora.writing import replacing
 from training.learner import Learner
 
@@ -91,8 +92,6 @@ def load(folder: Path, step: int, learner: Learner) -> TrainingProgress:
         raise InputError(
             f"{place} is of another recipe: start in another folder, or give the recipe that the run began with."
         )
-    import torch
-
     with torch.no_grad():
         for name, tensor in state.items():
             tensor.copy_(kept[name])
@@ -139,8 +138,6 @@ def _state(learner: Learner) -> dict[str, Any]:
 
 def _prepare_optimizer(learner: Learner, kept: Mapping[str, Any]) -> None:
     """Make the optimizer's tensors of all weights that had a gradient when the state was saved, and no others."""
-    import torch
-
     learner.optimizer.state.clear()
     for name, tensor in learner.trained().items():
         # The head of a task without an example so far has no such tensors.

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from corpora.errors import require
-from corpora.lazy import np
+from corpora.lazy import np, torch
 from encoders.architectures.bert import States
 from encoders.heads import Head
 from encoders.models.card import ModelCard
@@ -77,7 +77,6 @@ class Learner:
         In chunks, only a chunk's vectors are kept until its gradients are computed, for which it goes through the
         network again: GradCache (Gao et al. 2021, arXiv:2101.06983). So the vectors alone limit the size of a batch.
         """
-        import torch
         from torch.utils.checkpoint import checkpoint
 
         def encode(values: Any, mask: Any) -> Any:
@@ -115,8 +114,6 @@ def make_learner(recipe: Recipe, start: Model, labels: Mapping[str, int], packs:
     """
     weights = read_checked(start, tuple(dict.fromkeys(start.card.heads.values())))
     module = as_module(weights, start.card, dropout=recipe.dropout, recompute=recipe.activation_checkpointing)
-    import torch
-
     trainable = TRAINABLES[recipe.trains]
     rows = trainable.trained(start.card, {**trainable.options, **recipe.options}, weights)
     require(rows, f"The recipe trains no weight of {start.card.name}; change its options.")
@@ -149,8 +146,6 @@ def make_heads(recipe: Recipe, dimension: int, outputs: Mapping[str, int], packs
     at their log odds in the training examples (Lin et al. 2017, section 3.3), and numbers at their median: from 0, the
     first thousand steps would learn only these. Biases of single classes start at 0.
     """
-    import torch
-
     torch.manual_seed(recipe.seed)
     heads = {}
     for task, packed in zip(recipe.tasks, packs, strict=True):
@@ -175,8 +170,6 @@ def scores(head: Any, vectors: Any, card: ModelCard, *, training: bool) -> Any:
     Vectors of unit length are first scaled to the length of a layer-normalized state, the square root of the
     dimension, for which the heads' start and learning rate are meant.
     """
-    import torch
-
     dropped = torch.nn.functional.dropout(vectors, _DROPOUT, training)
     return head(dropped * math.sqrt(card.dimension) if card.network.normalize else dropped)
 
@@ -214,8 +207,6 @@ def make_optimizer(recipe: Recipe, layers: int, module: Any, heads: Mapping[str,
     Lower layers take smaller steps if the recipe asks for them. Biases and the weights of normalization are not decayed
     (Devlin et al. 2019). `rows` has the first trained row of each trained weight of the network.
     """
-    import torch
-
     groups: dict[tuple[float, float], dict[str, Any]] = {}
     parts = [(tensor, _depth(name, layers), rows[name]) for name, tensor in module.named_parameters() if name in rows]
     above = ((tensor, layers + _ABOVE, 0) for head in heads.values() for tensor in head.parameters())

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from corpora.errors import InputError
+from corpora.lazy import torch
 from encoders.ops.base import Tensor
 
 ValidationMeasure = Literal["macro-f1", "kendall", "first", "cosine", "highest"]
@@ -63,8 +64,6 @@ def outputs_of(inputs: Inputs) -> Tensor:
 
 def classes_of(inputs: Inputs) -> Tensor:
     """Return the class of each example, int64 (examples,)."""
-    import torch
-
     return torch.tensor([int(target[0]) for target in inputs.targets], device=inputs.vectors[0].device)
 
 
@@ -75,8 +74,6 @@ def values_of(inputs: Inputs) -> Tensor:
 
 def targets_of(inputs: Inputs) -> Tensor:
     """Return the targets of examples that have equally many, float32 (examples, targets)."""
-    import torch
-
     return torch.tensor([list(target) for target in inputs.targets], device=inputs.vectors[0].device)
 
 
@@ -88,8 +85,6 @@ def cross_entropy(inputs: Inputs, options: Mapping[str, float]) -> Tensor:  # no
     >>> round(float(cross_entropy(two_classes, {})), 4)  # log(1 + exp(-2))
     0.1269
     """
-    import torch
-
     return torch.nn.functional.cross_entropy(outputs_of(inputs), classes_of(inputs))
 
 
@@ -101,8 +96,6 @@ def bce(inputs: Inputs, options: Mapping[str, float]) -> Tensor:  # noqa: ARG001
     >>> round(float(bce(both_labels, {})), 4)  # log(2)
     0.6931
     """
-    import torch
-
     outputs = outputs_of(inputs)
     truth = torch.zeros_like(outputs)
     for row, labels in enumerate(inputs.targets):
@@ -129,8 +122,6 @@ def contrast(inputs: Inputs, temperature: float) -> Tensor:
     -1 / (P + 1) x sum_p log(exp(z_i z_p / t) / sum_a exp(z_i z_a / t)), z the vectors scaled to unit length and P their
     number. The divisor counts the paper itself, as SciRepEval's code does; Khosla et al. divide by P.
     """
-    import torch
-
     vectors, classes = torch.nn.functional.normalize(inputs.vectors[0], dim=1), classes_of(inputs)
     logits = vectors @ vectors.T / temperature
     itself = torch.eye(len(vectors), dtype=torch.bool, device=logits.device)
@@ -156,8 +147,6 @@ def mse(inputs: Inputs, options: Mapping[str, float]) -> Tensor:  # noqa: ARG001
     >>> float(mse(far_by_one_and_three, {}))
     5.0
     """
-    import torch
-
     return torch.nn.functional.mse_loss(outputs_of(inputs)[:, 0], values_of(inputs))
 
 
@@ -172,8 +161,6 @@ def ranking(inputs: Inputs, options: Mapping[str, float]) -> Tensor:  # noqa: AR
     >>> round(float(ranking(equal_scores, {})), 4)  # log(2)
     0.6931
     """
-    import torch
-
     scores, values = outputs_of(inputs)[:, 0], values_of(inputs)
     ordered = values[:, None] > values[None, :]
     differences = (scores[:, None] - scores[None, :])[ordered]
@@ -194,8 +181,6 @@ def triplet(inputs: Inputs, options: Mapping[str, float]) -> Tensor:
     >>> round(float(triplet(Inputs([query, positive, negative], None, [[]]), {"margin": 1.0})), 4)  # 3 - 2 + 1
     2.0
     """
-    import torch
-
     query, positive, *negatives = inputs.vectors
     distance = torch.nn.functional.pairwise_distance
     near = distance(query, positive)
@@ -215,8 +200,6 @@ def contrastive(inputs: Inputs, options: Mapping[str, float]) -> Tensor:
     >>> round(float(contrastive(same, {"temperature": 1.0, "cosine": 1.0})), 4)  # log(2)
     0.6931
     """
-    import torch
-
     functional = torch.nn.functional
     query, candidates = inputs.vectors[0], torch.cat(list(inputs.vectors[1:]))
     if options["cosine"]:
@@ -239,8 +222,6 @@ def kl(inputs: Inputs, options: Mapping[str, float]) -> Tensor:
     >>> round(float(kl(same_scores, {"temperature": 0.05, "teacher_temperature": 1.0})), 4)
     0.0
     """
-    import torch
-
     functional = torch.nn.functional
     query, *candidates = (functional.normalize(vectors, dim=1) for vectors in inputs.vectors)
     logits = torch.stack([(query * one).sum(dim=1) for one in candidates], dim=1) / options["temperature"]
@@ -258,8 +239,6 @@ def margin_mse(inputs: Inputs, options: Mapping[str, float]) -> Tensor:  # noqa:
     >>> float(margin_mse(Inputs([query, first, second], None, [[5.0, 0.0]]), {}))  # (2 - 5) squared
     9.0
     """
-    import torch
-
     query, *candidates = inputs.vectors
     scores = torch.stack([(query * one).sum(dim=1) for one in candidates], dim=1)
     margins, wanted = (both[:, :1] - both[:, 1:] for both in (scores, targets_of(inputs)))
@@ -278,8 +257,6 @@ def vectors(inputs: Inputs, options: Mapping[str, float]) -> Tensor:  # noqa: AR
     >>> float(vectors(at_right_angles, {}))
     2.0
     """
-    import torch
-
     made = torch.nn.functional.normalize(inputs.vectors[0], dim=1)
     if wrong := next((len(target) for target in inputs.targets if len(target) != made.shape[1]), None):
         raise InputError(
@@ -306,8 +283,6 @@ def listwise(inputs: Inputs, options: Mapping[str, float]) -> Tensor:
     >>> round(float(listwise(Inputs([right, wrong], None, [[]]), {"teacher_temperature": 1.0})), 4)  # log(2)
     0.6931
     """
-    import torch
-
     logits = torch.cat(list(inputs.vectors), dim=1)
     functional = torch.nn.functional
     if not inputs.targets[0]:

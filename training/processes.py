@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from corpora.errors import UnavailableError
 from corpora.installed import extra, needing
+from corpora.lazy import torch
 
 T = TypeVar("T")
 
@@ -52,8 +53,6 @@ class Processes:
         """Return the sums over all processes."""
         if self.count == 1:
             return list(values)
-        import torch
-
         together = torch.tensor(values, dtype=torch.float64)
         with _others_live():
             torch.distributed.all_reduce(together)
@@ -66,8 +65,6 @@ class Processes:
         """
         if self.count == 1:
             return
-        import torch
-
         counts = self.summed([float(weight.grad is not None) for weight in weights])
         used = [weight for weight, count in zip(weights, counts, strict=True) if count]
         grads = [torch.zeros_like(weight) if weight.grad is None else weight.grad for weight in used]

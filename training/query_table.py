@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.errors import UnavailableError, require
 from corpora.installed import extra
-from corpora.lazy import np
+from corpora.lazy import faiss, np, torch
 from encoders.architectures.registry import STATIC
 from encoders.layouts.own_card import CARD_FILE
 from encoders.layouts.static import CENTROIDS, CODES, WEIGHTS
@@ -294,8 +294,6 @@ class _Learner:
     say: Say
 
     def run(self, weights: Sequence[Any], table: Callable[[], Any], texts: range, epochs: int) -> None:
-        import torch
-
         size, draw = min(self.settings.batch_size, len(texts)), np.random.default_rng(self.settings.seed)
         steps = epochs * (len(texts) // size)
         optimizer = torch.optim.Adam(weights, lr=self.settings.learning_rate)
@@ -314,8 +312,6 @@ class _Learner:
 
     def made(self, rows: Any, texts: np.ndarray) -> Any:
         """Return the table's vectors of texts, given its rows: a tensor (texts, dimension)."""
-        import torch
-
         own = [self.ids[number] for number in texts]
         starts = np.concatenate([[0], np.cumsum([len(one) for one in own])[:-1]])
         flat = torch.from_numpy(np.concatenate(own))
@@ -328,8 +324,6 @@ def _quantised(rows: np.ndarray, importance: np.ndarray, settings: TableSettings
 
     Centroids are fitted to rows drawn by their importance, float (rows,), beside each row once.
     """
-    import faiss
-
     size = rows.shape[1]
     parts = max(number for number in range(1, settings.bytes_a_token + 1) if size % number == 0)
     share = np.sqrt(importance) + 1e-9

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from corpora.errors import InputError, StoppedError, UnavailableError, short_list
+from corpora.lazy import torch
 from training import checkpoints
 from training.batches import by_task, parts_of
 from training.data.examples import Example, read_examples
@@ -45,8 +46,6 @@ def plain_errors(folder: Path) -> Iterator[None]:
 
 
 def _says_no_memory(error: BaseException) -> bool:
-    import torch
-
     # On CPUs torch raises a plain RuntimeError.
     known = isinstance(error, MemoryError | torch.OutOfMemoryError)
     return known or any(words in str(error) for words in _NO_MEMORY)
@@ -72,8 +71,6 @@ def not_a_number(
 
 
 def _finite(learner: Learner, data: Sequence[Packed], item: Item) -> bool:
-    import torch
-
     parts = parts_of(learner.recipe, learner.card, [item], data)
     with torch.no_grad():
         return all(bool(torch.isfinite(loss)) for loss in learner.losses(parts).values())

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from corpora.errors import InputError, UnavailableError
-from corpora.lazy import np
+from corpora.lazy import np, torch
 from corpora.writing import explaining, locking
 from encoders.models.card import ModelCard
 from training.batches import padded
@@ -128,8 +128,6 @@ def _write(
     The texts are token ids by hash, the longest first. The folder `place` holds states of `end` tokens so far, and
     names `entries` texts.
     """
-    import torch
-
     row, kind = learner.card.network.width * _BYTES, np.dtype(_ENTRY)
     size = sum(map(len, texts.values())) * row
     if shutil.disk_usage(place).free < size:
@@ -165,8 +163,6 @@ def _batches(texts: Mapping[bytes, np.ndarray], at_once: int) -> Iterator[list[b
 
 def _computed(learner: Learner, layers: int, texts: Sequence[np.ndarray]) -> np.ndarray:
     """Return the states of all tokens, text after text, float16 (tokens, width)."""
-    import torch
-
     values, found = padded(texts)
     ids, mask = (torch.from_numpy(one).to(learner.device) for one in (values.astype("int64"), found))
     with torch.autocast(learner.device, torch.bfloat16, enabled=learner.recipe.precision == "bf16"):

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from corpora.errors import InputError, StoppedError
+from corpora.lazy import torch
 from training import checkpoints
 from training.batches import TaskBatch, ahead, batches_an_epoch, examples_of, parts_of
 from training.checkpoints import TrainingProgress
@@ -114,8 +115,6 @@ def _step(
     processes: Processes,
 ) -> dict[str, Any]:
     """Take one optimizer step over this process's share of its batches; return its entry for the log."""
-    import torch
-
     recipe = learner.recipe
     rate = recipe.learning_rate * SCHEDULES[recipe.schedule](number, warmup_steps(recipe.warmup, total), total)
     for group in learner.optimizer.param_groups:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from corpora.lazy import np
+from corpora.lazy import np, torch
 from eval.measures.classes import macro_f1
 from training.batches import length_grouped, part_of
 from training.data.packed import Packed
@@ -22,8 +22,6 @@ def validate(learner: Learner, data: Sequence[Packed | None]) -> dict[str, float
     The measures by task are macro F1, Kendall's tau-b, the share of queries whose best candidate is nearest or scores
     highest, or the mean cosine, from 0 (-1 for tau and cosine) to 1; NaN where the model gives no numbers.
     """
-    import torch
-
     learner.module.eval()
     try:
         with torch.no_grad():

@@ -12,7 +12,7 @@ from typing import BinaryIO, Literal, Protocol, get_args
 
 from corpora.aliases import names_of, normal_name
 from corpora.errors import InputError, require
-from corpora.lazy import np
+from corpora.lazy import np, orjson
 from corpora.opening import bounded_lines, open_binary
 from corpora.paper import Rejected
 from corpora.writing import explaining, replacing
@@ -105,8 +105,6 @@ class JsonLines:
 
     def write(self, ids: Sequence[str], vectors: np.ndarray) -> None:
         """Write a line per row; `InputError` for an id or a vector that JSON can't hold."""
-        import orjson
-
         _check(ids, vectors)
         key = orjson.dumps(self._key)
         self._file.writelines(
@@ -187,8 +185,6 @@ def _check(ids: Sequence[str], vectors: np.ndarray) -> None:
 
 def _numbers(vector: np.ndarray) -> bytes:
     """Return a float32 vector as a JSON list that is the same float32 vector when read by way of float64."""
-    import orjson
-
     # The shortest decimals of float32 take half the room of float64's. A rare few, such as 7.038531e-26, are rounded
     # twice on their way back, to a neighbour: their vectors are written in full.
     row = np.ascontiguousarray(vector, dtype=np.float32)
@@ -244,8 +240,6 @@ def _read_json(path: Path) -> Embeddings:
 
 def _named_lists(path: Path, stream: BufferedReader) -> Iterator[tuple[int, str, list[object]]]:
     """Yield the number, the id and the list of values of every line; a line with several ids yields each of them."""
-    import orjson
-
     for line in bounded_lines(stream):
         if isinstance(line, Rejected):
             raise InputError(f"{path}, line {line.line}: {line.reason}")

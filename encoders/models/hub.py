@@ -17,6 +17,7 @@ from typing import Any
 from corpora.checksums import sha256_of
 from corpora.documents import read_json
 from corpora.errors import InputError, UnavailableError
+from corpora.lazy import orjson
 from corpora.typed import typed
 from corpora.writing import replacing
 from encoders.models.known import PINNED
@@ -138,8 +139,6 @@ def _read() -> dict[str, LockedRepository]:
 
 
 def _write(every: dict[str, LockedRepository]) -> None:
-    import orjson
-
     path = lock_file()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -22,6 +22,7 @@ from typing import Any
 
 from corpora.errors import InputError, require
 from corpora.installed import installed_version
+from corpora.lazy import orjson
 
 _MOST_GROWTH = 4096
 """Of a text, in all steps together; published tokenizers have up to 36, those of NFKC."""
@@ -60,8 +61,6 @@ def check_description(path: Path, cache_dir: Path | None) -> None:
 
 
 def _described(path: Path) -> Mapping[str, Any]:
-    import orjson
-
     try:
         # Every start reads this file, and json takes ten times as long.
         described: dict[str, Any] = orjson.loads(path.read_bytes())

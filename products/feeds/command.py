@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -88,8 +89,6 @@ def remove(*, name: str, papers: Sequence[str], whole: bool, as_json: bool, **op
 @engine_options
 def show(*, name: str, since: str, date_field: str, size: int, as_json: bool, **options: Any) -> None:
     """Show the papers of a feed, the best first, with the liked papers that each is near to."""
-    from dataclasses import asdict
-
     entries = open_library(options).feeds.show(name, since=since, date_field=date_field, size=size)
     lines = [line for entry in entries for line in _lines(entry)] or ["No papers: try an earlier --since."]
     say({"name": name, "entries": [asdict(entry) for entry in entries]}, "\n".join(lines), as_json=as_json)
@@ -119,8 +118,6 @@ def export(*, name: str, output: Path | None, as_json: bool, **options: Any) -> 
 @engine_options
 def list_(*, as_json: bool, **options: Any) -> None:
     """List the feeds, with their papers or queries."""
-    from dataclasses import asdict
-
     feeds = open_library(options).feeds
     held = {name: feeds.get(name) for name in feeds.names()}
     lines = [f"{name}: {_contents(one)}, index {one.index}" for name, one in held.items()]
@@ -141,6 +138,4 @@ def _lines(entry: FeedEntry) -> list[str]:
 
 
 def _say(name: str, feed: Feed, line: str, *, as_json: bool) -> None:
-    from dataclasses import asdict
-
     say({"name": name, **asdict(feed)}, line, as_json=as_json)

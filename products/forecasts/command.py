@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -98,8 +99,6 @@ def report(*, name: str, html: Path | None, as_json: bool, **options: Any) -> No
 
 
 def _show(forecaster: Forecaster, *, as_json: bool) -> None:
-    from dataclasses import asdict
-
     from products.forecasts.report import CAUTION, forecaster_lines
 
     document = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import wrap
@@ -102,8 +103,6 @@ def label(
     **options: Any,
 ) -> None:
     """Label papers as included or excluded, one by one or by a file."""
-    from dataclasses import asdict
-
     if path and (include or exclude or reason):
         raise click.UsageError("Give --path, or --include and --exclude, not both.")
     screening = open_library(options).screening
@@ -126,8 +125,6 @@ def next_(*, name: str, size: int | None, by: str, as_json: bool, **options: Any
     reason that you type, l puts it off, u takes the last decision back, q quits. Each decision is stored at once.
     Elsewhere, a list is printed.
     """
-    from dataclasses import asdict
-
     screening = open_library(options).screening
     if sys.stdin.isatty() and sys.stdout.isatty() and not as_json:
         require(size is None or size > 0, f"A batch of {size} papers can't be read", "give a <size> of 1 or more")
@@ -211,8 +208,6 @@ def _told(counts: ReadingCounts) -> str:
 @engine_options
 def status(*, name: str, target: float, confidence: float, html: Path | None, as_json: bool, **options: Any) -> None:
     """Show how many papers are read, the recall that is reached, and whether reading may stop."""
-    from dataclasses import asdict
-
     from eval.reports.report import gather_provenance
     from products.screening.report import review_report, status_lines
 
@@ -231,8 +226,6 @@ def status(*, name: str, target: float, confidence: float, html: Path | None, as
 @engine_options
 def compare(*, name: str, other: str, as_json: bool, **options: Any) -> None:
     """Compare the labels of two screeners, each with a review of the same index: Cohen's kappa, and conflicts."""
-    from dataclasses import asdict
-
     found = open_library(options).screening.compare(name, other)
     kappa = "undefined, since all labels are the same" if found.kappa is None else f"{found.kappa:.3f}"
     lines = [

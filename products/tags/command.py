@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -164,8 +165,6 @@ def suggest(*, name: str, index: str | None, count: int, as_json: bool, **option
 @engine_options
 def explain(*, name: str, papers: Sequence[str], index: str | None, as_json: bool, **options: Any) -> None:
     """Say why papers get their tags: how likely each is, and the words of the paper that speak most for it."""
-    from dataclasses import asdict
-
     library = open_library(options)
     found = library.tags.explain(name, index or library.default().name, papers)
     lines = []
@@ -206,8 +205,6 @@ def _f1(tagger: Tagger) -> str:
 
 
 def _show(tagger: Tagger, *, as_json: bool) -> None:
-    from dataclasses import asdict
-
     from products.tags.report import label_rows, summary_lines
 
     lines = list(summary_lines(tagger))

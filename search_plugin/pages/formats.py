@@ -13,6 +13,7 @@ from itertools import count
 from typing import Any
 
 from corpora.identifiers import identifier_of, link_of
+from corpora.lazy import orjson
 from corpora.names import parse_name
 from corpora.outgoing import cell, json_text, plain
 from corpora.paper import TYPES, Paper
@@ -63,8 +64,6 @@ def rows_of(hits: Sequence[Hit]) -> list[dict[str, Any]]:
 
 def jsonl(hits: Sequence[Hit]) -> str:
     """Return JSON Lines: one object for each hit, custom fields under `extra`; the reader of JSON lines reads it."""
-    import orjson
-
     lines = (json_text(orjson.dumps({**facts_of(hit), "extra": hit.paper.extra})) for hit in hits)
     return "".join(f"{line}\n" for line in lines)
 
@@ -190,8 +189,6 @@ def csl(hits: Sequence[Hit]) -> str:
 
     The fields are those of citeproc's schema (docs.citationstyles.org); the reader of Zotero's exports reads it.
     """
-    import orjson
-
     items = [{name: value for name, value in _csl_item(hit.paper).items() if value} for hit in hits]
     return json_text(orjson.dumps(items, option=orjson.OPT_INDENT_2)) + "\n"
 

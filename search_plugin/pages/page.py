@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from corpora.errors import InputError
 from corpora.installed import deferred, needing
+from corpora.lazy import orjson
 from corpora.outgoing import as_html
 from corpora.paper import Paper
 from search_plugin.contract.legs import Facets
@@ -108,8 +109,6 @@ class Page:
             InputError: If there is no such format.
         """
         if name == "json":
-            import orjson
-
             from corpora.outgoing import json_text
 
             return json_text(orjson.dumps(self.to_dict(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))

@@ -10,6 +10,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from corpora.lazy import orjson
+
 LEAST, DEFAULT, MOST = 2_000, 5_000, 50_000
 """Tokens of an answer: the bounds of what can be asked for, and what applies otherwise."""
 
@@ -21,8 +23,6 @@ _WORD = 60
 
 def size_of(content: Any) -> int:
     """Return how many bytes a value has as JSON."""
-    import orjson
-
     return len(orjson.dumps(content))
 
 

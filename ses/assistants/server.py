@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.errors import SesError
 from corpora.installed import DISTRIBUTION, extra, needing
+from corpora.lazy import orjson
 from corpora.outgoing import json_text
 from ses.assistants.tools import QUOTED, Assistant
 
@@ -82,7 +83,6 @@ def _answering(
     function: Callable[..., dict[str, Any]], told: Callable[[SesError], str]
 ) -> Callable[..., CallToolResult]:
     """Return a tool of the SDK: the answer is JSON as text, and structured; an error is its sentence."""
-    import orjson
     from mcp.types import CallToolResult, TextContent
 
     from ses.assistants.arguments import failed

@@ -21,6 +21,7 @@ from corpora.http_client import (
     retried,
     seconds_of,
 )
+from corpora.lazy import orjson
 from search_plugin.contract.connection import CONNECTING, Connection
 
 if TYPE_CHECKING:
@@ -120,7 +121,6 @@ class ServiceClient:
             raise refused.error from refused
 
     def _once(self, method: str, path: str, content: Mapping[str, Any] | None) -> Any:
-        import orjson
         from urllib3.exceptions import HTTPError
 
         body = None if content is None else orjson.dumps(content)

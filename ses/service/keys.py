@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from corpora.errors import ConflictError, NotFoundError, UnavailableError, require
+from corpora.lazy import orjson
 from corpora.writing import WRITABLE_DATA, explaining, locking, private_folder, replacing
 
 Scope = Literal["search", "encode", "write", "admin"]
@@ -144,8 +145,6 @@ class Keys:
 
     @contextmanager
     def _changing(self) -> Iterator[dict[str, ApiKey]]:
-        import orjson
-
         busy = ConflictError("Another run is changing the keys", "try again later")
         with explaining(self.path, WRITABLE_DATA):
             private_folder(self.path.parent)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
+from corpora.lazy import orjson
 from corpora.outgoing import cell, in_a_line, json_text, plain
 
 if TYPE_CHECKING:
@@ -40,8 +41,6 @@ def tell(text: str = "", *, err: bool = False) -> None:
 
 def say_json(document: Any) -> None:
     """Print a result on standard output as JSON, without what is no UTF-8 in names of files and variables."""
-    import orjson
-
     try:
         written = orjson.dumps(document, option=orjson.OPT_INDENT_2)
     except orjson.JSONEncodeError:

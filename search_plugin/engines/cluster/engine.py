@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, UnavailableError
+from corpora.lazy import orjson
 from search_plugin.contract.connection import Connection
 from search_plugin.contract.engine import Engine, Index, check_index_name, no_earlier, unknown_index
 from search_plugin.engines.cluster.attached.attachment import companion_name, not_ours, read_attachments
@@ -225,6 +226,4 @@ class ClusterEngine(Engine):
 
 def _plain(facts: Mapping[str, Any]) -> Any:
     """As JSON returns it: tuples become lists."""
-    import orjson
-
     return orjson.loads(orjson.dumps(facts))

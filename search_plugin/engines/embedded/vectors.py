@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from corpora.lazy import np
+from corpora.lazy import faiss, np
 from encoders.models.formats import Similarity
 from search_plugin.contract.legs import closeness
 from search_plugin.contract.schema import VectorField
@@ -128,8 +128,6 @@ class Approximate:
         The fewer vectors a filter lets pass, the farther away the nearest of them are, so more lists are read. `asked`
         is float32 (1, dimension). `allowed` says which vectors may be found, bool (vectors,); None for all.
         """
-        import faiss
-
         selector, share = None, 1.0
         if allowed is not None:
             among = allowed[: self.covered]
@@ -153,8 +151,6 @@ def extend(folder: Path, name: str, mapped: Callable[[], Matrix], similarity: Si
     read of a mapping stays in memory as long as the mapping. Lists of another kind, as earlier versions made them, are
     built again.
     """
-    import faiss
-
     count = len(mapped())
     covered = newest(folder, _name(name), count, lambda derived: derived.covered) or 0
     if count < INDEXED_FROM or count - covered <= max(INDEXED_FROM // 4, covered // _GROWTH):
@@ -178,8 +174,6 @@ def _lists(count: int) -> int:
 
 
 def _is_current(index: Any) -> bool:
-    import faiss
-
     return isinstance(index, faiss.IndexIVFPQFastScan)
 
 
@@ -194,8 +188,6 @@ def _bounded(vectors: np.ndarray, similarity: Similarity) -> np.ndarray:
 
 def _empty(mapped: Callable[[], Matrix], similarity: Similarity) -> Any:
     """Return an index without vectors, whose lists have centres."""
-    import faiss
-
     count, dimension = mapped().shape
     if similarity == "l2":
         metric, centres = faiss.METRIC_L2, faiss.IndexFlatL2(dimension)
@@ -225,8 +217,6 @@ def load(folder: Path, name: str, count: int, *, to_extend: bool = False) -> App
     """
 
     def read(derived: Derived) -> Approximate:
-        import faiss
-
         index = faiss.read_index(str(derived.path / _FILE), 0 if to_extend else faiss.IO_FLAG_MMAP_IFC)
         return Approximate(derived.covered, _checked(index, derived.covered))
 
@@ -236,8 +226,6 @@ def load(folder: Path, name: str, count: int, *, to_extend: bool = False) -> App
 @reads_stored
 def _checked(index: Any, covered: int) -> Any:
     """Return the index, or raise `ValueError` if it would find vectors that do not exist."""
-    import faiss
-
     earlier = (faiss.IndexIVFScalarQuantizer, faiss.IndexIVFRaBitQ)
     if not (_is_current(index) or isinstance(index, earlier)) or index.quantizer.ntotal != index.nlist:
         raise ValueError("a vector index is of another kind")

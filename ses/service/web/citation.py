@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 from urllib.parse import quote
 
@@ -185,6 +185,4 @@ def file_name(paper: Paper, name: str) -> str:
 
 def json_value(paper: Paper) -> dict[str, Any]:
     """Return a paper as plain values with its link."""
-    from dataclasses import asdict
-
     return {**asdict(paper), "link": link_of(paper)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -71,8 +72,6 @@ def _read(path: Path) -> str:
 
 
 def _show(found: Sequence[Suggestion], *, as_json: bool) -> None:
-    from dataclasses import asdict
-
     titles = [f"  {one.title}" if one.title else "" for one in found]
     lines = [
         f"{one.score:6.3f}  {one.name}{title}  (from {', '.join(one.because)})"
