@@ -29,7 +29,7 @@ PAIRS = 10
 """The most papers that a click is compared with."""
 
 _WORD = re.compile(r"\w+|[^\w\s]")
-_NO_TITLE = "<blank>"
+_NO_TITLE = "< blank >"
 
 
 @dataclass(frozen=True, slots=True)

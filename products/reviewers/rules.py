@@ -70,6 +70,14 @@ AGGREGATES: Mapping[str, Aggregate] = {"top3": mean_of_top, "max": largest}
 """The ways to make the similarities of a reviewer's papers one number."""
 
 
+UNIPR_AGGREGATES: Mapping[str, Aggregate] = {
+    **AGGREGATES,
+    "average": lambda rows: np.asarray(rows.mean(axis=-1)),
+    "sum": lambda rows: np.asarray(rows.sum(axis=-1)),
+}
+"""Those that UniPR compares (figure 2)."""
+
+
 def by_aggregate(aggregate: Aggregate, similarities: Similarities, profiles: Profiles) -> dict[str, float]:
     """Score reviewers by one number taken over the similarities of all their papers, by the only factor."""
     (similarity,) = similarities.values()
@@ -99,13 +107,16 @@ def chain_of_factors(similarities: Similarities, profiles: Profiles) -> dict[str
     return {reviewer: float(np.sort(best)[-TOP:].sum()) / TOP for reviewer, best in own.items()}
 
 
-def reciprocal_ranks(similarities: Similarities, profiles: Profiles) -> dict[str, float]:
+def reciprocal_ranks(
+    similarities: Similarities, profiles: Profiles, aggregate: Aggregate = mean_of_top
+) -> dict[str, float]:
     """Score reviewers by the sum of 1 / rank over factors (UniPR, section 3.3, equation 10).
 
-    The rank is among all reviewers, by the mean of the top three of the factor; equal ones share the best rank.
+    The rank is among all reviewers, by one number taken over the factor's similarities of all their papers, such as the
+    mean of the top three; equal ones share the best rank.
     """
     rows = similarities.values()
-    by_factor = np.array([[mean_of_top(row[columns]) for columns in profiles.values()] for row in rows])
+    by_factor = np.array([[aggregate(row[columns]) for columns in profiles.values()] for row in rows])
     return dict(zip(profiles, sum_of_reciprocal_ranks(by_factor).tolist(), strict=True))
 
 
@@ -121,10 +132,9 @@ def openreview(aggregate: str = "max") -> Matching:
     The aggregate is `max` (its default), `average`, or a percentile of a reviewer's papers such as `p75`.
     """
     percentile = re.fullmatch(r"p(\d{1,2}|100)", aggregate, re.ASCII)
-    if aggregate == "max":
-        score: Aggregate = largest
-    elif aggregate == "average":
-        score = lambda rows: np.asarray(rows.mean(axis=-1))  # noqa: E731
+    score: Aggregate
+    if aggregate in ("max", "average"):
+        score = UNIPR_AGGREGATES[aggregate]
     elif percentile:
         score = partial(np.percentile, q=int(percentile[1]), axis=-1)
     else:
@@ -140,3 +150,20 @@ MATCHINGS: Mapping[str, Matching] = {
     "unipr": Matching(_FACTORS, cosine=False, score=reciprocal_ranks),
     "openreview": openreview(),
 }
+
+
+def matching_of(protocol: str, aggregate: str = "") -> Matching:
+    """Return a paper's matching, with another aggregate than its own for unipr and openreview.
+
+    The aggregate is one of `UNIPR_AGGREGATES`, or one that `openreview` takes. Raises `InputError` if the protocol has
+    no such aggregate.
+    """
+    if not aggregate:
+        return MATCHINGS[protocol]
+    if protocol == "openreview":
+        return openreview(aggregate)
+    if protocol != "unipr":
+        raise InputError(f"The protocol {protocol} has one way to join papers", "leave <aggregate> out, or take unipr")
+    if aggregate not in UNIPR_AGGREGATES:
+        raise InputError(f"There is no aggregate {aggregate!r}; give one of {', '.join(UNIPR_AGGREGATES)}.")
+    return replace(MATCHINGS["unipr"], score=partial(reciprocal_ranks, aggregate=UNIPR_AGGREGATES[aggregate]))

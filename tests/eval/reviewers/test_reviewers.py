@@ -337,4 +337,4 @@ def test_compressed_files_and_papers_that_come_again(scirepeval):
 def test_an_aggregate_that_would_not_be_heeded_is_refused(scirepeval):
     run = CliRunner().invoke(eval_, ["reviewers", "--data", str(scirepeval), "--aggregate", "p75"])
     assert run.exit_code != 0
-    assert "--aggregate is for --protocol openreview" in str(run.exception)
+    assert "The protocol scirepeval has one way to join papers" in str(run.exception)

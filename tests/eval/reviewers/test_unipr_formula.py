@@ -14,7 +14,7 @@ from eval.reviewers.data import ReviewerSet, read_reviewers
 from eval.reviewers.protocol import evaluate_reviewers, older_soft_precisions
 from eval.trec.judgments import Qrels
 from eval.trec.runs import Run
-from products.reviewers.rules import MATCHINGS
+from products.reviewers.rules import MATCHINGS, matching_of
 from tests.eval.vectors_by_hand import embedder, write_lines
 
 FACTORS = ("semantic", "topic", "citation")
@@ -53,15 +53,18 @@ def draw(folder, name):
     return vectors, profiles, grades
 
 
-def first_grades(vectors, profiles, grades, cutoff):
+def top3(similarities):
+    return np.mean(sorted(similarities)[-3:])
+
+
+def first_grades(vectors, profiles, grades, cutoff, aggregate=top3):
     """Return the grades of the first reviewers of each submission, and how many are judged for it."""
     found = []
     for submission, judged in grades.items():
         total = np.zeros(len(profiles))
         for of_factor in vectors.values():
             relevance = [
-                np.mean(sorted(of_factor[paper] @ of_factor[submission] for paper in own)[-3:])
-                for own in profiles.values()
+                aggregate([of_factor[paper] @ of_factor[submission] for paper in own]) for own in profiles.values()
             ]
             total += 1 / rankdata(-np.array(relevance), method="min")
         score = dict(zip(profiles, total, strict=True))
@@ -93,6 +96,31 @@ def test_soft_and_hard_precision_are_those_of_the_equations(tmp_path, name):
         ),
         "soft P@5 (Liu)": pytest.approx(np.mean([sum(of_each) / 15 for of_each, _ in first[5]])),
     }
+
+
+@pytest.mark.parametrize(
+    ("factors", "aggregate", "by_hand"),
+    [
+        (("topic",), "", top3),  # table 6
+        (("citation", "semantic"), "top3", top3),
+        *((FACTORS, name, function) for name, function in {"max": max, "average": np.mean, "sum": sum}.items()),
+    ],
+)
+def test_ablations_and_other_aggregates_are_those_of_the_equations(tmp_path, factors, aggregate, by_hand):
+    vectors, profiles, grades = draw(tmp_path / "KDD", "KDD")
+    kept = {factor: vectors[factor] for factor in factors}
+    embedders = {factor: partial(embedder(one), task_format=Format.PRX) for factor, one in kept.items()}
+    matching = matching_of("unipr", aggregate).only(factors)
+    outcome = evaluate_reviewers(read_reviewers(tmp_path / "KDD"), embedders, matching)
+    first = first_grades(kept, profiles, grades, 5, by_hand)
+    wanted = [sum(g >= 2 for g in of_each) / 5 for of_each, _ in first]
+    assert list(outcome.per_unit["soft P@5"].values()) == pytest.approx(wanted)
+
+
+def test_unipr_knows_no_other_aggregate():
+    with pytest.raises(InputError, match="no aggregate 'p75'; give one of top3, max, average, sum"):
+        matching_of("unipr", "p75")
+    assert matching_of("openreview", "p75").factors == ("proximity",)
 
 
 def older(data, embedders):

@@ -50,12 +50,22 @@ _named = click.option(
 @click.option(
     "--protocol", default="scirepeval", show_default=True, type=click.Choice(PROTOCOLS), help="Rules to match by."
 )
-@_aggregate
+@click.option(
+    "--aggregate",
+    metavar="NAME",
+    help="How unipr (top3, max, average, sum) or openreview (max, average, or a percentile such as p75) joins the "
+    "similarities of a reviewer's papers [default: top3, and max].",
+)
 @_embeddings
 @_named
 @output_options
 def reviewers(
-    data: Path, protocol: str, aggregate: str, embeddings: tuple[str, ...], named: tuple[str, ...], **options: Any
+    data: Path,
+    protocol: str,
+    aggregate: str | None,
+    embeddings: tuple[str, ...],
+    named: tuple[str, ...],
+    **options: Any,
 ) -> None:
     """Match papers with reviewers: P@5 and P@10 with soft and hard judgments.
 
@@ -68,12 +78,10 @@ def reviewers(
     from eval.reports.forms import check_report
     from eval.reviewers.data import read_reviewers
     from eval.reviewers.protocol import evaluate_reviewers, older_soft_precisions
-    from products.reviewers.rules import MATCHINGS, openreview
+    from products.reviewers.rules import matching_of
     from ses.evaluation.factors import Factor, find_factors
 
-    if aggregate != "max" and protocol != "openreview":
-        raise InputError("--aggregate is for --protocol openreview: leave it out, or add that.")
-    matching = openreview(aggregate) if protocol == "openreview" else MATCHINGS[protocol]
+    matching = matching_of(protocol, aggregate or "")
     read = read_reviewers(data)
     if not embeddings and not read.papers:
         raise InputError(f"{data} has no texts: put metadata.jsonl there, or name vectors with --embeddings.")
