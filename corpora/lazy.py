@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import numpy as np
     import orjson
+    import tantivy
 
     faiss: Any
     torch: Any
 
-__all__ = ["faiss", "np", "orjson", "torch"]
+__all__ = ["faiss", "np", "orjson", "tantivy", "torch"]
 
 
 class LazyModule(ModuleType):
@@ -27,4 +28,4 @@ class LazyModule(ModuleType):
 
 if not TYPE_CHECKING:
     np = LazyModule("numpy")
-    faiss, orjson, torch = map(LazyModule, ("faiss", "orjson", "torch"))
+    faiss, orjson, tantivy, torch = map(LazyModule, ("faiss", "orjson", "tantivy", "torch"))

@@ -12,7 +12,7 @@ from pathlib import Path
 from corpora.cores import cores
 from corpora.custom import FieldValue
 from corpora.errors import InputError
-from corpora.lazy import np
+from corpora.lazy import np, tantivy
 from corpora.paper import Paper
 from search_plugin.contract.engine import Document, Index, Refused
 from search_plugin.contract.legs import Facets, Listing, Position, Scored, Sort
@@ -140,9 +140,7 @@ class EmbeddedIndex(Index):
 
     def value_counts(self, field: str, size: int) -> Sequence[tuple[FieldValue, int]]:
         """Return the most frequent values of a field over all papers, with their counts; equal counts by value."""
-        from tantivy import Query
-
-        _, counts = counted(self._snapshot().searcher, Query.all_query(), {field: f"fields.{field}"}, size)
+        _, counts = counted(self._snapshot().searcher, tantivy.Query.all_query(), {field: f"fields.{field}"}, size)
         return counts[field]
 
     def ids(self, where: Filter | None = None) -> Iterator[str]:

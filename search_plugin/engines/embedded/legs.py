@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from corpora.lazy import np
+from corpora.lazy import np, tantivy
 from search_plugin.contract.engine import MOST_VALUES, too_many
 from search_plugin.contract.legs import BY_ID, TITLE, Facets, Listing, Position, Scored, Sort, ranked
 from search_plugin.contract.plan import (
@@ -185,12 +185,10 @@ def _position(snapshot: Snapshot, order: Sort, value: float, id_: str, row: int)
 
 def count_facets(words: Words, searcher: Any, counting: Counting) -> Facets:
     """Return the counts of the papers of `Counting`, and which papers were counted."""
-    from tantivy import Query
-
     plan = counting.plan
     query = among(words, counting.found)
     if plan.order:
-        query = to_tantivy(plan.filter, words) if plan.filter else Query.all_query()
+        query = to_tantivy(plan.filter, words) if plan.filter else tantivy.Query.all_query()
     elif plan.words:
         matched = matching(words, searcher, plan)
         if plan.filter:
@@ -241,14 +239,12 @@ def matching_values(
     searcher: Any, fields: Mapping[str, str], patterns: Mapping[str, Sequence[str]]
 ) -> dict[str, list[str]]:
     """Return what `Index.matching_values` does; `fields` gives tantivy's names of the fields."""
-    from tantivy import Query
-
     found: dict[str, list[str]] = {}
     for name, expressions in patterns.items():
         values: dict[str, None] = {}
         for expression in joined(expressions):
             terms = {"field": fields[name], "size": MOST_VALUES + 1, "segment_size": 1 << 30, "include": expression}
-            buckets = searcher.aggregate(Query.all_query(), {"values": {"terms": terms}})["values"]["buckets"]
+            buckets = searcher.aggregate(tantivy.Query.all_query(), {"values": {"terms": terms}})["values"]["buckets"]
             values |= dict.fromkeys(bucket["key"] for bucket in buckets)
         if len(values) > MOST_VALUES:
             raise too_many(name)

@@ -17,7 +17,7 @@ from typing import Any
 
 import orjson
 
-from corpora.lazy import np
+from corpora.lazy import np, tantivy
 from corpora.writing import replacing, sync
 from search_plugin.contract.schema import IndexSchema
 from search_plugin.engines.embedded.errors import reads_stored
@@ -85,10 +85,8 @@ def _merged(words: Words, snapshot: Snapshot) -> Commit:
 
 def _delete_of_each(words: Words, snapshot: Snapshot) -> None:
     """Write a paper of each segment again, so that it is deleted there; and others, until there are enough segments."""
-    from tantivy import DocAddress
-
     searcher = snapshot.searcher
-    firsts = searcher.fast_field_values("row", [DocAddress(at, 0) for at in range(searcher.num_segments)])
+    firsts = searcher.fast_field_values("row", [tantivy.DocAddress(at, 0) for at in range(searcher.num_segments)])
     # If the first paper of a segment is not alive, one is deleted there already.
     again = [row for row in firsts if snapshot.live[row]]
     for other in (row for row in np.flatnonzero(snapshot.live).tolist() if row not in firsts):

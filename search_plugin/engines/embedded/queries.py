@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple, cast
 
+from tantivy import FieldType, Occur, Query
+
 from corpora.lazy import np
 from search_plugin.contract.plan import Plan, TermGroup
 from search_plugin.contract.tree import (
@@ -42,8 +44,6 @@ def saying(words: Words, field: str, text: str) -> Any:
 
 def beginning(words: Words, start: str) -> Any:
     """Return the query for papers whose title holds a word that may begin like this, as of `Begun`."""
-    from tantivy import Query
-
     known = [*shorter_terms(start), *words.analyze(start)]
     terms = [Query.term_query(words.schema, "title", term, "basic") for term in dict.fromkeys(known)]
     # Letters and digits alone are no syntax of an expression.
@@ -52,8 +52,6 @@ def beginning(words: Words, start: str) -> Any:
 
 def like(words: Words, where: TermLike) -> Any:
     """Return the query for papers that hold a term like these."""
-    from tantivy import Query
-
     terms = [Query.term_query(words.schema, where.field, term, "basic") for term in where.terms]
     # The expression of a pattern has only letters and digits of the user's.
     others = [Query.regex_query(words.schema, where.field, where.expression)] if where.expression else []
@@ -80,8 +78,6 @@ def positions(words: Words, text: str) -> Positions:
 
 def side_by_side(words: Words, field: str, terms: Positions, option: str) -> Any:
     """Return the query for papers in which terms stand side by side; `option` is `freq` where their score counts."""
-    from tantivy import Query
-
     if not terms:
         return Query.empty_query()
     if len(terms) == 1:
@@ -92,37 +88,27 @@ def side_by_side(words: Words, field: str, terms: Positions, option: str) -> Any
 
 def either(queries: Sequence[Any]) -> Any:
     """Return the query for papers that at least one of some queries finds."""
-    from tantivy import Occur, Query
-
     return Query.boolean_query([(Occur.Should, query) for query in queries])
 
 
 def both(query: Any, passing: Any) -> Any:
     """Return the query for papers that two queries find, scored by the first."""
-    from tantivy import Occur, Query
-
     return Query.boolean_query([(Occur.Must, query), (Occur.Must, Query.const_score_query(passing, 0.0))])
 
 
 def named(words: Words, ids: Sequence[str], identifiers: Sequence[str]) -> Any:
     """Return the query for papers with one of some ids or identifiers."""
-    from tantivy import Query
-
     terms = [Query.term_query(words.schema, "fields.identifiers", name, "basic") for name in identifiers]
     return either([among(words, ids), *terms])
 
 
 def among(words: Words, ids: Sequence[str]) -> Any:
     """Return the query for some ids."""
-    from tantivy import Query
-
     return Query.term_set_query(words.schema, "id", list(ids))
 
 
 def from_row(words: Words, row: int) -> Any:
     """Return the query for papers in a row and all later ones."""
-    from tantivy import FieldType, Query
-
     return Query.range_query(words.schema, "row", FieldType.Unsigned, row, (1 << 64) - 1)
 
 
@@ -139,8 +125,6 @@ _RANGES = {"=": "[{0} TO {0}]", "<": "[* TO {0}}}", "<=": "[* TO {0}]", ">": "{{
 
 def to_tantivy(where: Filter, words: Words) -> Any:  # noqa: C901 - one case for each kind of node
     """Return a query that finds the papers that match a filter; `columns.passing` does the same for vectors."""
-    from tantivy import Occur, Query
-
     match where:
         case Not(part):
             return Query.boolean_query([(Occur.Must, Query.all_query()), (Occur.MustNot, to_tantivy(part, words))])
@@ -173,8 +157,6 @@ def to_tantivy(where: Filter, words: Words) -> Any:  # noqa: C901 - one case for
 
 
 def _one_of(field: str, values: Sequence[Value], words: Words) -> Any:
-    from tantivy import Query
-
     if words.kinds[field] in COMPARED:
         return either([_range(field, "=", value, words) for value in values])
     path = field if field == "id" else f"fields.{field}"
@@ -198,8 +180,6 @@ def document_frequencies(searcher: Any, words: Words, asked: Sequence[str]) -> M
 
 def fuzzy(words: Words, terms: Sequence[str], distance: int) -> Any:
     """Return the query for papers that hold similar terms."""
-    from tantivy import Query
-
     return either([Query.fuzzy_term_query(words.schema, "text", term, distance) for term in terms])
 
 
@@ -250,7 +230,6 @@ def ranking(words: Words, searcher: Any, plan: Plan) -> list[Any]:
 
 def _query(words: Words, asked: _Asked, boost: float) -> Any:
     """Return the query for words in title and abstract together, and again in the title."""
-    from tantivy import Occur, Query
 
     def of(field: str, weight: float) -> list[Any]:
         best = [clause for one in asked.groups for clause in _best_of(words, field, one, weight)]
@@ -301,8 +280,6 @@ def _held(searcher: Any, terms: Positions) -> int:
 
 
 def _any_of(words: Words, field: str, counts: Mapping[str, int], weight: float) -> list[Any]:
-    from tantivy import Occur, Query
-
     return [
         (Occur.Should, Query.boost_query(Query.term_query(words.schema, field, term, "freq"), count * weight))
         for term, count in counts.items()
@@ -311,8 +288,6 @@ def _any_of(words: Words, field: str, counts: Mapping[str, int], weight: float) 
 
 def _best_of(words: Words, field: str, group: _Spelled, weight: float) -> list[Any]:
     """Return the clauses that score a group by its spelling that matches best."""
-    from tantivy import Occur, Query
-
     if not group.others:
         return _any_of(words, field, group.typed, weight)
     others = [

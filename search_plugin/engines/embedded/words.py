@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 import orjson
 
 from corpora.checksums import sealed, unsealed
+from corpora.lazy import tantivy
 from corpora.paper import Paper
 from corpora.writing import replacing, sync
 from search_plugin.contract.schema import IndexSchema
@@ -279,9 +280,7 @@ class Words:
             del writer  # with tantivy's lock
 
     def _document(self, row: int, paper: Paper) -> Any:
-        from tantivy import Document
-
-        document = Document()
+        document = tantivy.Document()
         document.add_text("id", paper.id)
         document.add_unsigned("row", row)
         title = self.prepare(paper.title)
@@ -294,18 +293,14 @@ class Words:
 
 def create_words(folder: Path) -> None:
     """Make an empty word index."""
-    from tantivy import Index
-
     folder.mkdir()
-    Index(_schema(), str(folder))
+    tantivy.Index(_schema(), str(folder))
     sync(folder)
     sync(folder.parent)
 
 
 def _schema() -> Any:
-    from tantivy import SchemaBuilder
-
-    builder = SchemaBuilder()
+    builder = tantivy.SchemaBuilder()
     builder.add_text_field("id", fast=True, tokenizer_name="raw", index_option="basic")
     builder.add_unsigned_field("row", fast=True)
     for name in ("title", "text"):
@@ -319,33 +314,31 @@ def open_words(folder: Path, schema: IndexSchema) -> Words:
 
     Raises `ValueError` if it is damaged; tantivy raises other errors for other damages.
     """
-    from tantivy import Filter, Index, TextAnalyzerBuilder, Tokenizer
-
     language = get_language(schema.language)
     links = None if os.access(folder, os.W_OK) else links_to(folder)
     sound: set[str] = set()
 
     def index_of(commit: Commit) -> Any:
         check(folder, commit, sound)
-        return Index.open(str(links or folder))
+        return tantivy.Index.open(str(links or folder))
 
     index, _ = last(folder, index_of)
     if index.schema != _schema():
         raise ValueError(f"{META} was changed after it was written")
-    builder = TextAnalyzerBuilder(Tokenizer.simple())
+    builder = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
     for step in (
-        Filter.remove_long(_LONGEST_WORD),
-        Filter.lowercase(),
-        Filter.ascii_fold(),
-        Filter.custom_stopword(sorted(language.stop_words)),
-        *([Filter.stemmer(language.stemmer)] if language.stemmer else []),
+        tantivy.Filter.remove_long(_LONGEST_WORD),
+        tantivy.Filter.lowercase(),
+        tantivy.Filter.ascii_fold(),
+        tantivy.Filter.custom_stopword(sorted(language.stop_words)),
+        *([tantivy.Filter.stemmer(language.stemmer)] if language.stemmer else []),
     ):
         builder = builder.filter(step)
     analyzer = builder.build()
     index.register_tokenizer("words", analyzer)
     index.config_reader("manual")
     prepare = _in_pairs if language.bigrams else str
-    split = TextAnalyzerBuilder(Tokenizer.simple()).build().analyze
+    split = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple()).build().analyze
     return Words(folder, index, index.schema, kinds_of(schema), prepare, split, analyzer.analyze, sound, links)
 
 
