@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import orjson
 
-from corpora.documents import read_json
+from corpora.documents import read_json, typed
 from corpora.errors import ConflictError, StoppedError, UnavailableError
-from corpora.typed import typed
 from corpora.writing import WRITABLE_DATA, explaining, locking, replacing
 
 if TYPE_CHECKING:

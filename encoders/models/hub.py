@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from corpora.checksums import sha256_of
-from corpora.documents import read_json
+from corpora.documents import read_json, typed
 from corpora.errors import InputError, UnavailableError
 from corpora.lazy import orjson
-from corpora.typed import typed
 from corpora.writing import replacing
 from encoders.models.known import PINNED
 

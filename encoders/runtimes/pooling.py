@@ -6,9 +6,8 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from corpora.documents import read_json
+from corpora.documents import read_json, typed
 from corpora.lazy import np
-from corpora.typed import typed
 from encoders.architectures.network import Pooling
 from encoders.models.formats import Precision
 from encoders.runtimes.registry import RuntimeSource

@@ -9,10 +9,10 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Annotated, Any, Literal
 
 from corpora.custom import CustomField, FieldKind, check_field_name
+from corpora.documents import typed
 from corpora.errors import InputError, UnavailableError
 from corpora.options import Option, check_options
 from corpora.paper import TYPES
-from corpora.typed import typed
 from encoders.models.formats import Format, Similarity
 from encoders.projection import VectorProjection
 from search_plugin.words.languages import DEFAULT_LANGUAGE, get_language

@@ -8,10 +8,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 from urllib.parse import quote
 
+from corpora.documents import typed
 from corpora.errors import NotFoundError, require
 from corpora.outgoing import titled
 from corpora.paper import Paper
-from corpora.typed import typed
 from corpora.url_names import escaped_name
 from search_plugin.contract.schema import (
     PAPER_FIELDS,

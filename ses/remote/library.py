@@ -6,8 +6,8 @@ import functools
 from dataclasses import dataclass
 from typing import Any
 
+from corpora.documents import typed
 from corpora.errors import InputError, require
-from corpora.typed import typed
 from ses.argument_validation import checked_methods
 from ses.indexes.default_index import default_index
 from ses.indexes.index_facts import IndexFacts

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from corpora.typed import typed
+from corpora.documents import typed
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corpora.documents import typed
 from corpora.paper import Paper
-from corpora.typed import typed
 from search_plugin.contract.legs import Contribution, Facets
 from search_plugin.pages.highlights import Snippet
 from search_plugin.pages.hit import Hit

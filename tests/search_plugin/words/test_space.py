@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 
-from corpora.typed import typed
+from corpora.documents import typed
 from encoders.models.formats import Format
 from search_plugin.words import space
 from search_plugin.words.space import WordPart, WordSpace

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from corpora.documents import typed
 from corpora.errors import InputError, UnavailableError
-from corpora.typed import typed
 from search_plugin.contract.schema import ForeignField, IndexSchema, to_stored
 from search_plugin.engines.cluster.attached.field_mappings import FieldMapping, fields_of
 from search_plugin.engines.cluster.attached.vectors import described_vectors
