@@ -25,20 +25,21 @@ WITHOUT_TEXT = re.compile(
 """Macros whose first argument is no text."""
 
 
-@pytest.mark.parametrize("name", MACROS)
-def test_no_macro_stops_the_reading_or_takes_words_away(name):
-    for latex in (
-        rf"One \{name}{{b}}{{c}} two",
-        rf"One {{\{name}}} two",
-        rf"One \{name}{{}} two",
-        rf"One {{\{name} x}} two",
-    ):
-        text = latex_text(latex)
-        assert text.startswith("One ")
-        assert text.endswith("two")
-    assert latex_text(rf"One \{name}").startswith("One")
-    if not WITHOUT_TEXT.fullmatch(name) and name not in ACCENTS:
-        assert "b" in latex_text(rf"One \{name}{{b}}{{c}} two")
+def harmful(name):
+    """Yield the texts with a macro that are not read to their end, or lose words of its argument."""
+    argument = rf"One \{name}{{b}}{{c}} two"
+    for latex in (argument, rf"One {{\{name}}} two", rf"One \{name}{{}} two", rf"One {{\{name} x}} two"):
+        if not re.fullmatch("One .*two", latex_text(latex), re.DOTALL):
+            yield latex
+    if not latex_text(rf"One \{name}").startswith("One"):
+        yield rf"One \{name}"
+    if not WITHOUT_TEXT.fullmatch(name) and name not in ACCENTS and "b" not in latex_text(argument):
+        yield argument
+
+
+def test_no_macro_stops_the_reading_or_takes_words_away():
+    assert len(MACROS) > 900
+    assert [latex for name in MACROS for latex in harmful(name)] == []
 
 
 SYMBOLS = [
@@ -50,9 +51,10 @@ OTHERWISE = {"textasciicircum": "^", "textasciigrave": "`", "textperiodcentered"
 """The tables have accents without a letter for these, and the day on which they are read."""
 
 
-@pytest.mark.parametrize(("name", "symbol"), SYMBOLS)
-def test_symbols_are_those_of_the_tables(name, symbol):
-    assert latex_text(rf"a{{\{name}}}b").split() == f"a{OTHERWISE.get(name, symbol)}b".split()
+def test_symbols_are_those_of_the_tables():
+    assert len(SYMBOLS) > 500
+    read = [latex_text(rf"a{{\{name}}}b").split() for name, _ in SYMBOLS]
+    assert read == [f"a{OTHERWISE.get(name, symbol)}b".split() for name, symbol in SYMBOLS]
 
 
 @pytest.mark.parametrize(

@@ -153,6 +153,7 @@ def test_a_named_encoding_is_read_as_utf8(tmp_path, encoding, pack):
         assert stream.read().decode("utf-8-sig") == FRENCH * 2000
 
 
+@pytest.mark.slow
 @given(text=st.text(min_size=1, max_size=300), encoding=st.sampled_from(["gb18030", "utf-16", "utf-32", "utf-7"]))
 def test_recoding_gives_the_text_back(tmp_path_factory, text, encoding):
     path = tmp_path_factory.mktemp("recoded") / "file"

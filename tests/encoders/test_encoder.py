@@ -218,6 +218,7 @@ def test_two_processes_may_build_a_graph_at_once(tmp_path, monkeypatch):
     assert graph_folders(tmp_path) == [name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["cache", "cache/graphs"])
 def test_in_a_folder_that_can_not_be_written_graphs_are_built_for_now(place, tmp_path, monkeypatch, caplog):
     (tmp_path / place).parent.mkdir(exist_ok=True)

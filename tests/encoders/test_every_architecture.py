@@ -16,43 +16,39 @@ TEXTS = ["", "virus", *(f"{paper.title} [SEP] {paper.abstract}" for paper in pap
 EVERY = [*MAKERS, *(pytest.param(name, marks=pytest.mark.torch) for name in TORCH_MAKERS)]
 
 
-@pytest.fixture(params=EVERY)
-def model(request, tmp_path):
-    return find_model(str((MAKERS | TORCH_MAKERS)[request.param](tmp_path / "model")))
+@pytest.fixture(scope="module", params=EVERY)
+def model(request, tmp_path_factory):
+    return find_model(str((MAKERS | TORCH_MAKERS)[request.param](tmp_path_factory.mktemp("every") / "model")))
 
 
-def encoder_of(model, tmp_path, runtime="onnx", precision="fp32"):
-    return load_encoder(model, cache_dir=tmp_path / "cache", runtime=runtime, precision=precision, threads=1)
+@pytest.fixture(scope="module")
+def expected(model, tmp_path_factory):
+    """The vectors of all formats by onnxruntime in fp32, made once for each architecture."""
+    return encoder_of(model, tmp_path_factory.mktemp("expected")).encode_formats(TEXTS, model.card.formats)
 
 
-@pytest.mark.torch
-def test_torch_and_onnx_agree_on_padded_batches(model, tmp_path):
-    onnx, torch = encoder_of(model, tmp_path), encoder_of(model, tmp_path, "torch")
-    formats = onnx.card.formats
-    expected = onnx.encode_formats(TEXTS, formats)
-    for task_format, vectors in torch.encode_formats(TEXTS, formats).items():
+def encoder_of(model, folder, runtime="onnx", precision="fp32"):
+    return load_encoder(model, cache_dir=folder / "cache", runtime=runtime, precision=precision, threads=1)
+
+
+@pytest.mark.parametrize(
+    "runtime", [pytest.param("torch", marks=pytest.mark.torch), pytest.param("openvino", marks=pytest.mark.openvino)]
+)
+def test_other_runtimes_agree_with_onnxruntime_on_padded_batches(model, expected, runtime, tmp_path):
+    for task_format, vectors in encoder_of(model, tmp_path, runtime).encode_formats(TEXTS, expected).items():
         np.testing.assert_allclose(vectors, expected[task_format], atol=1e-4)
 
 
-@pytest.mark.openvino
-def test_openvino_and_onnx_agree(model, tmp_path):
-    expected = encoder_of(model, tmp_path).encode_formats(TEXTS, model.card.formats)
-    for task_format, vectors in encoder_of(model, tmp_path, "openvino").encode_formats(TEXTS, expected).items():
-        np.testing.assert_allclose(vectors, expected[task_format], atol=1e-4)
+def test_int8_stays_close(model, expected, tmp_path):
+    for task_format, vectors in encoder_of(model, tmp_path, precision="int8").encode_formats(TEXTS, expected).items():
+        assert not np.array_equal(vectors, expected[task_format])
+        lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(expected[task_format], axis=1)
+        assert ((vectors * expected[task_format]).sum(axis=1) / lengths).mean() > 0.97
 
 
-def test_int8_stays_close(model, tmp_path):
-    fp32 = encoder_of(model, tmp_path).encode_formats(TEXTS, model.card.formats)
-    for task_format, vectors in encoder_of(model, tmp_path, precision="int8").encode_formats(TEXTS, fp32).items():
-        assert not np.array_equal(vectors, fp32[task_format])
-        lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(fp32[task_format], axis=1)
-        assert ((vectors * fp32[task_format]).sum(axis=1) / lengths).mean() > 0.97
-
-
-def test_formats_that_differ_have_vectors_that_differ(model, tmp_path):
-    vectors = encoder_of(model, tmp_path).encode_formats(TEXTS, model.card.formats)
+def test_formats_that_differ_have_vectors_that_differ(model, expected):
     by_head = {}
-    for task_format, rows in vectors.items():
+    for task_format, rows in expected.items():
         by_head.setdefault((model.card.head(task_format), model.card.prompts.get(task_format)), []).append(rows)
     for alike in by_head.values():
         for rows in alike[1:]:
@@ -63,8 +59,7 @@ def test_formats_that_differ_have_vectors_that_differ(model, tmp_path):
             assert all(np.abs(rows - other).max() > 0.01 for other in distinct[:i])
 
 
-def test_an_export_gives_the_same_vectors(model, tmp_path):
-    expected = encoder_of(model, tmp_path).encode_formats(TEXTS, model.card.formats)
+def test_an_export_gives_the_same_vectors(model, expected, tmp_path):
     export_model(model, tmp_path / "out", runtime="onnx", precision="fp32")
     exported = load_encoder(str(tmp_path / "out"), cache_dir=tmp_path / "unused", threads=1)
     assert exported.card.formats == model.card.formats

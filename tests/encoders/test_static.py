@@ -84,6 +84,7 @@ def test_a_table_of_sentence_transformers_has_its_vectors(tmp_path, normalized):
     assert find_model(str(tmp_path / "model")).card.similarity == "cosine"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folded", [False, True])
 def test_a_table_of_model2vec_has_the_vectors_of_the_library(tmp_path, folded):
     """sentence-transformers reads the same files; it counts unknown words, which model2vec leaves out."""

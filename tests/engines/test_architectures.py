@@ -31,7 +31,9 @@ def seen(card):
 
 
 def marked(names):
-    return [pytest.param(one, marks=pytest.mark.torch) if one in TORCH_MAKERS else one for one in names]
+    """Those that an engine can't tell from one of ON_SERVERS are slow."""
+    marks = {one: [pytest.mark.torch] if one in TORCH_MAKERS else [] for one in names}
+    return [pytest.param(one, marks=marks[one] + [pytest.mark.slow] * (one not in ON_SERVERS)) for one in names]
 
 
 @pytest.mark.torch

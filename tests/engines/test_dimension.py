@@ -76,6 +76,7 @@ def held(index, name="prx"):
     return np.stack([found[id_] for id_ in ids])
 
 
+@pytest.mark.slow
 def test_an_index_with_shorter_vectors_is_searched_and_grows(engine, models, tmp_path):
     library, some = library_of(engine, models, tmp_path), papers(COUNT + 20)
     assert library.index("papers", some[:COUNT], dimension=SHORT).new == COUNT
@@ -114,6 +115,7 @@ def test_an_index_with_shorter_vectors_is_searched_and_grows(engine, models, tmp
     check(library["copied"], COUNT + 20)
 
 
+@pytest.mark.slow
 def test_another_dimension_encodes_nothing_again(engine, models, tmp_path, monkeypatch):
     library, some = library_of(engine, models, tmp_path, cache_dir=tmp_path / "cache"), papers(COUNT)
     library.index("papers", some, dimension=SHORT)

@@ -90,6 +90,7 @@ def test_thousands_at_once(engine):
     assert index.hashes(ids[2_490:2_510]) == {g.paper.id: g.content_hash for g in written[2_500:2_510]}
 
 
+@pytest.mark.slow
 @every_engine
 def test_a_query_may_be_as_long_as_one_is_allowed_to_be(filled):
     assert filled.search(Plan("virus " * 250, (), None, 5))["lexical"]

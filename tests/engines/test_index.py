@@ -223,6 +223,7 @@ def test_a_vector_of_another_length_is_refused_both_ways(filled):
         filled.search(Plan("", (VectorClause("rgn", np.ones(3, np.float32)),), None, 5))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", NEWEST_STORED, indirect=True)
 def test_large_indexes_find_the_nearest_too_with_and_without_a_filter(engine):
     count = 6_000

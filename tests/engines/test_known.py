@@ -74,6 +74,7 @@ def test_values_are_listed_by_expressions(engine):
     lists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", NEWEST, indirect=True)
 def test_filters_in_any_case_mean_the_same_in_every_leg(engine):
     index = fill(engine, "odd", PAPERS)

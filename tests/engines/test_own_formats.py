@@ -36,6 +36,7 @@ def same(one, other):
     return one.keys() == other.keys() and all(np.allclose(one[id_], other[id_], atol=1e-6) for id_ in one)
 
 
+@pytest.mark.slow
 def test_a_format_is_added_kept_and_taken_away(engine, models, tmp_path):
     library, some = library_of(engine, models, tmp_path), papers(60)
     library.index("papers", some[:50])

@@ -52,6 +52,7 @@ def without(papers, *names):
     }
 
 
+@pytest.mark.slow
 def test_tags_are_written_without_touching_anything_else(library, tmp_path):
     before = everything(library["papers"].index)
     tagger, notes = library.tags.train("subject", "papers", "topics", hierarchy=ANIMALS)
@@ -89,6 +90,7 @@ def test_tags_are_facets_and_filters(library):
     assert all("cats" in hit.paper.extra["subject"] for hit in page)
 
 
+@pytest.mark.slow
 def test_who_gave_a_tag_is_never_mixed_up(library, tmp_path):
     library.tags.train("subject", "papers", "topics")
     library.tags.apply("subject", "papers")
@@ -120,6 +122,7 @@ def test_a_tagger_of_another_model_is_refused(library, engine, tmp_path, matrix)
     engine.drop("others")
 
 
+@pytest.mark.slow
 def test_an_index_without_clf_vectors_gives_those_for_search(engine, tmp_path, matrix):
     library = planted.make_library(engine, tmp_path, matrix, formats=("prx",))
     tagger, notes = library.tags.train("subject", "papers", "topics")
@@ -130,6 +133,7 @@ def test_an_index_without_clf_vectors_gives_those_for_search(engine, tmp_path, m
     assert library.tags.apply("subject", "papers").tagged > 0
 
 
+@pytest.mark.slow
 def test_papers_that_are_written_again_leave_the_same_ones_held_out(library):
     index = library["papers"].index
 
@@ -145,6 +149,7 @@ def test_papers_that_are_written_again_leave_the_same_ones_held_out(library):
     assert measured() == before
 
 
+@pytest.mark.slow
 def test_forecasts_are_filtered_sorted_and_boost(library, matrix):
     before = everything(library["papers"].index)
     forecaster, _ = library.forecasts.train("impact", "papers", "cited", within="venue")

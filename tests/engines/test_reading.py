@@ -49,6 +49,7 @@ def test_the_ranked_ones_are_those_of_a_page(filled, mode):
     assert all((page.notes, page.found, page.mode) == (at_once.notes, at_once.found, mode) for page in pages)
 
 
+@pytest.mark.slow
 def test_after_a_ranking_come_all_others_with_a_word(filled):
     request = SearchRequest("virus lung", mode="lexical", window=20, size=16)
     pages = whole(filled, request)
@@ -69,6 +70,7 @@ def test_the_others_pass_the_filter_too(filled):
     assert min(paper.year for paper in papers) >= 2005
 
 
+@pytest.mark.slow
 def test_changes_while_a_ranking_is_read(engine):
     filled = filled_in(engine)
     request = SearchRequest("virus lung", mode="lexical", window=20, size=12)

@@ -1,9 +1,12 @@
 """Feeds and reviews are the same on every engine."""
 
+import pytest
+
 import ses
 from tests.tiny import make_model, papers
 
 
+@pytest.mark.slow
 def test_feeds_and_reviews(engine, tmp_path):
     model = make_model(tmp_path / "model")
     places = [(engine.url, "there"), (tmp_path / "beside", "here")]

@@ -233,6 +233,7 @@ def test_sentences_change_and_go_with_their_papers(changing):
     )
 
 
+@pytest.mark.slow
 @stored
 def test_an_index_keeps_its_choice_through_updates_copies_and_builds(changing):
     made = of_sentences(12)
@@ -295,6 +296,7 @@ def test_commands_show_the_nearest_sentence_and_the_vectors(shown):
     assert "sentences: 20 papers with vectors of 64 numbers" in run(shown, "doctor").stdout
 
 
+@pytest.mark.slow
 @pytest.mark.serve
 def test_a_service_sends_and_shows_the_nearest_sentence(shown):
     held = ses.open(shown / "indexes", model=str(shown / "model"), data_dir=shown, cache_dir=shown / "cache")

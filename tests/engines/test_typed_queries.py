@@ -150,6 +150,7 @@ def test_queries_without_signs_search_as_before(index):
     assert search(index, typed, Encoder()).hits == search(index, plain, Encoder()).hits
 
 
+@pytest.mark.slow
 def test_filters_of_words_mean_the_same_in_every_leg(speaking):
     vector = VectorClause("prx", NORTH)
 

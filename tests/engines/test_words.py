@@ -73,6 +73,7 @@ def shown_schema(library, name="papers"):
     return library[name].index.schema
 
 
+@pytest.mark.slow
 def test_an_index_has_three_vectors_of_a_paper_and_grows(engine, models, tmp_path):
     library, some = library_of(engine, models, tmp_path), papers(COUNT + 20)
     library.index("papers", some[:COUNT], formats=ALL)
@@ -96,6 +97,7 @@ def test_an_index_has_three_vectors_of_a_paper_and_grows(engine, models, tmp_pat
     assert np.array_equal(held(later, "clf", "copied"), held(later, "clf"))
 
 
+@pytest.mark.slow
 def test_a_build_keeps_words_until_formats_are_asked_for(engine, models, tmp_path, monkeypatch):
     library, some = library_of(engine, models, tmp_path, cache_dir=tmp_path / "cache"), papers(COUNT)
     library.index("papers", some, formats=ALL)

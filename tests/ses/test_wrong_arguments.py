@@ -93,8 +93,13 @@ def library(tmp_path_factory):
         yield ses.open()
 
 
+@pytest.fixture(scope="module")
+def model(library):
+    return ses.load_model()
+
+
 @pytest.fixture
-def parts(library):
+def parts(library, model):
     if "papers" not in library:  # a function was called that drops it
         library.index("papers", papers(6))
     for kept in (library.feeds, library.screening):
@@ -104,7 +109,7 @@ def parts(library):
     library.screening.label("papers", include="p00001", exclude="p00002", change=True)
     if "papers" not in library.tags:
         library.tags.from_names("papers", "papers", Path("labels.csv"))
-    held = {"library": library, "index": library["papers"], "model": ses.load_model(), "ses": ses}
+    held = {"library": library, "index": library["papers"], "model": model, "ses": ses}
     return {**held, **{part: getattr(library, part) for part in PARTS.keys() - held.keys()}}
 
 

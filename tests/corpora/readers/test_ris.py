@@ -492,6 +492,7 @@ def test_broken_records_cost_themselves(tmp_path):
     assert records[4:] == [Rejected(6 + 2 * len(FULL.splitlines()), CUT)]
 
 
+@pytest.mark.slow
 def test_a_record_of_20_mb_costs_itself(tmp_path):
     for long in ("AB  - " + "x" * 20_000_000, "\n".join(["AB  - " + "x" * 1000] * 20_000)):
         first, second = read(tmp_path, FULL.replace("VL  - 9", long) + FULL)

@@ -31,6 +31,7 @@ def test_it_is_of_the_default_model_and_measured(name):
     assert "| data | licence |" in (SHIPPED / name / "README.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_it_tags_papers_of_its_fields(shared_cache):
     tagger = read_tagger(SHIPPED / "arxiv")
     encoder = load_encoder(DEFAULT_MODEL, cache_dir=shared_cache, threads=1)

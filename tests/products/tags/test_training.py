@@ -227,6 +227,7 @@ def test_words_say_what_vectors_do_not(tmp_path):
         again.tags(matrix)
 
 
+@pytest.mark.slow
 def test_words_that_say_nothing_do_no_harm(matrix):
     judged = planted.judgments(matrix)
     papers = labelled_papers(judged, judged, ANIMALS, 10)

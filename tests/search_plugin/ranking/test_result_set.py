@@ -71,6 +71,7 @@ def test_papers_that_say_a_word_are_counted_exactly_and_those_near_apart(index):
     assert (by_meaning.matches, by_meaning.near, by_meaning.candidates) == (None, 10, 10)
 
 
+@pytest.mark.slow
 def test_pages_go_on_behind_the_window_and_no_paper_comes_twice(index):
     ids = [hit.id for at in range(0, 50, 7) for hit in found(index, size=7, offset=at)]
     assert len(ids) == len(set(ids)) == WORDS + 10

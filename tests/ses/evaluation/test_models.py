@@ -167,6 +167,7 @@ def test_what_does_not_go_together_is_refused(home, tmp_path):
     fails(ses(tmp_path, *asked), 2, "There is no model 'no-such-model'")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["ses-minilm", "all-MiniLM-L6-v2"])
 def test_without_another_model_here_some_must_be_named(name, home, tmp_path, monkeypatch):
     monkeypatch.setattr("encoders.registry.is_here", {"ses-minilm", "all-MiniLM-L6-v2"}.__contains__)

@@ -51,6 +51,7 @@ def site(request, library, tmp_path_factory):
         yield f"http://127.0.0.1:{port}/papers"
 
 
+@pytest.mark.slow
 def test_the_client_finds_and_compares_the_paper(library, site):
     with ses.open(site, engine_patience=0) as remote:
         index = remote["papers"]

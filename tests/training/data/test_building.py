@@ -95,6 +95,7 @@ def test_what_was_built_is_kept_until_something_changes(tmp_path):
     assert len(places) == 7
 
 
+@pytest.mark.slow
 def test_what_was_built_stays_in_the_folder_whatever_the_task_is_called(tmp_path):
     path = recipe_of(tmp_path, PAPERS)
     path.write_text(path.read_text().replace('"topics"', '"../../topics/v2: Ä"'))
