@@ -135,7 +135,7 @@ def test_a_change_of_a_lanes_tests_or_of_what_they_import_runs_the_lane(lane):
     assert users
     assert [one for one in users if not concerns(paths, [one])] == []
     if lane in OF_SERVERS or lane in ("emulation", "ray"):
-        return  # what these depend on is found by its imports
+        return  # what these depend on is found by its imports, or is the cluster alone
     named = re.compile(rf"^ *(?:from|import) ((?:{'|'.join(SOURCES)})[\w.]*)", re.MULTILINE)
     for user in users:
         modules = {name.replace(".", "/") for name in named.findall((ROOT / user).read_text(encoding="utf-8"))}
@@ -149,9 +149,16 @@ def test_what_a_module_imports_by_way_of_others_counts():
     assert {"search_plugin/engines/cluster/errors.py", "corpora/errors.py"} <= direct < found
     assert {"search_plugin/contract/engine.py", "search_plugin/__init__.py"} <= found
     assert not any(one.startswith(("ses/", "training/", "eval/")) for one in found)
-    assert concerns(lane_paths()["elasticsearch"], ["README.md", "corpora/errors.py"]) == "corpora/errors.py"
-    assert not concerns(lane_paths()["elasticsearch"], ["training/loop.py", "README.md"])
-    assert concerns(lane_paths()["opensearch2"], ["search_plugin/words/new.toml"])
+    assert concerns(lane_paths()["emulation"], ["README.md", "corpora/errors.py"]) == "corpora/errors.py"
+    assert not concerns(lane_paths()["emulation"], ["training/loop.py", "README.md"])
+    assert concerns(lane_paths()["emulation"], ["corpora/new.toml"])
+
+
+def test_older_servers_are_asked_where_requests_or_their_plans_change():
+    older = lane_paths()["elasticsearch_nodes"]
+    for changed in ("search_plugin/engines/cluster/frontends/wanted.py", "search_plugin/contract/plan.py"):
+        assert concerns(older, ["README.md", changed]) == changed
+    assert not concerns(older, ["corpora/errors.py", "encoders/registry.py", "tests/ses/service/test_cache.py"])
 
 
 def test_a_lane_that_is_not_left_out_is_required():

@@ -80,7 +80,7 @@ def test_a_page_in_one_request_counts_as_ses_does(index, name, size):
 
 def test_a_template_counts_as_ses_does(index):
     if any(one.change == "left out" for one in installation_of(index).install()):
-        assert index.cluster.product.kind == "elasticsearch"  # see test_adding_up
+        assert index.cluster.product.kind == "elasticsearch"  # see test_summed_scores
         return
     given = {"words": "virus lung protein", "vector": VECTOR.tolist(), "facets": dict.fromkeys(FACETS, True)}
     for name, plan in (("hybrid", PLANS["both"]), ("similar", replace(PLANS["both"], words=""))):

@@ -12,7 +12,7 @@ from search_plugin.contract.schema import IndexSchema, paper_vector
 from search_plugin.request import make_request
 from search_plugin.search import search
 from tests.engines.conftest import NEWEST, NEWEST_STORED, by_http_too, emptied
-from tests.engines.test_known_real import WIDTH, Encoder, fill, real_papers
+from tests.engines.test_known_items_real import WIDTH, Encoder, fill, real_papers
 
 SCHEMA = IndexSchema("random", "f", (paper_vector("prx", WIDTH, "cosine"),))
 ISSN = "1234-5679"

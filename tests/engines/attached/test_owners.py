@@ -12,7 +12,7 @@ from tests.commands import ses as command
 from tests.engines.attached.conftest import opened
 from tests.engines.conftest import every_version, newest_version
 from tests.engines.foreign import ALIAS, ATTACHED, INDEXES, MAPPING, document, drop, make, sources, write
-from tests.engines.test_interference import making_what_is_missing
+from tests.engines.test_disturbed_loads import making_what_is_missing
 
 ODD = {**MAPPING, "properties": {**MAPPING["properties"], "odd": {"type": "object", "enabled": False}}}
 HUGE = {

@@ -19,7 +19,7 @@ from search_plugin.engines.cluster.frontends.connectors import (
 from search_plugin.engines.cluster.frontends.vector_service import vector_service
 from search_plugin.engines.cluster.product import Product
 from tests.search_plugin.engines.cluster.conversations import Conversation
-from tests.search_plugin.engines.cluster.test_asking import SERVICE, artifacts, of_kind
+from tests.search_plugin.engines.cluster.test_inference_requests import SERVICE, artifacts, of_kind
 from tests.search_plugin.engines.cluster.test_joining import error
 
 MARK = "made by ses for the index papers, form 2, model tiny (f)"
