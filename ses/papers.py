@@ -124,7 +124,6 @@ def of_corpus(
     place = located(corpus, data_dir) if path is None else Path(path)
     opening = Opening(check_encoding(encoding) if encoding else "")
     if corpus.is_index:
-        from search_plugin.contract.connection import Connection
         from search_plugin.engines.cluster.scan import scan_url, split_index_url
 
         split_index_url(str(path))

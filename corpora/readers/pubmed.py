@@ -16,6 +16,7 @@ from corpora.cleaning import text_of
 from corpora.custom import placed
 from corpora.errors import InputError, UnavailableError
 from corpora.installed import extra, needing
+from corpora.lazy import LazyModule
 from corpora.markup import parallel_title, plain_members, plain_text
 from corpora.names import whole_name
 from corpora.opening import COMPRESSED_SUFFIXES, PLAIN, Opening, open_binary
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from corpora.custom import CustomField
 
     ParseArticle = Callable[[Element], Mapping[str, Any]]
+
+etree: Any = LazyModule("lxml.etree")
 
 URL = "https://pubmed.ncbi.nlm.nih.gov/{}/"
 
@@ -100,8 +103,6 @@ def _article_parser() -> ParseArticle:
 
 
 def _read_file(path: Path, parse: ParseArticle, custom: Sequence[CustomField], encoding: str) -> Iterator[Record]:
-    from lxml import etree
-
     with open_binary(path, encoding) as stream:
         head = stream.peek()
         refuse_other(path, head, "PubMed XML", ("pubmed",))
@@ -152,8 +153,6 @@ class _ArticleParts:
 
     @cached_property
     def article(self) -> Element:
-        from lxml import etree
-
         return etree.fromstring(self.record.body, self.parser)
 
     def names(self) -> Collection[str]:
@@ -163,8 +162,6 @@ class _ArticleParts:
         return [name.decode() for name in found if not name.startswith(b"mml:")]
 
     def without(self, names: Collection[str]) -> XmlRecord:
-        from lxml import etree
-
         article = deepcopy(self.article)
         # Its parser fails where some elements are missing, but not where they are empty.
         for element in article.iter(*names) if names else ():
@@ -178,8 +175,6 @@ class _ArticleParts:
 
 
 def _article(parser: XMLParser, parse: ParseArticle, custom: Sequence[CustomField], record: XmlRecord) -> Record:
-    from lxml import etree
-
     pmid = _pmid_of(record)
     try:
         article = etree.fromstring(record.body, parser)
@@ -200,8 +195,6 @@ def _mend(article: Element) -> None:
     It reads markup one level deep and none in keywords, puts labels of a structured abstract on separate lines, and
     fails at empty elements.
     """
-    from lxml import etree
-
     for element in article.iter(*_MARKED_UP):
         etree.strip_tags(element, "*")
     for element in article.iter(*_NEVER_EMPTY):

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.custom import check_field_name
 from corpora.lazy import np
+from corpora.progress import Silent
 from encoders.models.formats import Format
 from products.forecasts.forecaster import apply_forecaster, read_forecaster, write_forecaster
 from products.forecasts.training import ForecastOptions, cited_papers, ranked_papers, train_forecaster
+from products.words import texts_of
 from search_plugin.filters.resolve import read_filter
 from ses.argument_validation import checked, checked_methods
 from ses.models.stored_vectors import note_of_format
@@ -76,7 +78,6 @@ class Forecasts:
             UnavailableError: If scikit-learn isn't installed.
         """
         from products.trained import all_vectors, vectors_for
-        from products.words import texts_of
 
         check_field_name(name)
         chosen = checked(ForecastOptions)(**options)
@@ -130,8 +131,6 @@ class Forecasts:
             InputError: If the forecaster is of another model, or the index has another field of its name.
             ConflictError: If another run is writing the index.
         """
-        from corpora.progress import Silent
-
         forecaster = self[name]
         with self.writing(index) as opened:
             return apply_forecaster(opened, forecaster, read_filter(filter, opened), progress or Silent())

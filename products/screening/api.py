@@ -21,12 +21,13 @@ from products.screening.screening import (
     ReviewState,
     Status,
     candidates_of,
+    label,
     next_papers,
     offer,
     read_candidates,
     status_of,
 )
-from products.screening.simulation import Simulated
+from products.screening.simulation import Simulated, draw_known, learner_of, simulate
 from search_plugin.request import typed_query
 from ses.argument_validation import checked_methods
 from ses.indexes.named_states import NamedStates
@@ -126,8 +127,6 @@ class Screening(NamedStates["ReviewState"]):
             InputError: If a paper is given as both, is no candidate, or has the other label already, or there is a
                 reason and no paper that is excluded.
         """
-        from products.screening.screening import candidates_of, label
-
         with self.kept.changing(name) as changing:
             opened = self._index_of(changing.state)
             included, excluded = ([opened.show(one).id for one in side] for side in (include, exclude))
@@ -159,8 +158,6 @@ class Screening(NamedStates["ReviewState"]):
         Raises:
             InputError: If the file can't be read, holds no decision, or contradicts itself or the review.
         """
-        from products.screening.screening import candidates_of, label
-
         file = label_format(Path(path)).read(Path(path))
         with self.kept.changing(name) as changing:
             opened = self._index_of(changing.state)
@@ -281,8 +278,6 @@ class Screening(NamedStates["ReviewState"]):
         Raises:
             InputError: If fewer than two papers are included or none is excluded, or draws is below 1.
         """
-        from products.screening.simulation import draw_known, learner_of, simulate
-
         if draws < 1:
             raise InputError(f"A review can't be simulated {draws} times", "give <draws> of 1 or more")
         review = self.kept.load(name)

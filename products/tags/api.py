@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.custom import check_field_name
 from corpora.errors import require
+from corpora.progress import Silent
 from encoders.models.formats import Format, parse_format
 from products.tags.apply import apply_tagger, measure_tagger, reasons, record_labels, suggested
 from products.tags.hierarchy import hierarchy_from
 from products.tags.labels import judgments_from, labelled_vectors
 from products.tags.tagger import SHIPPED, read_tagger, write_tagger
 from products.tags.training import TaggerOptions, train_tagger
+from products.trained import all_vectors, check_vectors
+from products.words import texts_of
 from search_plugin.filters.resolve import read_filter
 from ses.argument_validation import checked, checked_methods
 from ses.models.stored_vectors import note_of_format
@@ -98,9 +102,7 @@ class Tags:
             InputError: If the labels can't be used so.
             UnavailableError: If scikit-learn isn't installed.
         """
-        from corpora.progress import Silent
         from products.trained import vectors_for
-        from products.words import texts_of
 
         check_field_name(name)
         chosen = checked(TaggerOptions)(**options)
@@ -152,8 +154,6 @@ class Tags:
             InputError: If there are no labels, or no papers.
             UnavailableError: If the model is missing.
         """
-        from itertools import islice
-
         from products.tags.names import MOST, NEAR, tagger_of_names
         from products.trained import all_vectors, vectors_for
 
@@ -182,8 +182,6 @@ class Tags:
 
     def check(self, name: str, index: str) -> None:
         """Raise `InputError` if a tagger can't be applied to an index."""
-        from products.trained import check_vectors
-
         check_vectors(f"The tagger {name}", self[name].source, self.open(index))
 
     def apply(
@@ -209,8 +207,6 @@ class Tags:
             InputError: If the tagger is of another model, or the index has another field of its name.
             ConflictError: If another run is writing the index.
         """
-        from corpora.progress import Silent
-
         tagger = self[name]
         with self.writing(index) as opened:
             return apply_tagger(opened, tagger, read_filter(filter, opened), progress or Silent())
@@ -230,8 +226,6 @@ class Tags:
             InputError: If the tagger can't be applied to the index, or was made without labelled papers, so that its
                 scores are no probabilities.
         """
-        from products.trained import all_vectors, check_vectors
-
         tagger, opened = self[name], self.open(index)
         require(tagger.method == "labels", f"The scores of the tagger {name} are no probabilities.")
         check_vectors(f"The tagger {name}", tagger.source, opened)
@@ -254,8 +248,6 @@ class Tags:
         Raises:
             InputError: If the tagger can't be applied to the index.
         """
-        from products.trained import all_vectors, check_vectors
-
         tagger, opened = self[name], self.open(index)
         check_vectors(f"The tagger {name}", tagger.source, opened)
         ids, vectors = all_vectors(opened, tagger.source, list(papers))
@@ -268,8 +260,6 @@ class Tags:
 
     def measure(self, name: str, index: str, labels: str | Path | Mapping[str, Mapping[str, bool]]) -> Tagger:
         """Return a tagger with its measures on the labelled papers of an index; parameters as of `train`."""
-        from products.trained import check_vectors
-
         tagger, opened = self[name], self.open(index)
         check_vectors(f"The tagger {name}", tagger.source, opened)
         judgments, made_from = judgments_from(opened, labels)
@@ -295,10 +285,6 @@ class Tags:
         Returns:
             Papers, each with the label in doubt; of more than 20,000 unlabelled papers, only so many are considered.
         """
-        from itertools import islice
-
-        from products.trained import all_vectors, check_vectors
-
         require(count >= 1, f"{count} papers can't be suggested", "give <count> of 1 or more")
         tagger, opened = self[name], self.open(index)
         check_vectors(f"The tagger {name}", tagger.source, opened)
@@ -314,8 +300,6 @@ class Tags:
 
 def _texts(tagger: Tagger, index: Index, ids: Sequence[str]) -> list[str]:
     """Return title and abstract of papers, if a tagger reads their words."""
-    from products.words import texts_of
-
     return texts_of(index, ids) if tagger.words else []
 
 

@@ -16,6 +16,7 @@ from corpora.outgoing import aligned, cell
 from products.tags.tagger import Tagger
 from products.tags.training import TaggerOptions
 from ses.terminal.options import described_options, engine_options, given_of, html_option, open_library, together
+from ses.terminal.progress import progress_on_stderr
 from ses.terminal.results import say, tell, write_page
 
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
@@ -52,8 +53,6 @@ def train(*, name: str, index: str | None, as_json: bool, **options: Any) -> Non
     NAME is that of the tagger and of the field of its tags. Labels come from a field of the index (--from), from a
     person (--labels), or are only named (--names).
     """
-    from ses.terminal.progress import progress_on_stderr
-
     library = open_library(options)
     opened = index or library.default().name
     if options["names"]:
@@ -90,8 +89,6 @@ def apply(*, name: str, index: str | None, filters: Sequence[str], as_json: bool
 
     The tags are values of the field NAME, for filters and facets. Running it again replaces them.
     """
-    from ses.terminal.progress import progress_on_stderr
-
     library = open_library(options)
     with progress_on_stderr() as progress:
         done = library.tags.apply(name, index or library.default().name, filter=filters, progress=progress)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 from corpora.errors import InputError
 from corpora.installed import deferred, needing
 from corpora.lazy import orjson
-from corpora.outgoing import as_html
+from corpora.outgoing import as_html, json_text
 from corpora.paper import Paper
 from search_plugin.contract.legs import Facets
 from search_plugin.pages.hit import Hit, hits_html
@@ -109,8 +109,6 @@ class Page:
             InputError: If there is no such format.
         """
         if name == "json":
-            from corpora.outgoing import json_text
-
             return json_text(orjson.dumps(self.to_dict(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
         if name not in FORMATS:
             raise InputError(f"There is no format {name!r}; choose one of json, {', '.join(FORMATS)}.")

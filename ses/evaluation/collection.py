@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Literal
 
 from corpora.errors import require
 from corpora.paper import Deleted, Rejected
+from corpora.registry import get_corpus
 from search_plugin.contract.engine import EVALUATION
 
 if TYPE_CHECKING:
@@ -58,8 +59,6 @@ class Collection:
 
     def records(self) -> Iterator[Record]:
         """Read the papers."""
-        from corpora.registry import get_corpus
-
         read = get_corpus(self.corpus).read
         for path in self.paths:
             yield from read(path, {})
@@ -115,7 +114,6 @@ def topics_collection(
 
     Raises `InputError` if a file is malformed, or nothing was judged in the rounds, such as `4.5-5`; empty for all.
     """
-    from corpora.registry import get_corpus
     from eval.retrieval.beir import join
     from eval.trec.judgments import parse_rounds, read_qrels, residual
     from eval.trec.topics import DEFAULT_FIELDS, read_topics

@@ -13,7 +13,7 @@ from corpora.errors import InputError
 from corpora.outgoing import aligned
 from corpora.paper import Accepted
 from eval.outcome import Outcome
-from eval.reports.report import gather_provenance
+from eval.reports.report import TextTable, gather_provenance
 from eval.reports.results import Results
 from ses.argument_validation import checked, checked_methods
 from ses.evaluation.collection import beir_collection, index_collection, pseudo_collection
@@ -24,7 +24,6 @@ from ses.settings import load_settings
 if TYPE_CHECKING:
     from corpora.progress import Progress
     from encoders.text_encoder import TextEncoder
-    from eval.reports.report import TextTable
     from eval.statistics.pairs import Pair
     from ses.evaluation.collection import Collection
     from ses.settings import Settings
@@ -116,8 +115,6 @@ class ModelComparison:
 
     def tables(self) -> tuple[TextTable, ...]:
         """Return what is printed: the models, and the differences of pairs."""
-        from eval.reports.report import TextTable
-
         first, *others = self.evaluation.tables()
         costs = [self.costs[row[0]] for row in first.rows]
         cells = [(f"{one.milliseconds:.1f}", _millions(one.parameters), f"{one.dimension:,}") for one in costs]

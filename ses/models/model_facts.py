@@ -10,7 +10,7 @@ from typing import Any
 
 from corpora.errors import InputError, SesError, require
 from encoders.layouts.registry import read_model
-from encoders.models.known import KNOWN_MODELS, KnownModel, Speed
+from encoders.models.known import KNOWN_MODELS, KnownModel, Speed, speed_of, work
 from encoders.models.model import Model
 from ses.argument_validation import checked
 
@@ -98,7 +98,6 @@ def list_models(folders: Sequence[str | Path] = ()) -> list[ModelFacts]:
 
 
 def _known(name: str, known: KnownModel) -> ModelFacts:
-    from encoders.models.known import speed_of, work
     from encoders.registry import DEFAULT_MODEL, is_here
 
     return ModelFacts(
@@ -121,8 +120,6 @@ def _known(name: str, known: KnownModel) -> ModelFacts:
 
 
 def _facts(name: str, hub_id: str, find: Callable[[], Model]) -> ModelFacts:
-    from encoders.models.known import speed_of, work
-
     try:
         model = find()
         card, network = model.card, model.card.network

@@ -84,7 +84,6 @@ def formats_with_words(
     Those are the formats for which the model has no vectors of their own. Arguments as of `formats_to_store`; those
     that are `needed` are needed without words.
     """
-    from encoders.models.formats import Format
     from search_plugin.words.space import PARTS
 
     if not new:
@@ -134,7 +133,6 @@ def formats_to_store(
     Raises:
         InputError: If no search could encode its query, or the model lacks a format of the version before.
     """
-    from encoders.models.formats import Format
     from encoders.models.known import KNOWN_MODELS
 
     fields = (*before.vectors, *before.worded) if before else ()

@@ -16,6 +16,7 @@ from corpora.errors import InputError, require
 from encoders.files.embeddings import LAYOUTS, JsonLines, layout_of, open_writer
 from encoders.models.formats import Format, parse_formats
 from indexer.options import IndexOptions
+from ses.models.loaded_model import make_encoder
 from ses.models.stored_vectors import formats_to_store
 from ses.settings import load_settings
 from ses.terminal.options import PATH, described_options, given_of, model_options, settings_of
@@ -139,7 +140,6 @@ def _encode(
 ) -> EncodeReport:
     from encoders.files.encoding import encode_texts
     from indexer.work import DeadLetter
-    from ses.models.loaded_model import make_encoder
 
     # Problems of input and output are found before a model is loaded.
     first = list(islice(records, 1))
@@ -166,7 +166,6 @@ def _encode_shard(settings: Settings, formats: tuple[Format, ...], options: Mapp
     from indexer.blocks import VectorPlan
     from indexer.shards import Shard, ShardJob, encode_shard
     from indexer.storage import storage_at
-    from ses.models.loaded_model import make_encoder
     from ses.models.workers import running_of
     from ses.papers import of_corpus
 

@@ -16,6 +16,7 @@ from corpora.errors import InputError
 from corpora.options import Option
 from encoders.models.formats import Similarity
 from eval.authors import Method as AuthorMethod
+from eval.authors import evaluate_authors, read_named_papers, read_s2and
 from ses.terminal.commands.eval.sources import LabelField, data_option, show, vector_options, vector_source
 from ses.terminal.options import own_options
 
@@ -83,8 +84,6 @@ def authors(
     Only the papers' vectors are used. S2AND's own numbers, such as SciRepEval's, come from a system that also learns
     from names and affiliations, and can't be compared with these.
     """
-    from eval.authors import evaluate_authors, read_named_papers, read_s2and
-
     sets = read_s2and(data) if data.is_dir() else {data.name: read_named_papers(data, blocks=blocks)}
     embed = opened().embed
     outcomes = {label: evaluate_authors(signatures, embed, method) for label, signatures in sets.items()}

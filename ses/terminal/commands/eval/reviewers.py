@@ -9,6 +9,7 @@ import rich_click as click
 
 from corpora.errors import InputError, require
 from encoders.models.formats import Format
+from eval.reports.forms import check_report
 from ses.settings import load_settings
 from ses.terminal.commands.eval.sources import data_option, output_options, show, vector_options, vector_source
 from ses.terminal.options import settings_of
@@ -75,7 +76,6 @@ def reviewers(
     cof and unipr compare papers by three factors: semantic, topic and citation. A checkpoint of UniPR has an
     instruction for each. Of other models say what stands for which factor, with --factor or --embeddings.
     """
-    from eval.reports.forms import check_report
     from eval.reviewers.data import read_reviewers
     from eval.reviewers.protocol import evaluate_reviewers, older_soft_precisions
     from products.reviewers.rules import matching_of
@@ -114,7 +114,6 @@ def factors(data: Path, embeddings: tuple[str, ...], named: tuple[str, ...], **o
     A line of a factor's file holds a query and its candidates, one of them relevant (100 of them in the paper). A
     checkpoint of UniPR reads them under its instructions for a data set of the folder's name, such as KDD.
     """
-    from eval.reports.forms import check_report
     from eval.reviewers.factor_ranks import evaluate_factor_ranks, read_factor_tasks
     from products.reviewers.rules import MATCHINGS
     from ses.evaluation.factors import find_factors
