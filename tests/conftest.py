@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import settings
 
+from tests.browsing import chromium
 from tests.chance import effort
 from tests.isolation import isolate
 
@@ -55,11 +56,6 @@ def _cuda() -> bool:
 
     through_torch = find_spec("torch") is not None and importlib.import_module("torch").cuda.is_available()
     return through_torch or "CUDAExecutionProvider" in onnxruntime.get_available_providers()
-
-
-def chromium() -> str | None:
-    """Return where a Chromium is, if there is one: Playwright's own is a download of its own."""
-    return os.environ.get("SES_TEST_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 
 
 def _given(*variables: str) -> Callable[[], bool]:

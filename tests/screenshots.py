@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote
 
 import ses
-from tests.conftest import chromium
+from tests.browsing import started_browser
 from tests.guide import PAGES
 from tests.isolation import isolate
 from tests.serving import served
@@ -29,7 +29,6 @@ FOLDER = PAGES / "pictures"
 PAPER = "32588182"
 """A letter without an abstract."""
 
-SWITCHES = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking")
 """Chromium's own sandbox needs rights that a container's root lacks; the pages are those of this service."""
 
 _PAPERS = 2_000
@@ -114,8 +113,6 @@ def shot(browser: Browser, address: str, picture: Picture, paper: str) -> bytes:
 
 def main(folder_of_all: str | None) -> None:
     """Write the pictures; those of all states if a folder is named."""
-    from playwright.sync_api import sync_playwright
-
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         folder = Path(name).resolve()
         isolate(folder)
@@ -125,11 +122,9 @@ def main(folder_of_all: str | None) -> None:
         library.index("pubmed-sample", limit=_PAPERS)
         written, pictures = (Path(folder_of_all), {**PICTURES, **STATES}) if folder_of_all else (FOLDER, PICTURES)
         written.mkdir(exist_ok=True)
-        with served(library) as address, sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=chromium(), args=list(SWITCHES))
+        with served(library) as address, started_browser() as browser:
             for one, picture in pictures.items():
                 (written / f"{one}.webp").write_bytes(shot(browser, address, picture, PAPER))
-            browser.close()
 
 
 if __name__ == "__main__":

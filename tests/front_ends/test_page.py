@@ -17,7 +17,8 @@ from encoders.query_tables import table_for
 from encoders.static import load_static
 from encoders.table_file import write_table_file
 from encoders.word_vectors import WordVectors
-from tests.conftest import chromium, server_url
+from tests.browsing import started_browser
+from tests.conftest import server_url
 from tests.front_ends.clusters import free_port, lanes, on_cluster, product, wait_for
 
 pytestmark = [pytest.mark.serve, pytest.mark.browser, pytest.mark.nginx, pytest.mark.slow]
@@ -96,12 +97,8 @@ def own_site(request, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox", "--disable-gpu"])
-        yield opened
-        opened.close()
+    with started_browser() as browser:
+        yield browser
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ def test_rows_have_five_cells():
 def test_what_is_compared_has_a_test_that_exists(row):
     _, command, against, difference, test = row
     tests = re.findall(r"`(tests/[\w/]+\.py)`", test)
-    assert tests and command and against and difference, row
+    assert all((tests, command, against, difference)), row
     assert not re.search(r"missing|not compared", f"{against} {difference}"), row
     assert [name for name in tests if not (ROOT / name).is_file()] == []
     assert [name for name in re.findall(r"recipes/[\w.-]+\.toml", command) if not (ROOT / name).is_file()] == []

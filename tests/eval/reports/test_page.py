@@ -14,7 +14,7 @@ from eval.statistics.compare import compare_runs
 from eval.statistics.pairs import compare_values
 from eval.trec.judgments import read_qrels
 from eval.trec.runs import read_run
-from tests.conftest import chromium
+from tests.browsing import started_browser
 
 pytestmark = pytest.mark.browser
 
@@ -32,19 +32,12 @@ PROVENANCE = Provenance(
     packages={f"package-{i}": "1.0" for i in range(20)},
     settings={"seed": "0"},
 )
-SWITCHES = ("--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking")
 
 
 @pytest.fixture(scope="module")
 def browser():
-    from playwright.sync_api import sync_playwright
-
-    path = chromium()
-    with sync_playwright() as playwright:
-        # Chromium's own sandbox needs rights that a container's root lacks; the page is one that was written here.
-        opened = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", *SWITCHES])
-        yield opened
-        opened.close()
+    with started_browser() as browser:
+        yield browser
 
 
 @pytest.fixture(scope="module", params=["results", "comparison"])

@@ -6,7 +6,8 @@ import httpx
 import pytest
 
 import ses
-from tests.conftest import chromium, server_url
+from tests.browsing import started_browser
+from tests.conftest import server_url
 from tests.engines.conftest import empty
 from tests.ses.service.test_attacks import serving
 from tests.ses.service.test_cursors import read_all
@@ -82,11 +83,8 @@ def test_a_cursor_reaches_every_paper_once(over):
 @lanes("opensearch")
 @pytest.mark.browser
 def test_a_browser_searches_narrows_and_opens_a_paper(over):
-    from playwright.sync_api import sync_playwright
-
     index, address = over
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox", "--disable-gpu"])
+    with started_browser() as browser:
         page = browser.new_page()
         page.goto(f"{address}/")
         page.get_by_role("combobox").fill("virus")
@@ -100,4 +98,3 @@ def test_a_browser_searches_narrows_and_opens_a_paper(over):
         page.get_by_role("link", name=narrowed[0].title, exact=True).first.click()
         page.wait_for_selector("h1")
         assert narrowed[0].title in page.inner_text("h1")
-        browser.close()

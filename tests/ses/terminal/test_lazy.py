@@ -122,7 +122,26 @@ def test_an_unknown_command_is_told():
     assert "No such command 'serch'" in done.stderr
 
 
-def test_importing_ses_imports_nothing_else():
-    code = "import sys; before = set(sys.modules); import ses; print(*(set(sys.modules) - before))"
+def imported_by(module):
+    """Return the packages that the import of a module imports in a process of its own."""
+    code = f"import sys; before = set(sys.modules); import {module}; print(*(set(sys.modules) - before))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
-    assert {name.split(".")[0] for name in done.stdout.split()} <= {"ses", "importlib", "warnings", "__future__"}
+    return {name.split(".")[0] for name in done.stdout.split()}
+
+
+def test_importing_ses_imports_nothing_else():
+    assert imported_by("ses") <= {"ses", "importlib", "warnings", "__future__"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("module", "late"),
+    [
+        # It reads when it is imported whether there are workers.
+        pytest.param("ses.service.run", "prometheus_client", marks=pytest.mark.serve),
+        # It tells that a package of another project hides it.
+        ("ses.terminal.foreign", "corpora"),
+    ],
+)
+def test_what_has_to_wait_is_imported_late(module, late):
+    assert late not in imported_by(module)

@@ -8,12 +8,10 @@ from urllib.parse import parse_qs, parse_qsl, quote, urlsplit
 import pytest
 
 from corpora.paper import Paper
-from tests.conftest import chromium
+from tests.browsing import started_browser
 from tests.ses.service.web.pages import PAGES
 
 pytestmark = [pytest.mark.serve, pytest.mark.browser]
-
-SWITCHES = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking")
 
 
 @pytest.fixture(scope="module")
@@ -25,13 +23,8 @@ def library(library):
 
 @pytest.fixture(scope="module")
 def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        # Chromium's own sandbox needs rights that a container's root lacks; the pages are those of this service.
-        opened = playwright.chromium.launch(executable_path=chromium(), args=list(SWITCHES))
-        yield opened
-        opened.close()
+    with started_browser() as browser:
+        yield browser
 
 
 @pytest.fixture

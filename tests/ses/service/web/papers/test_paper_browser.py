@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.conftest import chromium
+from tests.browsing import started_browser
 from tests.serving import listening, service_over
 from tests.ses.service.web.papers.conftest import HARM, HOSTILE
 
@@ -17,7 +17,6 @@ POLICY = (
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 """The strictest policy under which the pages have to work."""
-SWITCHES = ("--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-sync")
 
 
 def strict(app):
@@ -43,13 +42,8 @@ def address(library):
 
 @pytest.fixture(scope="module")
 def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        # Chromium's own sandbox needs rights that a container's root lacks.
-        opened = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox", *SWITCHES])
-        yield opened
-        opened.close()
+    with started_browser() as browser:
+        yield browser
 
 
 @pytest.fixture
