@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from corpora.lazy import orjson
 from corpora.outgoing import cell, in_a_line, json_text, plain
 
 if TYPE_CHECKING:
-    from eval.reports.report import Report
+    from eval.reports.report import Report, TextTable
 
 
 def say(document: Any, text: str | Iterable[str], *, as_json: bool) -> None:
@@ -37,6 +37,22 @@ def say(document: Any, text: str | Iterable[str], *, as_json: bool) -> None:
 def tell(text: str = "", *, err: bool = False) -> None:
     """Print plain text on standard output, or on standard error: what it quotes can't control the terminal."""
     click.echo(plain(text), err=err)
+
+
+def tell_tables(*tables: TextTable, left_out: Mapping[str, int] | None = None) -> None:
+    """Print tables with an empty line between them, and then what was left out, where there is any."""
+    from rich.console import Console
+
+    from eval.reports.report import counted, print_table
+
+    console = Console()
+    for position, table in enumerate(tables):
+        if position:
+            tell()
+        print_table(table, console)
+    for what, count in (left_out or {}).items():
+        if count:
+            tell(counted(count, what))
 
 
 def say_json(document: Any) -> None:

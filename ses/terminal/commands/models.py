@@ -14,7 +14,7 @@ from encoders.models.formats import Precision, parse_formats
 from encoders.runtimes.registry import RUNTIMES
 from ses.settings import load_settings
 from ses.terminal.options import PATH, json_option
-from ses.terminal.results import say, say_json
+from ses.terminal.results import say, say_json, tell_tables
 
 if TYPE_CHECKING:
     from encoders.models.model import Model
@@ -35,16 +35,13 @@ def list_(*, folders: tuple[Path, ...], as_json: bool) -> None:
 
     Any other folder or hub id of a BERT-family model works too.
     """
-    from rich.console import Console
-
-    from eval.reports.report import print_table
     from ses.models.model_facts import list_models
 
     found = list_models(folders)
     if as_json:
         say_json({"models": [model.to_dict() for model in found]})
     else:
-        print_table(_table(found), Console())
+        tell_tables(_table(found))
 
 
 def _table(found: Sequence[ModelFacts]) -> TextTable:

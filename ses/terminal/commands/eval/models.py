@@ -14,7 +14,7 @@ from ses.settings import load_settings
 from ses.terminal.commands.eval.collection import collection_options, open_collection
 from ses.terminal.options import engine_options, model_options, own_options, settings_of
 from ses.terminal.progress import progress_on_stderr
-from ses.terminal.results import say_json, tell
+from ses.terminal.results import say_json, tell, tell_tables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,10 +58,7 @@ def models(
     together. --model is the baseline; it is the default model if it is not given. For queries that are made of papers,
     name the papers by --data, or by --corpus and --path.
     """
-    from rich.console import Console
-
     from eval.reports.forms import check_report
-    from eval.reports.report import counted, print_table
     from ses.evaluation.models import compare_on
 
     settings = load_settings(**settings_of(options))
@@ -79,14 +76,7 @@ def models(
     if as_json:
         say_json(found.to_dict())
         return
-    console = Console()
-    for position, table in enumerate(found.tables()):
-        if position:
-            tell()
-        print_table(table, console)
-    for what, count in found.evaluation.left_out.items():
-        if count:
-            tell(counted(count, what))
+    tell_tables(*found.tables(), left_out=found.evaluation.left_out)
     tell()
     tell(found.advice)
 

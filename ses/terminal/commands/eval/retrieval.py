@@ -20,7 +20,7 @@ from ses.terminal.commands.eval.collection import (
 from ses.terminal.options import PATH, described_options, engine_options, given_of, model_options, settings_of
 from ses.terminal.page_options import ranking_options
 from ses.terminal.progress import progress_on_stderr
-from ses.terminal.results import say_json, tell
+from ses.terminal.results import say_json, tell_tables
 
 
 @click.command()
@@ -64,10 +64,7 @@ def retrieval(*, runs: Path | None, file: Path | None, as_json: bool, **options:
     synonyms.
     Measures are computed by trec_eval's code, with 95 % confidence intervals over queries.
     """
-    from rich.console import Console
-
     from eval.reports.forms import check_report
-    from eval.reports.report import counted, print_table
     from eval.retrieval.protocol import make_protocol
     from ses.evaluation.collection import index_collection
     from ses.evaluation.retrieval import EXACT, evaluate_collection, make_runs_folder, seconds_of
@@ -95,10 +92,7 @@ def retrieval(*, runs: Path | None, file: Path | None, as_json: bool, **options:
     if as_json:
         say_json(evaluation.to_dict())
     else:
-        print_table(evaluation.results.table(), Console())
-        for what, count in evaluation.left_out.items():
-            if count:
-                tell(counted(count, what))
+        tell_tables(evaluation.results.table(), left_out=evaluation.left_out)
     # Last, because an id that a TREC file can't hold must not discard the results.
     if runs:
         for mode in evaluation.systems:

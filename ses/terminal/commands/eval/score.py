@@ -8,7 +8,7 @@ import rich_click as click
 
 from ses.terminal.commands.eval.collection import drop_same_id_option, measures_option
 from ses.terminal.options import PATH, json_option
-from ses.terminal.results import say_json
+from ses.terminal.results import say_json, tell_tables
 
 
 @click.command()
@@ -35,10 +35,7 @@ def score(
 
     Every judged query counts, as 0 if a run has no results for it. The output counts what was left out.
     """
-    from rich.console import Console
-
     from eval.measures.metrics import MEASURES
-    from eval.reports.report import print_table
     from eval.reports.results import Results
     from ses.evaluation.measuring import score_files
 
@@ -48,4 +45,4 @@ def score(
         facts = {"qrels": str(qrels), "rounds": rounds, "runs": [str(path) for path in runs]}
         say_json({**facts, **results.as_dict()})
         return
-    print_table(results.table(), Console())
+    tell_tables(results.table())

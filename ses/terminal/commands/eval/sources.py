@@ -10,7 +10,7 @@ import rich_click as click
 from corpora.options import Option
 from ses.settings import load_settings
 from ses.terminal.options import PATH, F, json_option, model_options, settings_of, together
-from ses.terminal.results import say_json
+from ses.terminal.results import say_json, tell, tell_tables
 
 if TYPE_CHECKING:
     from eval.outcome import Outcome
@@ -66,9 +66,6 @@ def show(
         heading: Name of the column of labels.
         options: Options of the command, with those of `output_options` among them.
     """
-    from rich.console import Console
-
-    from eval.reports.report import print_line, print_table
     from eval.reports.results import Results
     from ses.evaluation.vectors import VectorResults
 
@@ -78,10 +75,9 @@ def show(
     if options["as_json"]:
         say_json(found.to_dict())
         return
-    console = Console()
-    print_table(found.results.table(), console)
+    tell_tables(found.results.table())
     for name, source in found.factors.items():
-        print_line(f"{name}: {source}", console)
+        tell(f"{name}: {source}")
 
 
 def command_words() -> str:

@@ -12,7 +12,7 @@ from corpora.errors import InputError
 from corpora.options import Option
 from ses.settings import load_settings
 from ses.terminal.options import json_option, own_options, runtime_options
-from ses.terminal.results import say_json, tell
+from ses.terminal.results import say_json, tell, tell_tables
 
 if TYPE_CHECKING:
     from eval.suites.base import Found
@@ -48,10 +48,7 @@ def suite(
     Earlier results of the same model on the same data are taken from the cache. A row is an entry with its measure, a
     column is a system; BM25 has a result wherever words alone can do the task.
     """
-    from rich.console import Console
-
     from eval.reports.forms import check_report
-    from eval.reports.report import print_table
     from eval.suites.manifest import get_suite
     from ses.evaluation.suite import choose_entries, run_entries
 
@@ -66,7 +63,7 @@ def suite(
     if as_json:
         say_json(found.to_dict())
         return
-    print_table(found.results.table(), Console())
+    tell_tables(found.results.table())
     tell(f"{found.seconds:,.0f} s, without what was in the cache")
 
 

@@ -13,7 +13,7 @@ from encoders.models.formats import Format
 from ses.terminal.commands.eval.sources import command_words, vector_options, vector_source
 from ses.terminal.messages import message_of
 from ses.terminal.options import PATH
-from ses.terminal.results import say_json, tell
+from ses.terminal.results import say_json, tell, tell_tables
 
 if TYPE_CHECKING:
     from eval.scirepeval.protocols import TaskResult
@@ -123,9 +123,6 @@ def _show(
     elsewhere: Mapping[str, float],
     options: Mapping[str, Any],
 ) -> None:
-    from rich.console import Console
-
-    from eval.reports.report import print_table
     from eval.scirepeval.average import average, leaderboard, task_table
     from ses.evaluation.vectors import VectorResults
 
@@ -148,8 +145,7 @@ def _show(
         }
         say_json(document)
         return
-    console = Console()
-    print_table(table.table(), console)
+    tell_tables(table.table())
     for solver in dict.fromkeys(solvers.values()):
         tell(f"{', '.join(name for name, used in solvers.items() if used == solver)}: probes by {solver}")
     for name, used in files.items():
@@ -159,6 +155,6 @@ def _show(
         tell(f"{name} was not run: {reason}")
     if averages.groups:
         tell()
-        print_table(board.table(), console)
+        tell_tables(board.table())
         if averages.missing:
             tell(f"The paper's averages have these tasks too: {', '.join(averages.missing)}.")

@@ -15,7 +15,7 @@ from ses.settings import load_settings
 from ses.terminal.commands.eval.collection import collection_options, open_collection
 from ses.terminal.options import engine_options, model_options, own_options, settings_of
 from ses.terminal.progress import progress_on_stderr
-from ses.terminal.results import say_json, tell
+from ses.terminal.results import say_json, tell, tell_tables
 
 
 @click.command()
@@ -47,9 +47,6 @@ def tune(
     The estimate is by nested cross-validation: each query is measured with settings chosen by other queries. With
     --bm25, BM25's constants are fitted too; this closes the evaluation's index on the cluster for moments.
     """
-    from rich.console import Console
-
-    from eval.reports.report import counted, print_table
     from eval.retrieval.tuning import Folds, check_measure
     from ses.evaluation.collection import index_collection
     from ses.evaluation.tuning import tune_search
@@ -73,9 +70,7 @@ def tune(
     if as_json:
         say_json({**tuned.to_dict(), "output": str(output)})
         return
-    print_table(tuned.results.table(), Console())
+    tell_tables(tuned.results.table())
     tell(f"Chosen of {tuned.facts['tried']} settings: {tuned.settings}; written to {output}")
     tell(f"Chosen in the outer folds: {'; '.join(tuned.by_fold)}")
-    for what, count in tuned.left_out.items():
-        if count:
-            tell(counted(count, what))
+    tell_tables(left_out=tuned.left_out)

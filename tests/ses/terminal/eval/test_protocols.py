@@ -49,9 +49,9 @@ def rows(told, heading):
 
 def test_authors_by_a_folder_or_a_file_and_a_method(run, tmp_path, monkeypatch):
     evaluated, folder, file = Asked(OUTCOME), Asked({"qian": "signatures"}), Asked("named")
-    monkeypatch.setattr("eval.authors.evaluate_authors", evaluated)
-    monkeypatch.setattr("eval.authors.read_s2and", folder)
-    monkeypatch.setattr("eval.authors.read_named_papers", file)
+    monkeypatch.setattr("ses.terminal.commands.eval.protocols.evaluate_authors", evaluated)
+    monkeypatch.setattr("ses.terminal.commands.eval.protocols.read_s2and", folder)
+    monkeypatch.setattr("ses.terminal.commands.eval.protocols.read_named_papers", file)
     told = run("authors", "--json")
     assert (json.loads(told)["method"], rows(told, "set")) == ("agglomerative", {"qian": {"F1": {"mean": 0.25}}})
     assert json.loads(run("authors", "--method", "seeds", "--json"))["method"] == "seeds"
