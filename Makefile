@@ -84,7 +84,7 @@ test: $(if $(OF),$(TOOLS),$(READY))
 	$(if $(OF),export SES_TEST_SLOW=1 && tests=$$($(BIN)/python -m tests.matter $(OF)) &&) $(PYTEST) $(if $(OF),$$tests,-m 'not lint')
 
 mutate: $(TOOLS)
-	SES_TEST_SLOW=1 $(BIN)/python -m tests.mutate $(AREA) --number $(N) --seed $(SEED) --jobs $(JOBS)
+	$(BIN)/python -m tests.mutate $(AREA) --number $(N) --seed $(SEED) --jobs $(JOBS)
 
 lint: ruff mypy pydoclint imports documents
 

@@ -1,8 +1,8 @@
 """Mutation testing: `python -m tests.mutate AREA` breaks the sources at random places, and shows what no test notices.
 
 mutmut's operators make the mutations. Each is tried in a copy of the working tree, by the tests that import the mutated
-module: first those that import it directly, then those that import it by way of others. Tests that need a setting are
-skipped there. A kill counts only if the test that failed passes without the mutation.
+module: first those that import it directly, then those that import it by way of others. Tests that need a setting other
+than SES_TEST_SLOW are skipped there. A kill counts only if the test that failed passes without the mutation.
 
 pytest loads this file as a plugin in the copies: it ends a run after a time, and reports the test that failed.
 """
@@ -286,7 +286,7 @@ class Bench:
             report = Path(name) / "failed"
             hidden = ("SES_", "PYTEST_ADDOPTS")
             environment = {key: value for key, value in os.environ.items() if not key.startswith(hidden)}
-            environment |= {"PYTHONPATH": str(tree), "TMPDIR": name}
+            environment |= {"PYTHONPATH": str(tree), "TMPDIR": name, "SES_TEST_SLOW": "1"}
             options = ("-x", "-p", "no:cacheprovider", "-p", "tests.mutate", "-o", "addopts=")
             limits = (f"--limit={self._limit}", f"--report={report}")
             process = subprocess.Popen(

@@ -78,7 +78,8 @@ def bench(tmp_path, monkeypatch):
         "sums.py": "def grown(number):\n    return number + 1\n",
         "tests/test_sums.py": "import os, resource, subprocess, sys, sums\n\n"
         "def test_broken():\n    assert 'SES_TEST_LONG' in os.environ\n\n"
-        "def test_limited():\n    assert resource.getrlimit(resource.RLIMIT_CPU)[0] < 1000\n\n"
+        "def test_limited():\n    assert resource.getrlimit(resource.RLIMIT_CPU)[0] < 1000\n"
+        "    assert os.environ['SES_TEST_SLOW']\n\n"
         f"def test_grown():\n    subprocess.run([sys.executable, '-c', {looks!r}], check=True, cwd='/')\n",
         "tests/test_other.py": "import sums\n\ndef test_other():\n    assert sums\n",
         ".gitignore": "ignored.py\n",

@@ -34,15 +34,17 @@ def _with_time(names):
 
 
 registry.ENGINES["numpy"] = lambda url, _: NumpyEngine(url)
+NUMPY = pytest.param("numpy", marks=pytest.mark.slow)
+"""Shows that an engine needs no more than its contract: `make test` searches by the embedded engine alone."""
 CLUSTERS = _lanes(SERVERS)
 STORED = ["embedded", *CLUSTERS]
 """The engines that write into files: they keep earlier versions, and say when they were published and how large."""
-ENGINES = ["numpy", *STORED]
+ENGINES = [NUMPY, *STORED]
 """For requests that no other test sends to older versions."""
 NEWEST_CLUSTERS = [*_lanes(["opensearch", "elasticsearch9"]), *_with_time(["opensearch2", "elasticsearch"])]
 """For all else: the older versions run in the lane long."""
 NEWEST_STORED = ["embedded", *NEWEST_CLUSTERS]
-NEWEST = ["numpy", *NEWEST_STORED]
+NEWEST = [NUMPY, *NEWEST_STORED]
 EVERYWHERE = [*ENGINES, *_with_time(SECURED), *_lanes(NODES)]
 """Also where there are two nodes: for the tests of what every engine does. A password changes none of it."""
 NEWEST_EVERYWHERE = [*NEWEST, *_with_time(SECURED), *_with_time(NODES)]
