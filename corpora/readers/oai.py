@@ -6,12 +6,16 @@ A record that came several times is read several times, in the order of the answ
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
+from xml.etree.ElementTree import Element
 
 from corpora.accounting import accounted
 from corpora.assembling import assemble
+from corpora.custom import CustomField
 from corpora.documents import read_within
 from corpora.dublin_core import ELEMENTS, elements_of, members_of
 from corpora.errors import InputError, require
@@ -24,13 +28,6 @@ from corpora.readers.marc import values_of
 from corpora.reading import read_each
 from corpora.sniffing import refuse_other
 from corpora.xml_records import Elements
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-    from xml.etree.ElementTree import Element
-
-    from corpora.custom import CustomField
 
 
 def read(

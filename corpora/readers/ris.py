@@ -7,14 +7,19 @@ of the other forms. Records are cut out one by one, so that a broken record can'
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from io import BufferedReader
+from pathlib import Path
+from typing import Any
+from xml.etree.ElementTree import Element
 
 from corpora.accounting import accounted
 from corpora.aliases import WORLDWIDE
 from corpora.assembling import assemble
 from corpora.cleaning import text_of, year_of
+from corpora.custom import CustomField
 from corpora.identifiers import identifiers_in
 from corpora.installed import extra, needing
 from corpora.markup import plain_members
@@ -24,14 +29,6 @@ from corpora.paper import Record, Rejected
 from corpora.sniffing import guess_kind, refuse_folder, refuse_other
 from corpora.tagged import FORMS, read_tagged, ris_form, tag_names
 from corpora.xml_records import Elements, read_records
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from io import BufferedReader
-    from pathlib import Path
-    from xml.etree.ElementTree import Element
-
-    from corpora.custom import CustomField
 
 _WITH_MARKUP = ("title", "abstract", "venue")
 _KINDS = ("ris", *FORMS, "endnote")

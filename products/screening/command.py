@@ -8,23 +8,20 @@ from dataclasses import asdict
 from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import rich_click as click
 
 from corpora.errors import require
 from corpora.outgoing import in_a_line
-from products.screening.api import BATCH
+from corpora.paper import Paper
+from products.screening.api import BATCH, LabelReport
+from products.screening.reading import ReadingCounts, ReviewReading
 from products.screening.stopping import METHOD
 from search_plugin.pages.highlights import whole
 from ses.terminal.options import PATH, engine_options, html_option, open_library, together
 from ses.terminal.printing import marked
 from ses.terminal.results import say, say_json, show, styled, tell, write_page
-
-if TYPE_CHECKING:
-    from corpora.paper import Paper
-    from products.screening.api import LabelReport
-    from products.screening.reading import ReadingCounts, ReviewReading
 
 _KEYS: Mapping[str, tuple[bool | None, str]] = {
     "y": (True, "Included."),

@@ -10,17 +10,14 @@ import secrets
 import time
 from datetime import UTC, datetime
 from ipaddress import ip_network
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import Message, Receive, Scope, Send
 
 from ses.service.http_layer import HttpLayer
 from ses.service.problems import fault, problem
 from ses.service.proxies import address_of
-
-if TYPE_CHECKING:
-    from starlette.types import Message, Receive, Scope, Send
-
 
 _ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _QUERY_CHARACTERS = 2_000

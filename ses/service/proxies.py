@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
-from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers
+from starlette.types import Receive, Scope, Send
 
 from ses.service.http_layer import HttpLayer, path_within
 from ses.service.problems import problem
 from ses.service.settings import PREFIX
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from starlette.types import Receive, Scope, Send
-
 
 IpAddress = IPv4Address | IPv6Address
 

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Annotated
+from gettext import NullTranslations
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
+from corpora.custom import FieldKind
+from corpora.paper import Paper
+from search_plugin.contract.schema import Field, IndexSchema
+from ses.indexes.open_index import OpenIndex
 from ses.service.access import needs
 from ses.service.answers import json_response
 from ses.service.parameters import Parameters, ServiceOf
+from ses.service.service import Service
 from ses.service.web.feeds import PageOnly
 from ses.service.web.render import html, texts_of
-
-if TYPE_CHECKING:
-    from gettext import NullTranslations
-
-    from corpora.custom import FieldKind
-    from corpora.paper import Paper
-    from search_plugin.contract.schema import Field, IndexSchema
-    from ses.indexes.open_index import OpenIndex
-    from ses.service.service import Service
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(needs("search"))])
 

@@ -9,9 +9,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from gettext import NullTranslations
 from importlib.metadata import version
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import RedirectResponse
@@ -19,11 +20,13 @@ from pydantic import Field
 
 from corpora.errors import SesError
 from corpora.installed import DISTRIBUTION
-from search_plugin.contract.tree import And, Or
+from search_plugin.contract.schema import IndexSchema
+from search_plugin.contract.tree import And, Filter, Or
 from search_plugin.filters.parse import as_query
+from search_plugin.pages.page import Page
 from search_plugin.ranking.weakness import NOTHING_MATCHES
 from search_plugin.request import MAX_WINDOW, SAME_WORK, typed_query
-from search_plugin.understanding.parts import parts_of, without_part
+from search_plugin.understanding.parts import ConditionPart, parts_of, without_part
 from search_plugin.understanding.pasted.read import READ_AS
 from search_plugin.understanding.queries import read_query
 from ses.service.access import needs
@@ -31,22 +34,13 @@ from ses.service.answers import json_response, page_answer
 from ses.service.negotiation import JSON, quality
 from ses.service.parameters import SearchParameters, ServiceOf, Shown, asks
 from ses.service.problems import RETRY_SECONDS, STATUS, told
+from ses.service.service import Service
 from ses.service.web.address import PageAddress, address
 from ses.service.web.export import unapi_id
 from ses.service.web.histogram import histogram
 from ses.service.web.home import overview
 from ses.service.web.narrowing import YEAR, Narrowing, chosen
 from ses.service.web.render import PageReader, html, reader_of
-
-if TYPE_CHECKING:
-    from gettext import NullTranslations
-
-    from search_plugin.contract.schema import IndexSchema
-    from search_plugin.contract.tree import Filter
-    from search_plugin.pages.page import Page
-    from search_plugin.understanding.parts import ConditionPart
-    from ses.service.service import Service
-
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(needs("search"))])
 

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from gettext import NullTranslations
+from gettext import NullTranslations
 
 _PLAIN = frozenset({"journal article", "article", "journal-article", "retracted publication"})
 """Types that get no label: most papers are of them, or a label of its own says it."""

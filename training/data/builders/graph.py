@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from random import Random
+from typing import Any
 
 from corpora.cleaning import texts_of
 from corpora.errors import InputError
 from eval.frozen import ids_of
 from training.data.builders.base import BuilderSource, Made, PaperRecord, id_of, identity_of
 from training.data.records import read_records
-
-if TYPE_CHECKING:
-    from random import Random
 
 _DIRECT = 5
 """Count of a direct citation in SPECTER's graph; a citation of a citation has 1."""
