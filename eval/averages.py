@@ -55,6 +55,7 @@ def change(figures: Figures, baseline: Figures) -> float:
 
 
 def _figures(path: Path) -> Iterator[tuple[tuple[str, str], float]]:
+    require(path.is_file(), f"There is no file {path}: check its name.")
     try:
         rows: Any = read_json(path)["rows"]
         for row in rows:

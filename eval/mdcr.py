@@ -46,6 +46,7 @@ def read_mdcr(folder: Path, split: str = "test") -> Mdcr:
     """Read `mdcr_SPLIT.json` and `mdcr_SPLIT_data.jsonl` in a folder; `InputError` if one is missing or malformed."""
     require(split in SPLITS, f"MDCR has no split {split!r}; choose one of: {', '.join(SPLITS)}.")
     path = folder / f"mdcr_{split}.json"
+    require(path.is_file(), f"There is no {path.name} in {folder}: give the folder that holds MDCR's files.")
     try:
         fields = {field: Qrels(dict(map(_judged, queries.items()))) for field, queries in _object(path).items()}
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:

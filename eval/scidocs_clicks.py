@@ -15,6 +15,7 @@ import numpy as np
 
 from corpora.documents import read_json
 from corpora.errors import InputError, require
+from corpora.opening import find_compressed
 from encoders.models.formats import Format
 from eval.embedder import Embedder, Text, Vectors
 from eval.files.text import file_in, require_line, table_rows
@@ -81,6 +82,11 @@ def rank_by_network(folder: Path, split: str, papers: Mapping[str, Text], embed:
     On `test`, the epoch is the best one on the clicks of `val`; on `val`, it is the last one. Raises `InputError` if a
     file is missing or malformed, or no paper has a vector, and `UnavailableError` if torch isn't installed.
     """
+    for name in ("train.csv", "val.csv"):
+        require(
+            find_compressed(folder / TASK, name),
+            f"{folder / TASK} holds no {name} to learn from: fetch it, or measure the task {BY_COSINE} alone.",
+        )
     parts = {part: read_clicks(folder, part) for part in dict.fromkeys(("train", "val", split))}
     facts = read_facts(file_in(folder, METADATA))
     wanted = list(dict.fromkeys(name for clicks in parts.values() for name in clicks.papers))

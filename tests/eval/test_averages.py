@@ -18,6 +18,11 @@ RERANKING = {
     "Prefix": (83.43, 91.48, 85.89, 93.27, 94.28, 97.60, 90.73, 96.09, 86.05, 88.85, 94.66, 91.12),
     "Instruction": (82.13, 90.88, 84.14, 92.36, 92.63, 96.91, 89.27, 95.43, 86.49, 88.81, 94.51, 90.32),
 }
+REVIEWERS = {
+    "UniPR on SciRepEval": (69.16, 55.89, 34.95, 25.42, 46.36),
+    "UniPR on KDD": (37.47, 30.75, 15.98, 13.28, 24.37),
+}
+"""Soft and hard P@5 and P@10 of UniPR's table 5, and their average there."""
 SEARCH = {
     "Vanilla": (76.44, 86.76, 67.22, 70.76, 31.20, 66.48),
     "MHAExpert": (76.33, 86.29, 71.18, 70.67, 30.79, 67.05),
@@ -51,6 +56,11 @@ def test_averages_and_changes_are_those_of_the_paper(tmp_path, task, table):
     assert changes == pytest.approx(TABLE_9[task], abs=0.02)
 
 
+def test_the_average_of_reviewers_is_that_of_unipr(tmp_path):
+    for *row, published in REVIEWERS.values():
+        assert average(read_figures([write(tmp_path / "r.json", row)])) == pytest.approx(published, abs=0.006)
+
+
 def test_the_command_averages_results_of_several_commands(tmp_path):
     scidocs, scimult = write(tmp_path / "a.json", [0.5, 0.7], "MAP"), write(tmp_path / "b.json", [0.6], "nDCG")
     baseline = [write(tmp_path / "c.json", [0.5, 0.5], "MAP"), write(tmp_path / "d.json", [0.5], "nDCG")]
@@ -73,6 +83,8 @@ def test_mistakes(tmp_path):
         read_figures([one], ["MAP"])
     with pytest.raises(InputError, match="average of the baseline is 0"):
         change(read_figures([other]), read_figures([write(tmp_path / "c.json", [0])]))
+    with pytest.raises(InputError, match=r"There is no file .*d\.json: check its name"):
+        read_figures([tmp_path / "d.json"])
     with pytest.raises(InputError, match="hold no figures"):
         read_figures([write(tmp_path / "c.json", [])])
 

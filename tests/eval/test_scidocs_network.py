@@ -197,7 +197,9 @@ def test_the_command_prints_both_rankings(tmp_path):
 def test_mistakes(tmp_path, monkeypatch):
     folder, vectors = world(tmp_path / "data", splits=["test"])
     embed = embedder(vectors)
-    with pytest.raises(InputError, match=r"There is no file .*train\.csv"):
+    with pytest.raises(
+        InputError, match=r"recomm holds no train\.csv to learn from: fetch it, or measure the task recomm-cosine alone"
+    ):
         evaluate_scidocs(folder, embed, tasks=["recomm"])
     with pytest.raises(InputError, match="No click to learn from has another paper shown: fetch"):
         train(np.empty((0, 2, FEATURES)), None, PROPENSITIES)
