@@ -92,19 +92,10 @@ def write_block(
 
 
 def read_block(storage: Storage, number: int) -> StoredBlock:
-    """Read a block file.
+    """Return the block of a number.
 
-    Args:
-        storage: Where it is.
-        number: The block's number.
-
-    Returns:
-        The block.
-
-    Raises:
-        NotFoundError: If there is none.
-        InputError: If it is damaged or of another version of ses.
-        UnavailableError: If it can't be read.
+    Raises `NotFoundError` if there is none, `InputError` if its file is damaged or of another version of ses, and
+    `UnavailableError` if it can't be read.
     """
     from safetensors import SafetensorError
     from safetensors.numpy import load

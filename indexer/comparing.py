@@ -45,17 +45,8 @@ def compare(
 ) -> tuple[ComparedVectors, ...]:
     """Compare the vectors of an index of others with those of the models that a user names for them.
 
-    Args:
-        engine: The cluster.
-        found: What would be attached.
-        loaders: Functions that load the models, by field.
-        unchecked: Whether other vectors are accepted.
-
-    Returns:
-        The median cosine for each field, by the text that gives the highest one.
-
-    Raises:
-        InputError: If a model gives other vectors.
+    `loaders` load the models, by field. Returns the median cosine for each field, by the text that gives the highest
+    one. Raises `InputError` if a model gives other vectors, unless they are accepted unchecked.
     """
     index = AttachedIndex(engine.cluster, engine.dialect, found, None)
     compared = tuple(_compared(index, field, loaders[field.format]) for field in found.foreign)

@@ -242,18 +242,9 @@ def _leave_out(names: Sequence[str]) -> str:
 
 
 def located(corpus: Corpus, data_dir: Path) -> Path:
-    """Return the place of a corpus without a path from the user; fetch it if necessary.
+    """Return the file or folder of a corpus without a path from the user; fetch it if necessary.
 
-    Args:
-        corpus: Name of the corpus.
-        data_dir: The data folder.
-
-    Returns:
-        Its file or folder.
-
-    Raises:
-        InputError: If a path is required.
-        UnavailableError: If it can't be fetched.
+    Raises `InputError` if a path is required, and `UnavailableError` if the corpus can't be fetched.
     """
     if corpus.locate is None:
         raise InputError(f"The corpus {corpus.name} has no default file", "say which file to read, with <path>")

@@ -106,13 +106,7 @@ class TableWorth:
 def texts_of(papers: Iterable[tuple[str, str]], most: int, seed: int) -> list[str]:
     """Return short texts of papers, each once, in random order: titles, sentences, and some words in a row.
 
-    Args:
-        papers: Title and abstract of each.
-        most: How many texts at most.
-        seed: Seed of what is drawn.
-
-    Returns:
-        The texts; of the same papers and seed the same.
+    A paper is its title and abstract. There are `most` texts at most; of the same papers and seed, they are the same.
     """
     draw = random.Random(seed)  # noqa: S311 - no secret
     found = list(dict.fromkeys(text for title, abstract in papers for text in _parts(draw, title, abstract)))

@@ -42,18 +42,10 @@ def well_formed(text: str) -> str:
 
 
 def load_tokenizer(folder: Path, card: ModelCard, cache_dir: Path | None = None) -> Tokenizer:
-    """Load a folder's tokenizer: special tokens added, nothing cut or padded.
+    """Load the tokenizer of a model's folder: special tokens added, nothing cut or padded.
 
-    Args:
-        folder: The model's folder.
-        card: Card of the model.
-        cache_dir: Folder of what is remembered of tokenizers; nothing if None.
-
-    Returns:
-        The tokenizer.
-
-    Raises:
-        InputError: If a file is damaged, or the tokenizer takes time or memory without end.
+    What is remembered of tokenizers is in `cache_dir`; nothing if None. Raises `InputError` if a file is damaged, or
+    the tokenizer takes time or memory without end.
     """
     from tokenizers import BertWordPieceTokenizer, Tokenizer
 

@@ -37,17 +37,9 @@ class TokenPart(NamedTuple):
 def token_parts(
     index: Index, plan: Plan, ids: Sequence[str], encoder: EncoderSource, most: int = 10
 ) -> Mapping[str, tuple[TokenPart, ...]]:
-    """Return the tokens that gave most to the sparse scores of papers.
+    """Return by id of a paper the `most` tokens that gave most to its sparse score, the largest part first.
 
-    Args:
-        index: The index.
-        plan: The plan of the search.
-        ids: Ids of papers.
-        encoder: As of `search`.
-        most: Maximum tokens of a paper.
-
-    Returns:
-        The parts by id, the largest first; nothing if the search has no sparse leg.
+    There are none if the search has no sparse leg. The encoder is that of `search`.
     """
     clause = next((clause for clause in plan.vectors if clause.field == SPARSE), None)
     if clause is None or not ids:

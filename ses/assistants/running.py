@@ -15,13 +15,8 @@ _HERE = ("127.0.0.1", "localhost")
 def run_stdio(assistant: Assistant) -> None:
     """Answer on standard output what is asked on standard input, until that ends.
 
-    Standard output holds the protocol alone: meanwhile, the SDK sends what else is printed to standard error.
-
-    Args:
-        assistant: The tools.
-
-    Raises:
-        BrokenPipeError: If the assistant no longer reads the answers.
+    Standard output holds the protocol alone: meanwhile, the SDK sends what else is printed to standard error. Raises
+    `BrokenPipeError` if the assistant no longer reads the answers.
     """
     try:
         make_server(assistant).run("stdio")
@@ -35,16 +30,9 @@ def run_stdio(assistant: Assistant) -> None:
 def run_http(assistant: Assistant, place: str, announce: Callable[[str], None]) -> None:
     """Answer over HTTP until the process is asked to stop.
 
-    There are no keys here, so only this machine is served.
-
-    Args:
-        assistant: The tools.
-        place: `HOST:PORT`, or `PORT`; 0 for any that is free.
-        announce: Receives the address of the server.
-
-    Raises:
-        InputError: If the place is not on this machine.
-        UnavailableError: If another program uses the port.
+    There are no keys here, so only this machine is served: the place is `HOST:PORT`, or `PORT`, 0 for any that is free.
+    `announce` receives the address of the server. Raises `InputError` if the place is not on this machine, and
+    `UnavailableError` if another program uses the port.
     """
     app = http_app(assistant)
     import uvicorn

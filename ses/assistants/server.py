@@ -41,12 +41,7 @@ _INSTRUCTIONS = (
 def make_server(assistant: Assistant, told: Callable[[SesError], str] = SesError.message) -> MCPServer:
     """Return the server of the tools; `UnavailableError` if the SDK is not installed.
 
-    Args:
-        assistant: What answers.
-        told: Returns what an assistant may know of an error.
-
-    Returns:
-        The server.
+    `told` returns what an assistant may know of an error.
     """
     with needing("Assistants need the SDK of the Model Context Protocol, which is not installed", extra("mcp")):
         from mcp.server import MCPServer

@@ -605,17 +605,7 @@ class OpenIndex(SearchableIndex):
 
 
 def reading_like(opened: OpenIndex, paper_id: str, options: PageOptions, clock: Clock) -> SearchState:
-    """Return what a reading of all papers like one asks.
-
-    Args:
-        opened: The index.
-        paper_id: Id or another identifier of the paper.
-        options: As of `OpenIndex.similar`.
-        clock: Measures the steps.
-
-    Returns:
-        The search before its first stage.
-    """
+    """Return what a reading of all papers like one asks: the search before its first stage, measured by a clock."""
     from search_plugin import reading
 
     given, fields = _by_vector(reading.of_all(options)), opened.index.schema.fields
@@ -626,17 +616,10 @@ def reading_like(opened: OpenIndex, paper_id: str, options: PageOptions, clock: 
 def reading_of(
     opened: OpenIndex, query: str, options: PageOptions, clock: Clock, *, ranked: bool = False
 ) -> SearchState:
-    """Return what a reading of all results of a search asks (`search_plugin.reading`).
+    """Return what a reading of all results of a search asks: the search before its first stage.
 
-    Args:
-        opened: The index.
-        query: As of `OpenIndex.search`.
-        options: As of `OpenIndex.iterate`.
-        clock: Measures the steps.
-        ranked: Whether its papers are ranked already.
-
-    Returns:
-        The search before its first stage.
+    `search_plugin.reading` reads it. The options are those of `OpenIndex.iterate`. The clock measures the steps; `ranked`
+    says that the papers are ranked already.
     """
     from search_plugin import reading
     from search_plugin.search import prepare_search

@@ -88,12 +88,7 @@ def page_content(page: Page, *, fields: Sequence[str] = (), explain: bool = Fals
 def paper_content(paper: Paper, fields: Sequence[str] = ()) -> Paper | dict[str, Any]:
     """Return the attributes of a paper that `fields` names, and its id; the paper itself if none is named.
 
-    Args:
-        paper: The paper.
-        fields: Names of attributes, and of values of `extra`.
-
-    Returns:
-        Values for `json_response`.
+    The names are those of attributes, and of values of `extra`; what is returned is for `json_response`.
     """
     if not fields:
         return paper
@@ -120,18 +115,9 @@ def page_answer(
 ) -> Response:
     """Return the page that a client asks for, in the format that it asks for, or 304 if it has the page already.
 
-    Args:
-        request: The request.
-        service: The service.
-        asked: Its parameters, `SearchInput` or `SimilarInput`.
-        make: Function that finds the page.
-        file: Name under which a browser saves it, without its ending.
-
-    Returns:
-        The response.
-
-    Raises:
-        InputError: If a field to show is unknown, or can't be chosen in this format.
+    `asked` are the request's parameters, `SearchInput` or `SimilarInput`; `make` finds the page, and a browser saves it
+    under the name `file`, with the format's ending. Raises `InputError` if a field to show is unknown, or can't be
+    chosen in this format.
     """
     chosen = _chosen(request, service, asked)
 
@@ -152,15 +138,7 @@ def page_answer(
 def read_answer(request: Request, service: Service, asked: Any, read: ReadPage, *, file: str) -> Response:
     """Return a page of all results, with the cursor of the next one.
 
-    Args:
-        request: The request.
-        service: The service.
-        asked: Its parameters, of which `cursor` is one.
-        read: The page, and the next cursor.
-        file: Name under which a browser saves it, without its ending.
-
-    Returns:
-        The response.
+    `asked` are the request's parameters, of which `cursor` is one; `file` is as of `page_answer`.
     """
     chosen = _chosen(request, service, asked)
     headers = {"Server-Timing": server_timing(read.page.milliseconds), "Vary": "Accept", "Cache-Control": "no-store"}
@@ -191,18 +169,9 @@ def paper_name(service: Service, index: str, path: str) -> str:
 def paper_answer(request: Request, service: Service, asked: Any, name: str) -> Response:
     """Return a paper by its id or another identifier, and others that share the identifier; or 304.
 
-    Args:
-        request: The request.
-        service: The service.
-        asked: Its parameters, `PaperParameters`.
-        name: The identifier, as the end of the path.
-
-    Returns:
-        The response.
-
-    Raises:
-        NotFoundError: If the index holds no such paper.
-        InputError: If a field to show is unknown, or can't be chosen in this format.
+    `asked` are the request's `PaperParameters`, and `name` is the identifier, as the end of the path. Raises
+    `NotFoundError` if the index holds no such paper, and `InputError` if a field to show is unknown, or can't be chosen
+    in this format.
     """
     chosen = _chosen(request, service, asked)
 

@@ -136,17 +136,9 @@ _TAG = re.compile(r'(?:W/)?"([^"]*)"')
 
 
 def etag_of(request: Request, revision: str, answer_format: str = "") -> str:
-    """Return the ETag of the answer to a request.
+    """Return the ETag of the answer to a request, in a format; `revision` changes whenever the answer may have changed.
 
     It is weak, since the same answer may be compressed and carries the time that it took.
-
-    Args:
-        request: The request.
-        revision: Text that changes whenever the answer may have changed.
-        answer_format: Format of the answer.
-
-    Returns:
-        The value of the header.
     """
     address = [str(request.base_url), request.scope["path"], request.query_params.multi_items()]
     asked = [request.app.version, revision, answer_format, *address]
@@ -154,16 +146,7 @@ def etag_of(request: Request, revision: str, answer_format: str = "") -> str:
 
 
 def unless_kept(request: Request, etag: str, make: Callable[[], Response]) -> Response:
-    """Return the answer to a GET with its ETag, or 304 without making it if the client has it.
-
-    Args:
-        request: The request.
-        etag: The ETag of the answer.
-        make: Function that makes the answer.
-
-    Returns:
-        The response.
-    """
+    """Return the answer to a GET with its ETag, or 304 without making it if the client has it."""
     given = request.headers.get("if-none-match", "").strip()
     headers = {"ETag": etag}
     if etag.removeprefix("W/").strip('"') in _TAG.findall(given):

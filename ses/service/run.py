@@ -42,17 +42,10 @@ _BACKLOG = 2048
 
 
 def listen(settings: ServiceSettings) -> socket.socket:
-    """Return a socket that listens where the settings say.
+    """Return a socket that listens at the host and the port of the settings.
 
-    Args:
-        settings: The host and the port.
-
-    Returns:
-        The socket.
-
-    Raises:
-        InputError: If there is no such address, or this machine has not got it.
-        UnavailableError: If another program uses the port, or the system does not allow it.
+    Raises `InputError` if there is no such address, or this machine has not got it, and `UnavailableError` if another
+    program uses the port, or the system does not allow it.
     """
     host, port = settings.host, settings.port
     try:

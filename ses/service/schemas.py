@@ -127,16 +127,7 @@ ATOM: dict[int | str, dict[str, Any]] = {
 
 
 def listed(name: str, kind: type, **others: type) -> dict[int | str, dict[str, Any]]:
-    """Return the description of an answer that holds lists of dataclasses.
-
-    Args:
-        name: Name of the list.
-        kind: The dataclass.
-        **others: Further lists.
-
-    Returns:
-        The argument `responses` of a route.
-    """
+    """Return the argument `responses` of a route whose answer holds lists of dataclasses, by the names of the lists."""
     lists: dict[str, Any] = {key: (list[schema_of(one)], ...) for key, one in {name: kind, **others}.items()}  # type: ignore[misc]
     model = create_model(f"{name.title()}Answer", __config__=ConfigDict(extra="forbid"), **lists)
     return {200: {"model": model, "description": f"The {name}."}}

@@ -88,16 +88,8 @@ class Service:
     def ask(self, name: str, question: Callable[[OpenIndex], R]) -> R:
         """Return the answer of an index to a question; if the index was replaced meanwhile, it is asked again.
 
-        Args:
-            name: Name of the index, empty for the default one.
-            question: What to ask; any method that reads.
-
-        Returns:
-            The answer.
-
-        Raises:
-            NotFoundError: If there is no such index.
-            UnavailableError: If the engine does not answer.
+        The question is any method that reads; an empty name is the default index. Raises `NotFoundError` if there is no
+        such index, and `UnavailableError` if the engine does not answer.
         """
         return self._ask(name, lambda held: question(held.opened))
 
@@ -143,12 +135,8 @@ class Service:
     def ready(self) -> str:
         """Return the name of the default index, which can be searched at once.
 
-        Returns:
-            The name.
-
-        Raises:
-            NotFoundError: If there is no index yet.
-            UnavailableError: If the model is being loaded, or the engine does not answer.
+        Raises `NotFoundError` if there is no index yet, and `UnavailableError` if the model is being loaded, or the
+        engine does not answer.
         """
         if self._warmth:
             raise self._warmth

@@ -72,16 +72,9 @@ def added_fields(opened: OpenIndex | RemoteIndex) -> Sequence[Field]:
 def show_all(opened: OpenIndex, query: str, given: PageOptions, options: Mapping[str, Any]) -> None:
     """Print all papers that match by words, in a format for other programs, and their number on standard error.
 
-    Papers near in meaning are among them only if the user names a mode.
-
-    Args:
-        opened: The index.
-        query: The query.
-        given: Options of the search that the user gave.
-        options: As of `show_page`.
-
-    Raises:
-        InputError: If the format is for people, or more papers would be compared for `collapse` than are ranked.
+    Papers near in meaning are among them only if the user names a mode. `given` are the options of the search that the
+    user gave, and `options` those of `show_page`. Raises `InputError` if the format is for people, or more papers would
+    be compared for `collapse` than are ranked.
     """
     form = options["form"]
     require(
@@ -274,12 +267,7 @@ def _direction(sort: str) -> str:
 
 
 def show_papers(papers: Sequence[Paper], *, as_json: bool) -> None:
-    """Print whole papers on standard output, every attribute that has a value.
-
-    Args:
-        papers: The papers.
-        as_json: Whether to print one JSON list.
-    """
+    """Print whole papers on standard output, every attribute that has a value, or all as one JSON list."""
     if as_json:
         say_json([asdict(paper) for paper in papers])
         return

@@ -184,14 +184,9 @@ class _Live:
 
 @contextmanager
 def training_progress(name: str, *, quiet: bool) -> Iterator[Say]:
-    """Provide a function that reports each step in a form that suits standard error.
+    """Provide a function for the reports of `training.train.train`, in a form that suits standard error.
 
-    Args:
-        name: Name of the variant, or empty.
-        quiet: Whether to report nothing.
-
-    Yields:
-        A function for the reports of `training.train.train`.
+    The name of the variant may be empty; if quiet, nothing is reported.
     """
     left = _seconds_left()
     if quiet:

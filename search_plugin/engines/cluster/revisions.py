@@ -27,15 +27,10 @@ def body(shards: int) -> bytes:
 
 
 def read(generation: int, uuids: Mapping[str, str], replies: Sequence[Mapping[str, Any]]) -> str:
-    """Return the revision.
+    """Return the revision: the generation of the index, and a hash of the rest.
 
-    Args:
-        generation: Generation of the index.
-        uuids: The cluster's own id of each index, by its name: one that was deleted and made again has another.
-        replies: What each shard sees.
-
-    Returns:
-        The generation, and a hash of the rest.
+    The rest is the cluster's own id of each index by its name, since one that was deleted and made again has another,
+    and what each shard sees.
     """
     seen = [
         sorted((bucket["key"], bucket["doc_count"], bucket["numbers"]["sum"]) for bucket in _buckets(reply))

@@ -112,15 +112,9 @@ def _author(name: str) -> dict[str, str]:
 
 
 def signposts(paper: Paper, address: str, formats: Mapping[str, str]) -> str:
-    """Return the value of the header `Link` of a paper's page.
+    """Return the value of the header `Link` of a paper's page: the links of RFC 8288, in ASCII.
 
-    Args:
-        paper: The paper.
-        address: Address of its page.
-        formats: Addresses of the paper in other formats, by the format's name.
-
-    Returns:
-        The links of RFC 8288, in ASCII.
+    `formats` are the addresses of the paper in other formats, by the format's name.
     """
     doi = link_of(replace(paper, url="")) if identifier_of(paper, "doi") else ""
     links = [

@@ -39,16 +39,10 @@ class Histogram:
 
 
 def histogram(counts: Sequence[tuple[Any, int]], first: int | None, last: int | None) -> Histogram | None:
-    """Return the histogram of the counts of years; None without two years.
+    """Return the histogram of the counts of years, given in any order, and the years chosen; None without two years.
 
-    Args:
-        counts: Years and their counts, in any order.
-        first: First year chosen.
-        last: Last year chosen.
-
-    Returns:
-        The bars, each `10` wide. Heights grow with the square root of the counts, so that one full year does not
-        flatten all others.
+    Each bar is `10` wide. Heights grow with the square root of the counts, so that one full year does not flatten all
+    others.
     """
     held = {int(year): count for year, count in counts}
     if len(held) < 2:
@@ -73,17 +67,10 @@ def histogram(counts: Sequence[tuple[Any, int]], first: int | None, last: int | 
 
 
 def drawn(shown: Histogram, address: str, number: Callable[[int], str]) -> Markup:
-    """Return the bars as shapes of SVG, each of which leads to its years.
+    """Return the bars as the content of an `svg`: shapes, each of which leads to its years.
 
-    A template would take ten times as long, for a tenth of all pages of hits.
-
-    Args:
-        shown: The bars.
-        address: Address of the search, without years.
-        number: Writes a count in the reader's language.
-
-    Returns:
-        The content of an `svg`.
+    `address` is that of the search without years, and `number` writes a count in the reader's language. A template
+    would take ten times as long, for a tenth of all pages of hits.
     """
     from markupsafe import Markup
 

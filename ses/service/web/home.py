@@ -78,16 +78,9 @@ class LibraryOverview:
 
 
 def overview(service: Service, index: str, schema: IndexSchema, examples: Sequence[str]) -> LibraryOverview:
-    """Return what an index holds.
+    """Return what an index holds, the default index if the name is empty.
 
-    Args:
-        service: The service.
-        index: Name of the index; empty for the default index.
-        schema: Its schema.
-        examples: The searches to begin with that the site names; none to take some of the papers.
-
-    Returns:
-        The overview.
+    `examples` are the searches to begin with that the site names; without any, some are made of the papers.
     """
     asked = [field.name for field in schema.fields if field.name in ("fields", "venue") or field.origin == "tag"]
     page = service.search(index, "", {"size": _READ, "facets": [YEAR, *asked], "facet_size": _COUNTED})

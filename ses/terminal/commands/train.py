@@ -362,14 +362,7 @@ def _as_dict(trained: Trained | None) -> dict[str, Any] | None:
 
 
 def _show(name: str, recipe: Recipe, trained: Trained, folder: Path) -> None:
-    """Print the result of a run.
-
-    Args:
-        name: Name of the variant, or empty.
-        recipe: Recipe of the run.
-        trained: Result of the run.
-        folder: Folder of the run.
-    """
+    """Print the result of a run; the name of its variant may be empty."""
     from training.log import read_log
     from training.objectives import OBJECTIVES
 

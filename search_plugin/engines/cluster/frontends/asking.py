@@ -42,20 +42,11 @@ _SIMILARITIES = {"cosine": "cosine", "dot": "dot_product", "l2": "l2_norm"}
 def asking_artifacts(
     index: SearchedByOthers, service: VectorService, *, fusion: str = DEFAULT_FUSION
 ) -> list[Artifact]:
-    """Return the artifacts by which a cluster asks the service for the vectors of an index.
+    """Return the artifacts by which a cluster asks the service for the vectors of an index, each after those it names.
 
-    The service is asked for the index by its name, so it has to have it, and its model is always the right one.
-
-    Args:
-        index: The index.
-        service: The service.
-        fusion: How the template joins legs on OpenSearch.
-
-    Returns:
-        The artifacts, each after those that it names.
-
-    Raises:
-        InputError: If ses has made no vectors of papers for searching, or the product has no such fusion.
+    The service is asked for the index by its name, so it has to have it, and its model is always the right one. The
+    fusion is how the template joins legs on OpenSearch. Raises `InputError` if ses has made no vectors of papers for
+    searching, or the product has no such fusion.
     """
     kinds = _of_opensearch if index.cluster.product.kind == "opensearch" else _of_elasticsearch
     return list(kinds(index, service, fusion))

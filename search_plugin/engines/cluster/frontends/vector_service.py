@@ -97,14 +97,9 @@ JOINED = "ses_text"
 
 
 def joining_script(title: str, abstract: str) -> Mapping[str, Any]:
-    """Return the processor that joins title and abstract in the form in which the service reads a paper.
+    """Return the script processor that joins the fields of title and abstract as the service reads a paper.
 
-    Args:
-        title: The field of titles.
-        abstract: The field of abstracts.
-
-    Returns:
-        A script processor. The end of a line is a parameter, because Painless can't write it.
+    The end of a line is a parameter, because Painless can't write it.
     """
     source = f"ctx.{JOINED} = (ctx[params.title] ?: '') + params.end + (ctx[params.abstract] ?: '')"
     return {"script": {"source": source, "params": {"title": title, "abstract": abstract, "end": "\n"}}}
