@@ -46,6 +46,11 @@ def vectors_for(index: Index, wanted: Format) -> TrainedVectors:
     return TrainedVectors(made_by.model, made_by.fingerprint, chosen)
 
 
+def facts_of(index: Index) -> dict[str, str]:
+    """Return what a report says of the index that it is made from, and of its PRX vectors."""
+    return {"index": index.name, "vectors": str(vectors_for(index, Format.PRX))}
+
+
 def check_vectors(what: str, source: TrainedVectors, index: Index) -> None:
     """Raise `InputError` if an index does not hold the vectors that a product was trained on.
 

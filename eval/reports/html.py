@@ -65,7 +65,7 @@ def _sections(report: Report) -> Iterator[Section]:
 
 def _made(provenance: Provenance) -> str:
     models = [f"{name} ({fingerprint})" for name, fingerprint in provenance.models.items()]
-    return " · ".join(part for part in (provenance.date, *models, provenance.engine, provenance.runtime) if part)
+    return " · ".join(part for part in (provenance.made, *models, provenance.engine, provenance.runtime) if part)
 
 
 def _contents(headings: Sequence[str]) -> str:

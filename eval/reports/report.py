@@ -126,15 +126,22 @@ class Provenance:
     packages: Mapping[str, str]
     settings: Mapping[str, str]
 
+    @property
+    def made(self) -> str:
+        """The date and time as people write them, to the minute."""
+        moment = datetime.fromisoformat(self.date)
+        return f"{moment.day} {moment:%B %Y, %H:%M} UTC"
+
     def table(self) -> TextTable:
-        """Return it as a table; items that don't apply say so."""
+        """Return it as a table; items that don't apply say so, unless the settings name the vectors of an index."""
+        of_index = "vectors" in self.settings
         rows = [
             ("command", self.command),
-            ("date", self.date),
+            ("date", self.made),
             *((f"model {name}", f"fingerprint {fingerprint}") for name, fingerprint in self.models.items()),
-            *([] if self.models else [("model", "none: the input doesn't tell")]),
-            ("runtime", self.runtime or "none: nothing was encoded"),
-            ("engine", self.engine or "none: nothing was searched"),
+            *([] if self.models or of_index else [("model", "none: the input doesn't tell")]),
+            *([] if of_index else [("runtime", self.runtime or "none: nothing was encoded")]),
+            *([] if of_index else [("engine", self.engine or "none: nothing was searched")]),
             *((f"data {path}", f"SHA-256 {digest}") for path, digest in self.data.items()),
             *self.settings.items(),
             ("Python", f"{self.python}, {self.platform}"),

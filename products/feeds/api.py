@@ -10,7 +10,7 @@ from typing import Annotated
 
 from corpora.errors import NotFoundError
 from corpora.options import Option
-from products.feeds.feed import Feed, FeedEntry, add_seeds, recommend, remove_seeds
+from products.feeds.feed import Feed, FeedEntry, add_seeds, held_words, recommend, remove_seeds
 from products.feeds.feed import since as arrived
 from products.feeds.formats import feed_format
 from search_plugin.contract.tree import And, Filter
@@ -157,7 +157,10 @@ class Feeds(NamedStates["Feed"]):
         if where := _where(opened, feed, new):
             options["filter"] = where
         page = opened.search(feed.query, **options)
-        return [FeedEntry(hit.rank, hit.paper, hit.score) for hit in page]
+        language = opened.index.schema.language
+        return [
+            FeedEntry(hit.rank, hit.paper, hit.score, words=held_words(page.query, hit.paper, language)) for hit in page
+        ]
 
     def export(
         self,

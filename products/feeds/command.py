@@ -134,7 +134,7 @@ def _contents(feed: Feed) -> str:
 def _lines(entry: FeedEntry) -> list[str]:
     facts = " · ".join(filter(None, (str(entry.paper.year or ""), entry.paper.venue, entry.paper.id)))
     lines = [f"{entry.rank:3}. {entry.paper.title}", f"     {facts}"]
-    return [*lines, *(f"     near {one.title} ({one.cosine:.2f})" for one in entry.near)]
+    return [*lines, *(f"     {line}" for line in entry.why)]
 
 
 def _say(name: str, feed: Feed, line: str, *, as_json: bool) -> None:

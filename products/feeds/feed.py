@@ -18,6 +18,7 @@ from products.relevance import Views, relevance, views_of
 from search_plugin.contract.engine import Index
 from search_plugin.contract.plan import Plan, VectorClause
 from search_plugin.contract.tree import And, Compare, Filter, Not, OneOf
+from search_plugin.pages.highlights import find
 from search_plugin.request import MAX_QUERY
 
 MOST_SEEDS = 1_000
@@ -98,15 +99,40 @@ class LikedNear:
 
 @dataclass(frozen=True, slots=True)
 class FeedEntry:
-    """A paper of a feed, with its rank from 1, and the nearest liked papers (none for a saved query).
+    """A paper of a feed.
 
-    The score is that of the model, or of the search; it is comparable within one feed at one time.
+    Attributes:
+        rank: Its rank, from 1.
+        paper: The paper.
+        score: That of the model, or of the search; it is comparable within one feed at one time.
+        near: The nearest liked papers; none for a saved query.
+        words: Words of a saved query that its title or abstract holds, in the form that stands there; none for a feed
+            of papers, and for a paper that is only near in meaning to the query.
     """
 
     rank: int
     paper: Paper
     score: float
     near: tuple[LikedNear, ...] = ()
+    words: tuple[str, ...] = ()
+
+    @property
+    def why(self) -> tuple[str, ...]:
+        """Why it is there, in words: one line for each near paper, or one for a saved query."""
+        if self.near:
+            return tuple(f"near {one.title} ({one.cosine:.2f})" for one in self.near)
+        return (f"holds {', '.join(self.words)}",) if self.words else ("near in meaning to the query",)
+
+
+def held_words(query: str, paper: Paper, language: str) -> tuple[str, ...]:
+    """Return the words of a query that a paper's title or abstract holds, each once, as they stand there first."""
+    held: dict[str, str] = {}
+    for text, found in zip(
+        (paper.title, paper.abstract), find(query, paper.title, paper.abstract, language), strict=True
+    ):
+        for one in found:
+            held.setdefault(one.term, text[one.start : one.end].lower())
+    return tuple(held.values())
 
 
 def seeds_of(index: Index, ids: Sequence[str]) -> IndexedPapers:

@@ -54,6 +54,8 @@ def entry_html(entry: FeedEntry) -> str:
     if entry.near:
         near = "; ".join(f"{one.title} ({one.cosine:.2f})" for one in entry.near)
         parts.append(f"<p><i>Near what you liked: {escape(near)}</i></p>")
+    elif entry.words:
+        parts.append(f"<p><i>Holds: {escape(', '.join(entry.words))}</i></p>")
     return "".join(parts)
 
 

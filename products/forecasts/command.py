@@ -108,4 +108,7 @@ def _show(forecaster: Forecaster, *, as_json: bool) -> None:
         "measures": asdict(forecaster.measures) if forecaster.measures else None,
         "caution": CAUTION,
     }
-    say(document, forecaster_lines(forecaster), as_json=as_json)
+    by_year = forecaster.measures.by_year if forecaster.measures else ()
+    years = ", ".join(f"{year} {share:.0%} of {count:,}" for year, share, count in by_year)
+    lines = [*forecaster_lines(forecaster), *([f"By year: {years}"] if years else []), CAUTION]
+    say(document, lines, as_json=as_json)

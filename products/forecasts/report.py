@@ -16,7 +16,7 @@ CAUTION = (
 
 
 def forecaster_lines(forecaster: Forecaster) -> Iterator[str]:
-    """Yield what a forecaster is and how well it does, line by line."""
+    """Yield what a forecaster is and how well it does, line by line; years are in a table of the report."""
     yield f"Forecaster {forecaster.name}: {forecaster.made_from}, on {forecaster.source}"
     found = forecaster.measures
     if found:
@@ -29,8 +29,6 @@ def forecaster_lines(forecaster: Forecaster) -> Iterator[str]:
             f"Mean error {found.error:.1f} percentiles, {found.blind_error:.1f} if every forecast is 50; Spearman's "
             f"correlation {found.correlation:.3f}"
         )
-        yield "By year: " + ", ".join(f"{year} {share:.0%} of {count:,}" for year, share, count in found.by_year)
-    yield CAUTION
 
 
 def forecaster_report(forecaster: Forecaster, provenance: Provenance) -> Report:
@@ -38,7 +36,7 @@ def forecaster_report(forecaster: Forecaster, provenance: Provenance) -> Report:
     found = forecaster.measures
     by_year = found.by_year if found else ()
     rows = tuple((str(year), f"{share:.0%}", f"{count:,}") for year, share, count in by_year)
-    notes = tuple(forecaster_lines(forecaster))
+    notes = (*forecaster_lines(forecaster), CAUTION)
     lines = {
         "intervals that hold": {year: share for year, share, _ in by_year},
         "as promised": {year: forecaster.level for year, _, _ in by_year},

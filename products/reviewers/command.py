@@ -145,6 +145,7 @@ def match(
     """
     from eval.reports.report import gather_provenance
     from products.reviewers.report import assignment_report
+    from products.trained import facts_of
     from ses.terminal.progress import progress_on_stderr
 
     with progress_on_stderr() as progress:
@@ -163,7 +164,7 @@ def match(
         cells = (row | {"nearest": tuple(near["title"] for near in row["nearest"])} for row in rows)
         write_csv(out, head, (row.values() for row in cells))
     if html:
-        write_page(html, assignment_report(venue, found, gather_provenance()))
+        write_page(html, assignment_report(venue, found, gather_provenance(settings=facts_of(venue.index))))
     document = {
         "notes": notes,
         "conflicts": dict(found.conflicts),

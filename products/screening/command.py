@@ -207,11 +207,14 @@ def status(*, name: str, target: float, confidence: float, html: Path | None, as
     """Show how many papers are read, the recall that is reached, and whether reading may stop."""
     from eval.reports.report import gather_provenance
     from products.screening.report import review_report, status_lines
+    from products.trained import facts_of
 
     screening = open_library(options).screening
     found = screening.status(name, target=target, confidence=confidence)
     if html:
-        write_page(html, review_report(name, screening.get(name), found, gather_provenance()))
+        review = screening.get(name)
+        index = screening.opened(review.index).index
+        write_page(html, review_report(name, review, found, gather_provenance(settings=facts_of(index))))
     recall = found.recall
     document = {"name": name, **asdict(found), "unread": found.unread, "reached": recall.reached, "method": METHOD}
     say(document, "\n".join(status_lines(found)), as_json=as_json)
@@ -258,8 +261,10 @@ def simulate(
     """Screen the labelled papers again, to see how much reading the review saves."""
     from eval.reports.report import gather_provenance
     from products.screening.report import simulation_report
+    from products.trained import facts_of
 
-    runs = open_library(options).screening.simulate(name, draws=draws, target=target, confidence=confidence)
+    screening = open_library(options).screening
+    runs = screening.simulate(name, draws=draws, target=target, confidence=confidence)
     rows = [
         {
             "papers": run.papers,
@@ -276,7 +281,8 @@ def simulate(
         for row in rows
     ]
     if html:
-        write_page(html, simulation_report(name, runs, lines, gather_provenance()))
+        index = screening.opened(screening.get(name).index).index
+        write_page(html, simulation_report(name, runs, lines, gather_provenance(settings=facts_of(index))))
     say({"name": name, "draws": rows}, "\n".join(lines), as_json=as_json)
 
 

@@ -23,10 +23,11 @@ _LENGTH = {1: 0.5, 2: 1.5, 3: 2.0}
 """Weight of a phrase of so many words: two say far more than one."""
 
 _EMPTY = (
-    "about after against among analysis approach based before between both can case comparison different do does "
-    "during effect effects evaluation evidence following from has have her his how its may method methods more most "
-    "much new novel our out over really review role should some studies study than their through toward towards under "
-    "use used using versus via vs we what when which within without"
+    "about after against among analysis application applications approach based before between both can case "
+    "comparison different do does during effect effects evaluation evidence following from has have her his how "
+    "improve improved improving its may method methods more most much new novel our out over really review role "
+    "should some studies study than their through toward towards under use used using versus via vs we what when "
+    "which within without"
 )
 """Words of English titles that say nothing of what a paper is about, beside the stop words of a search."""
 

@@ -112,6 +112,9 @@ def test_tells_what_it_takes_to_do_it_again(tmp_path, monkeypatch):
     assert rows["seed"] == "7"
     assert f"numpy {version('numpy')}" in rows["packages"]
     assert dict(gather_provenance().table().rows)["model"] == "none: the input doesn't tell"
+    rows = dict(gather_provenance(settings={"vectors": "of mine"}).table().rows)
+    assert rows["vectors"] == "of mine"
+    assert not {"model", "runtime", "engine"} & rows.keys()
 
 
 def test_all_that_is_gathered_by_name(monkeypatch):

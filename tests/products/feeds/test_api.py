@@ -128,6 +128,14 @@ def test_a_query_is_a_feed_too(feeds):
         feeds.create("wrong", query="x" * 10_001)
 
 
+def test_a_paper_of_a_saved_query_says_which_words_it_holds(feeds):
+    feeds.create("stars", query="Galaxies -ocean")
+    told = {entry.paper.id: (entry.words, entry.why) for entry in feeds.show("stars")}
+    assert told["g1"] == (("galaxy",), ("holds galaxy",))
+    assert told["v1"] == ((), ("near in meaning to the query",))
+    assert "<i>Holds: galaxy</i>" in feeds.export("stars", "html")
+
+
 def test_papers_are_named_by_any_identifier(feeds):
     feeds.create("lungs", liked=["https://doi.org/10.1000/v1"])
     assert feeds.get("lungs").liked == ("v1",)

@@ -12,7 +12,7 @@ from lxml.html import document_fromstring
 from corpora.errors import InputError
 from corpora.identifiers import link_of
 from corpora.paper import Paper
-from products.feeds.feed import Feed, FeedEntry, LikedNear, add_seeds, remove_seeds, wanted_vector
+from products.feeds.feed import Feed, FeedEntry, LikedNear, add_seeds, held_words, remove_seeds, wanted_vector
 from products.feeds.formats import FORMATS, entry_html, feed_format
 
 FEED = Feed("papers", "embedded:/x", ("a", "b"), ("c",))
@@ -102,6 +102,15 @@ def test_any_text_can_be_in_a_feed(text):
 def test_other_formats_are_named():
     with pytest.raises(InputError, match="There is no format 'pdf' of feeds; choose one of atom, html"):
         feed_format("pdf")
+
+
+def test_words_of_a_query_are_given_as_they_stand_first_in_a_paper():
+    paper = Paper("p", "Masked Viruses", "A virus, a MASK and a lung; the masks.")
+    assert held_words("the virus masks of stars, lungs", paper, "english") == ("masked", "viruses", "lung")
+    assert held_words("stars", paper, "english") == ()
+    near = FeedEntry(1, paper, 0.5, (LikedNear("n", "N", 0.625), LikedNear("m", "M", 0.5)), ("a",))
+    assert near.why == ("near N (0.62)", "near M (0.50)")
+    assert FeedEntry(1, paper, 0.5, words=("a", "b")).why == ("holds a, b",)
 
 
 @pytest.mark.parametrize(("authors", "abstract"), [(5, 600), (6, 601)])
