@@ -1,8 +1,9 @@
 """Forecasters: linear models of citation percentiles over vectors and words, with intervals that hold as often as said.
 
-The interval of a paper holds the outcomes of the calibration papers with a similar forecast, except for the same share
-of the highest and the lowest (conformal prediction by categories: Vovk, Gammerman & Shafer, "Algorithmic learning in a
-random world", 2005, section 4.5). For papers like those of calibration it holds with at least the stated probability.
+The interval of a paper holds the outcomes of the training papers with a similar forecast, by models that were not
+fitted to them, except for the same share of the highest and the lowest (conformal prediction by categories: Vovk,
+Gammerman & Shafer, "Algorithmic learning in a random world", 2005, section 4.5; by cross-validation: Vovk,
+"Cross-conformal predictors", 2015). For papers like those of training it holds about as often as stated.
 
 A forecaster is kept in a folder: a head as models have it and the weights of words, in safetensors, and JSON. It is
 applied to the papers of an index: nothing is encoded, and only what has changed is written.
@@ -111,7 +112,7 @@ def intervals(forecasts: np.ndarray, outcomes: np.ndarray, level: float, categor
     """Return edges, lower and upper ends of the categories of a forecaster.
 
     Args:
-        forecasts: Forecasts of the calibration papers, float64 (papers,).
+        forecasts: Forecasts of papers by models that were not fitted to them, float64 (papers,).
         outcomes: Their percentiles, float64 (papers,).
         level: Share of future outcomes to hold.
         categories: The most categories, of equal numbers of papers.

@@ -1,4 +1,4 @@
-"""Trains a forecaster: ridge regressions on part of the papers, intervals on another, measures on the rest.
+"""Trains a forecaster: ridge regressions and intervals by cross-validation, measures on papers that are held out.
 
 It learns the percentile of a paper's citations among the papers of its field and year.
 """
@@ -110,10 +110,10 @@ def _first(values: Mapping[str, object], names: Sequence[str]) -> str:
 
 
 STRENGTHS = tuple(10.0**power for power in range(-2, 4))
-"""Ridge penalties to choose from, by leave-one-out error."""
+"""Ridge penalties to choose from, by the error in cross-validation."""
 
 FEWEST_PAPERS = 100
-"""To fit, calibrate and measure on."""
+"""To fit and measure on."""
 
 _NEED = "Training a forecaster needs scikit-learn"
 _FOLDS = 5
@@ -127,16 +127,9 @@ class ForecastOptions:
 
     level: Annotated[float, Option("Probability of the intervals", "P", above=0, below=1)] = 0.9
     fewest: Annotated[int, Option("Papers that a field and year needs", least=2)] = 20
-    held_out: Annotated[
-        float,
-        Option(
-            "Share of the papers for the report; the same share calibrates the intervals", "SHARE", least=0.05, most=0.4
-        ),
-    ] = 0.25
+    held_out: Annotated[float, Option("Share of the papers for the report", "SHARE", least=0.05, most=0.4)] = 0.25
     vectors_only: Annotated[bool, Option("Don't learn from the words of title and abstract")] = False
-    seed: Annotated[
-        int, Option("Seed of the split into papers to fit, calibrate and test on", least=0, most=2**32 - 1)
-    ] = 0
+    seed: Annotated[int, Option("Seed of the split into papers to fit and to test on", least=0, most=2**32 - 1)] = 0
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -167,11 +160,11 @@ def train_forecaster(
         )
     order = np.random.default_rng(options.seed).permutation(len(vectors))
     share = int(options.held_out * len(order))
-    test, calibration, fitted = order[:share], order[share : 2 * share], order[2 * share :]
+    test, fitted = order[:share], order[share:]
     read = [] if options.vectors_only or not len(texts) else [texts[row] for row in fitted]
     vocabulary = vocabulary_of(read, language, 1)
     views = [vectors[fitted].astype(np.float64), *([vocabulary.matrix(read)] if vocabulary else [])]
-    weights, bias = _fit(views, percentiles[fitted], options.seed)
+    weights, bias, expected = _fit(views, percentiles[fitted], options.seed)
     head = Head(
         name,
         source.format,
@@ -180,33 +173,23 @@ def train_forecaster(
         weight=weights[0][None].astype(np.float32),
         bias=np.array([bias], np.float32),
     )
-    nothing = np.zeros(0), np.zeros(1), np.full(1, 100.0)
     words = word_weights(vocabulary, weights[1][None]) if vocabulary else None
-    rough = Forecaster(name, source, head, *nothing, options.level, made_from, words=words)
-
-    def of(rows: np.ndarray) -> tuple[np.ndarray, Sequence[str]]:
-        return vectors[rows], [texts[row] for row in rows] if words else ()
-
-    categories = max(1, min(_MOST_CATEGORIES, len(calibration) // _PER_CATEGORY))
-    expected = rough.forecast(*of(calibration))[:, 0]
-    edges, low, high = intervals(expected, percentiles[calibration], options.level, categories)
-    forecaster = replace(rough, edges=edges, low=low, high=high)
+    categories = max(1, min(_MOST_CATEGORIES, len(fitted) // _PER_CATEGORY))
+    edges, low, high = intervals(np.clip(expected, 0, 100), percentiles[fitted], options.level, categories)
+    forecaster = Forecaster(name, source, head, edges, low, high, options.level, made_from, words=words)
     how = f"{len(test):,} papers that were held out, of {len(order):,}"
-    held, said = of(test)
-    measures = measured_forecasts(forecaster, held, percentiles[test], np.array(years)[test], how, said)
+    said = [texts[row] for row in test] if words else ()
+    measures = measured_forecasts(forecaster, vectors[test], percentiles[test], np.array(years)[test], how, said)
     return replace(forecaster, measures=measures)
 
 
-def _fit(views: Sequence[Any], percentiles: np.ndarray, seed: int) -> tuple[list[np.ndarray], float]:
-    """Return the weights of each view of the papers, float64 (features,), and the bias of their sum.
+def _fit(views: Sequence[Any], percentiles: np.ndarray, seed: int) -> tuple[list[np.ndarray], float, np.ndarray]:
+    """Return the weights of each view of the papers, float64 (features,), the bias of their sum, and what it forecasts.
 
-    How much each of several views counts is fitted to what it says of papers that it was not fitted to.
+    The forecasts, float64 (papers,), are by models that were not fitted to the paper (cross-validation); how much each
+    of several views counts is fitted to these.
     """
-    linear = optional("sklearn.linear_model", _NEED)
-    if len(views) == 1:
-        model = linear.RidgeCV(STRENGTHS).fit(views[0], percentiles)
-        return [model.coef_], float(model.intercept_)
-    selection = optional("sklearn.model_selection", _NEED)
+    linear, selection = (optional(f"sklearn.{part}", _NEED) for part in ("linear_model", "model_selection"))
     folds = selection.KFold(_FOLDS, shuffle=True, random_state=seed)
     models, said = [], []
     for view in views:
@@ -219,7 +202,8 @@ def _fit(views: Sequence[Any], percentiles: np.ndarray, seed: int) -> tuple[list
         said.append(held_out[best])
     total = linear.LinearRegression(positive=True).fit(np.column_stack(said), percentiles)
     bias = sum(share * float(one.intercept_) for share, one in zip(total.coef_, models, strict=True))
-    return [share * one.coef_ for share, one in zip(total.coef_, models, strict=True)], bias + float(total.intercept_)
+    weights = [share * one.coef_ for share, one in zip(total.coef_, models, strict=True)]
+    return weights, bias + float(total.intercept_), total.predict(np.column_stack(said))
 
 
 def measured_forecasts(

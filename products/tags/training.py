@@ -159,10 +159,16 @@ def _held_out_odds(rows: Any, true: np.ndarray, strength: float, seed: int) -> n
 
 
 def _choose_strength(rows: Any, true: np.ndarray, seed: int) -> tuple[float, np.ndarray]:
-    """Return the C of the best F1 in cross-validation, and the log odds of the papers there."""
+    """Return the C whose calibrated probabilities are the best in cross-validation, and the papers' log odds there."""
     odds = {strength: _held_out_odds(rows, true, strength, seed) for strength in STRENGTHS}
-    strength = max(STRENGTHS, key=lambda one: _best_cut(odds[one], true)[1])
+    strength = min(STRENGTHS, key=lambda one: _loss(odds[one], true))
     return strength, odds[strength]
+
+
+def _loss(odds: np.ndarray, true: np.ndarray) -> float:
+    """Return the logistic loss of log odds (papers,) after calibration; F1 depends on a few papers of a rare label."""
+    slopes, shift = _platt(odds[:, None], true)
+    return float(np.logaddexp(0, np.where(true, -1, 1) * (odds * slopes[0] + shift)).sum())
 
 
 def _fit_label(views: Sequence[Any], truth: np.ndarray, options: TaggerOptions) -> _Fitted:
@@ -216,13 +222,8 @@ def threshold_for(probabilities: np.ndarray, true: np.ndarray, precision: float 
     Probabilities, and whether each is true, both (papers,), are of papers that the model was not fitted to.
     The threshold is halfway between two papers, and infinite if the precision can't be reached.
     """
-    return _best_cut(probabilities, true, precision)[0]
-
-
-def _best_cut(scores: np.ndarray, true: np.ndarray, precision: float | None = None) -> tuple[float, float]:
-    """Return the threshold of `threshold_for`, and the F1 there."""
-    order = np.argsort(-scores, kind="stable")
-    ranked, hits = scores[order], np.cumsum(true[order])
+    order = np.argsort(-probabilities, kind="stable")
+    ranked, hits = probabilities[order], np.cumsum(true[order])
     said = np.arange(1, len(order) + 1)
     # Papers of the same score are given the label together.
     ends = np.append(ranked[:-1] > ranked[1:], [True])
@@ -231,10 +232,10 @@ def _best_cut(scores: np.ndarray, true: np.ndarray, precision: float | None = No
     if precision is not None:
         enough = np.flatnonzero(ends & (hits >= precision * said))
         if not len(enough):
-            return float("inf"), 0.0
+            return float("inf")
         best = int(enough[-1])
     below = ranked[best + 1] if best + 1 < len(ranked) else 0.0
-    return float((ranked[best] + below) / 2), float(f1[best])
+    return float((ranked[best] + below) / 2)
 
 
 def _logistic(odds: np.ndarray) -> np.ndarray:

@@ -18,7 +18,8 @@ from ses.service.answers import json_response, page_content
 from ses.service.parameters import ServiceOf, SimilarParameters
 from ses.service.web.address import PaperName, address
 from ses.service.web.export import unapi_id
-from ses.service.web.render import html
+from ses.service.web.render import html, texts_of
+from ses.service.web.search import label_of
 
 if TYPE_CHECKING:
     from corpora.paper import Paper
@@ -33,6 +34,8 @@ LONGEST_TEXT = 20_000
 """Characters of a manuscript: a title and a long abstract are a tenth of it."""
 
 _SUGGESTED = 5
+_LABEL_FIELDS = 4
+"""Fields of labels at most: each takes a search."""
 
 NearParameters = create_model(
     "NearParameters",
@@ -48,11 +51,15 @@ ManuscriptParameters = create_model(
 
 @dataclass(frozen=True, slots=True)
 class ManuscriptView:
-    """What is shown for a manuscript: papers like it, and the venues and people that these suggest."""
+    """What is shown for a manuscript: papers like it, and the venues, people and labels by field that these suggest.
+
+    A label needs two papers, so that values of single papers, such as identifiers, are not shown as labels.
+    """
 
     page: Page
     venues: list[Suggestion]
     reviewers: list[Suggestion]
+    labels: dict[str, list[Suggestion]]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the view as plain values, ready for JSON."""
@@ -60,6 +67,7 @@ class ManuscriptView:
             **page_content(self.page),
             "venues": [asdict(one) for one in self.venues],
             "reviewers": [asdict(one) for one in self.reviewers],
+            "labels": {field: [asdict(one) for one in found] for field, found in self.labels.items()},
         }
 
 
@@ -68,7 +76,12 @@ def view_of(service: Service, text: str, index: str, options: dict[str, Any]) ->
     opened = service.opened(index)
     page = service.similar_text(index, text, options)
     venues, reviewers = (opened.suggest(what, text=text, size=_SUGGESTED) for what in ("venues", "reviewers"))
-    return ManuscriptView(page, venues, reviewers)
+    labels = {}
+    for field in _label_fields(opened):
+        found = opened.suggest("labels", text=text, field=field, size=_SUGGESTED)
+        if shared := [one for one in found if len(one.because) > 1]:
+            labels[field] = shared
+    return ManuscriptView(page, venues, reviewers, labels)
 
 
 async def typed(request: Request) -> Any:
@@ -170,6 +183,7 @@ def _shown(
         address=partial(address, lang=asked.lang),
         unapi_id=unapi_id,
         tag_fields=_tag_fields(service.opened(asked.index)),
+        label_of=partial(label_of, texts=texts_of(request)),
         export=_export(page, asked.index),
         following=following,
         longest=LONGEST_TEXT,
@@ -191,6 +205,12 @@ def _export(page: Page | None, index: str) -> list[tuple[str, str]]:
 def _filters(asked: Any) -> list[str]:
     """Return the filters that a reader gave, and an empty one to type another."""
     return [*filter(None, asked.filter or ()), ""]
+
+
+def _label_fields(opened: OpenIndex) -> list[str]:
+    """Return the fields whose values are suggested: subjects, and fields of several labels that the corpus gave."""
+    own = [one.name for one in opened.index.schema.fields if one.origin == "custom" and one.kind == "keywords"]
+    return ["fields", *own][:_LABEL_FIELDS]
 
 
 def _tag_fields(opened: OpenIndex) -> list[str]:

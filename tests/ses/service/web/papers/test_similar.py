@@ -53,6 +53,19 @@ def test_a_manuscript_is_a_form(client, library):
     assert venues[0].name in reply.text
 
 
+def test_a_manuscript_gets_labels_of_the_papers_like_it(client, library):
+    index = library["papers"]
+    found = client.post("/similar.json", data={"text": TEXT}).json()["labels"]
+    text = client.post("/similar", data={"text": TEXT}).text
+    labels = index.suggest("labels", text=TEXT, field="fields", size=5)
+    wanted = [one.name for one in labels if len(one.because) > 1]
+    assert [one["name"] for one in found["fields"]] == wanted != []
+    assert "Subject, suggested by the papers most like it" in text
+    # Each paper has a value of its own here.
+    assert index.suggest("labels", text=TEXT, field="orcid")
+    assert "orcid" not in found
+
+
 @pytest.mark.parametrize(
     ("data", "detail"),
     [
