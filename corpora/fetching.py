@@ -79,18 +79,11 @@ class Fetcher:
         self._answered = False
 
     def get(self, url: str, query: Mapping[str, str]) -> Reply:
-        """Return what a server answers, also if it is an error of which a new request would change nothing.
+        """Return the status and bytes of an answer, also if it is an error of which a new request would change nothing.
 
-        Args:
-            url: Address of the document.
-            query: Names and values to add to it.
-
-        Returns:
-            Status and bytes.
-
-        Raises:
-            InputError: If the address is none of the web, or credentials would be sent in plain text.
-            UnavailableError: If the server can't be reached, is busy for too long, breaks off, or sends too much.
+        `query` holds names and values to add to the address. Raises `InputError` if the address is none of the web, or
+        credentials would be sent in plain text, and `UnavailableError` if the server can't be reached, is busy for too
+        long, breaks off, or sends too much.
         """
         self._check(url)
         asked = f"{url}{'&' if '?' in url else '?'}{urlencode(query)}" if query else url

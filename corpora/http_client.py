@@ -87,18 +87,10 @@ class HttpClient:
     def follow(
         self, url: str, headers: Callable[[str], Mapping[str, str]], safe: Callable[[str, str], bool]
     ) -> Iterator[BaseHTTPResponse]:
-        """Ask for a document, wherever it has moved to.
+        """Ask for a document, wherever it has moved to, and yield the answer.
 
-        Args:
-            url: Its address.
-            headers: Returns the headers for an address; secret ones are for one host.
-            safe: Returns whether an address may lead on to another one.
-
-        Yields:
-            The answer.
-
-        Raises:
-            UnavailableError: If a redirect is not safe, or there are too many.
+        `headers` returns the headers for an address, since secret ones are for one host, and `safe` whether an address
+        may lead on to another one. Raises `UnavailableError` if a redirect is not safe, or there are too many.
         """
         asked = url
         for _ in range(_MOST_REDIRECTS + 1):
@@ -155,13 +147,8 @@ def read_all(reply: BaseHTTPResponse, largest: int, seconds: float) -> bytes:
 def retried(request: Callable[[], T], tries: int, pause: Callable[[TransientError, int], object]) -> T:
     """Return what a request returns, and make it again while it raises `TransientError`.
 
-    Args:
-        request: Makes it once.
-        tries: How often it is made at most; the last error is raised.
-        pause: Waits before it is made again; receives the error and how often it was made. It may raise to end.
-
-    Returns:
-        What the request returned.
+    It is made `tries` times at most; then the last error is raised. Before it is made again, `pause` waits: it receives
+    the error and how often the request was made, and may raise to end.
     """
     for attempt in range(1, tries):
         try:

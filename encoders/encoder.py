@@ -51,17 +51,9 @@ class Encoder:
     long_text: LongText = "start"
 
     def encode(self, texts: Sequence[str], task_format: Format = Format.PRX) -> np.ndarray:
-        """Encode texts for one task format.
+        """Encode texts for one task format: float32 (texts, dimension), row by row.
 
-        Args:
-            texts: Papers as the card's `text` writes them, or plain queries.
-            task_format: The task format of the vectors.
-
-        Returns:
-            float32 (texts, dimension), row by row.
-
-        Raises:
-            InputError: If the model has no such vectors.
+        Papers are written as the card's `text` does; queries are plain. `InputError` if the model has no such vectors.
         """
         return self.encode_formats(texts, [task_format])[task_format]
 
@@ -73,18 +65,10 @@ class Encoder:
     def encode_formats(
         self, texts: Sequence[str], formats: Sequence[Format], done: EncodingProgress = ignore
     ) -> dict[Format, np.ndarray]:
-        """Encode texts for several task formats, in as few passes over the text as possible.
+        """Encode texts as for `encode`, for several task formats, in as few passes over the text as possible.
 
-        Args:
-            texts: Texts as for `encode`.
-            formats: The formats wanted.
-            done: Receiver of the progress; what it raises ends the work after a batch.
-
-        Returns:
-            float32 (texts, dimension) by format.
-
-        Raises:
-            InputError: If the model has no such vectors.
+        Returns float32 (texts, dimension) by format. What `done` raises, which receives the progress, ends the work
+        after a batch. `InputError` if the model has no such vectors.
         """
         clean = [well_formed(text) for text in texts]
         vectors: dict[Format, np.ndarray] = {}

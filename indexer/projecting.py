@@ -34,17 +34,9 @@ def kept_projection(card: ModelCard, before: IndexSchema | None, dimension: int 
 def projection_of(job: IndexJob, before: Index | None, work: Work) -> tuple[VectorProjection, ...]:
     """Return the projection of the generation that a job writes; none if its vectors are whole.
 
-    Args:
-        job: The job.
-        before: The published generation, if there is one.
-        work: Receives the progress, if a projection is fitted.
-
-    Returns:
-        That of an existing index, or what a fresh build keeps, or one that is fitted on papers of the corpus.
-
-    Raises:
-        InputError: If the vectors can't be so short, or there are fewer papers than numbers to keep.
-        StoppedError: If the user stopped it.
+    It is that of an existing index, or what a fresh build keeps of the generation `before`, or one that is fitted on
+    papers of the corpus, with its progress in `work`. Raises `InputError` if the vectors can't be so short, or there
+    are fewer papers than numbers to keep, and `StoppedError` if the user stopped it.
     """
     schema = before.schema if before else None
     if schema and not job.fresh:
@@ -72,17 +64,9 @@ def kept_words(before: IndexSchema | None, language: str | None) -> tuple[WordSp
 def words_of(job: IndexJob, before: Index | None, work: Work) -> tuple[WordSpace, ...]:
     """Return the words beside vectors of the generation that a job writes; none if no format has them.
 
-    Args:
-        job: The job.
-        before: The published generation, if there is one.
-        work: Receives the progress, if words are fitted.
-
-    Returns:
-        Those of an existing index, or what a fresh build keeps, or what is fitted on papers of the corpus. If these are
-        too few, there are none, with a warning.
-
-    Raises:
-        StoppedError: If the user stopped it.
+    They are those of an existing index, or what a fresh build keeps of the generation `before`, or what is fitted on
+    papers of the corpus, with its progress in `work`. If these are too few, there are none, with a warning. Raises
+    `StoppedError` if the user stopped it.
     """
     schema = before.schema if before else None
     if schema and not job.fresh:

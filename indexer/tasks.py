@@ -103,17 +103,9 @@ def encode_fit(
 ) -> tuple[Sequence[str], Mapping[str, Sequence[np.ndarray]], Mapping[str, str]]:
     """Encode papers, by content hash, without those that can't be.
 
-    Args:
-        papers: The papers.
-        encoder: What encodes them.
-        unfit: Reasons by content hash, of papers that are known to be unfit.
-        done: Receives the progress.
-
-    Returns:
-        The hashes of the encoded papers in order, their vectors by format, and the reasons of all unfit papers.
-
-    Raises:
-        SesError: If the model or a disk is at fault, and not a paper.
+    `unfit` are the reasons by hash of papers that are known to be unfit. Returns the hashes of the encoded papers in
+    order, their vectors by format, and the reasons of all unfit papers. Raises `SesError` if the model or a disk is at
+    fault, and not a paper.
     """
     fit = {hash_: paper for hash_, paper in papers.items() if hash_ not in unfit}
     if not fit:

@@ -147,16 +147,10 @@ def _parts(hit: Fused) -> dict[str, tuple[int, float, float]]:
 
 
 def read(state: SearchState, order: FixedRanking | None, place: Bookmark, clock: Clock) -> tuple[Page, Bookmark | None]:
-    """Return the next page of all results, and where the one after it begins.
+    """Return the next page of all results, and where the one after it begins; None at the end.
 
-    Args:
-        state: The search as `prepare_search` returns it; its request says how many hits a page has.
-        order: The papers in their order, as `order_of` returned them for the same search.
-        place: How far the results were read.
-        clock: Measures the steps.
-
-    Returns:
-        The page, and the next place; None at the end.
+    `state` is the search as `prepare_search` returns it, whose request says how many hits a page has. `order` are the
+    papers in their order, as `order_of` returned them for the same search, and `place` is how far they were read.
     """
     size = state.request.size
     state = replace(state, index=state.index.pinned(), before=place.read)

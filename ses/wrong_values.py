@@ -34,14 +34,10 @@ _EXPECTED: Mapping[str, str] = {
 
 
 def sentences_of(errors: Sequence[Mapping[str, Any]]) -> str:
-    """Return what is wrong with the values of a request, and what to give instead.
+    """Return a sentence for each of the first wrong values of a request: what is wrong, and what to give instead.
 
-    Args:
-        errors: Kind, place and input of each wrong value, as `ValidationError.errors` of pydantic describes them. The
-            first part of a place says where the values were, such as in the body.
-
-    Returns:
-        A sentence for each, for the first ones.
+    They have kind, place and input, as `ValidationError.errors` of pydantic describes them. The first part of a place
+    says where the values were, such as in the body.
     """
     return " ".join(dict.fromkeys(map(_sentence_of, errors[:_MOST])))
 

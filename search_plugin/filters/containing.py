@@ -109,18 +109,10 @@ def _as_text(counts: Iterable[tuple[object, int]]) -> str:
 
 
 def count_containing(index: Index, counting: Counting, typed: Typed) -> Facets:
-    """Count the values of one field that contain a text, as `Index.fetch` counts all values.
+    """Return the most frequent values of one field that contain a text, counted as `Index.fetch` counts all.
 
-    Args:
-        index: The index.
-        counting: What to count: one field.
-        typed: The text; without a word in it, all values are counted.
-
-    Returns:
-        The most frequent values, with their counts.
-
-    Raises:
-        InputError: If an engine would have to list more than `MOST_VALUES` values.
+    Without a word in the text, all values are counted. Raises `InputError` if an engine would have to list more than
+    `MOST_VALUES` values.
     """
     (field,) = counting.fields
     if not typed.words:

@@ -97,16 +97,10 @@ class Page:
         return pd.DataFrame(rows, columns=names).astype({"year": "Int64"})
 
     def format(self, name: str) -> str:
-        """Return the page as text for other programs.
+        """Return the page as text for other programs, with its last line ended.
 
-        Args:
-            name: `json` for the page, or for its hits `jsonl`, `csv`, `bibtex`, `ris` or `csl`.
-
-        Returns:
-            The text, with its last line ended.
-
-        Raises:
-            InputError: If there is no such format.
+        The name is `json` for the page, or for its hits `jsonl`, `csv`, `bibtex`, `ris` or `csl`; `InputError` if there
+        is no such format.
         """
         if name == "json":
             return json_text(orjson.dumps(self.to_dict(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))

@@ -52,18 +52,11 @@ class Completions:
 
 
 def complete(index: Index, text: str, size: int) -> Completions:
-    """Return suggestions for what somebody has typed so far.
+    """Return suggestions by kind for what somebody has typed so far, `size` of each kind at most.
 
-    A value or title is suggested if every word that was typed begins one of its words. The most frequent values come
-    first. Of titles, the newest 50 are compared, and those that begin with the whole text come first.
-
-    Args:
-        index: The index, of any engine.
-        text: What was typed; without a letter or digit in it, or in a text too long to be typed, nothing is suggested.
-        size: Suggestions of each kind, at most.
-
-    Returns:
-        The suggestions, by kind.
+    A value or title is suggested if every word that was typed begins one of its words; nothing is without a letter or
+    digit, and for a text too long to be typed. The most frequent values come first. Of titles, the newest 50 are
+    compared, and those that begin with the whole text come first.
     """
     typed = Typed(text[: MOST_TYPED + 1])
     if not typed.words or len(text) > MOST_TYPED:

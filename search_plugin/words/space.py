@@ -85,15 +85,9 @@ class WordSpace:
 
     @classmethod
     def fitted(cls, texts: Iterable[str], language: str, formats: Iterable[Format]) -> WordSpace:
-        """Return the directions of some papers' words.
+        """Return the directions of the words of some papers, given as title and abstract, at least `FEWEST_PAPERS`.
 
-        Args:
-            texts: Title and abstract of each paper, of at least `FEWEST_PAPERS`.
-            language: Name of their language.
-            formats: The formats that get words, of those in `PARTS`.
-
-        Returns:
-            The directions.
+        The formats get words, of those in `PARTS`.
         """
         counts = [_counts(text, language) for text in texts]
         held = Counter(term for own in counts for term in own)
@@ -122,14 +116,9 @@ class WordSpace:
         )
 
     def beside(self, vectors: np.ndarray, texts: Sequence[str]) -> dict[str, np.ndarray]:
-        """Return vectors of a model with the words beside them, of length 1.
+        """Return vectors of papers by a model, float32 (papers, dimension), with the words of their texts beside them.
 
-        Args:
-            vectors: float32 (papers, dimension) of the model.
-            texts: Title and abstract of each of these papers.
-
-        Returns:
-            By format, float32 (papers, dimension and the format's numbers).
+        By format, float32 (papers, dimension and the format's numbers), of length 1.
         """
         entries = [_entries(_counts(text, self.language), self._places) for text in texts]
         words, whole = _dense(entries, len(self._places)) @ self._map, _unit(vectors)

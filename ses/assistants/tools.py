@@ -221,17 +221,10 @@ def clean(text: str) -> str:
 def listed(
     results: Sequence[Mapping[str, Any]], at: int, total: int, notes: Sequence[str], max_tokens: int
 ) -> dict[str, Any]:
-    """Return an answer with the results that fit, and how to go on.
+    """Return an answer with the results that fit into `max_tokens` or so, and how to go on.
 
-    Args:
-        results: The results from the cursor on.
-        at: How many came before.
-        total: How many there are altogether.
-        notes: What the user should know.
-        max_tokens: About how many tokens the answer may have.
-
-    Returns:
-        The answer: `results`, `total`, and `next_cursor` where there are more.
+    The results are those from the cursor on, behind `at` others of `total`. The answer has `results`, `total`, and
+    `next_cursor` where there are more.
     """
     said = first_part(" ".join(map(clean, notes)), _NOTES)
     kept = fitting(results, max_tokens * BYTES_PER_TOKEN - _ENVELOPE - size_of(said))

@@ -59,16 +59,9 @@ def compare_files(
 ) -> tuple[Comparison, list[Path]]:
     """Compare run files, the first of which is the baseline of the others.
 
-    Args:
-        paths: The run files.
-        measures: Names of measures.
-        qrels: File of the judgments.
-        data: Instead, a folder in BEIR's form, whose texts are shown and whose ids are checked.
-        split: Name of the folder's judgments.
-        **options: Other arguments of `eval.statistics.compare.compare_runs`.
-
-    Returns:
-        The comparison, and the files that the judgments came from.
+    The judgments are a file `qrels`; or a split of `data`, a folder in BEIR's form, whose texts are shown and whose ids
+    are checked. The options are other arguments of `eval.statistics.compare.compare_runs`. Returns the comparison, and
+    the files that the judgments came from.
     """
     require(len(paths) >= 2, "Give two run files or more to compare.")
     for measure in measures:

@@ -618,8 +618,8 @@ def reading_of(
 ) -> SearchState:
     """Return what a reading of all results of a search asks: the search before its first stage.
 
-    `search_plugin.reading` reads it. The options are those of `OpenIndex.iterate`. The clock measures the steps; `ranked`
-    says that the papers are ranked already.
+    `search_plugin.reading` reads it. The options are those of `OpenIndex.iterate`. The clock measures the steps;
+    `ranked` says that the papers are ranked already.
     """
     from search_plugin import reading
     from search_plugin.search import prepare_search

@@ -49,17 +49,9 @@ ANSWER_FORMATS = (
 
 
 def chosen_format(request: Request, name: str | None = None) -> AnswerFormat:
-    """Return the format of an answer.
+    """Return the format of an answer: that of a name, or else what the request's header `Accept` prefers.
 
-    Args:
-        request: The request; its header `Accept` counts if no format is named.
-        name: The format's name, as the client gave it.
-
-    Returns:
-        The format.
-
-    Raises:
-        RefusedError: If the client accepts none of the formats (406).
+    Raises `RefusedError` if the client accepts none of the formats (406).
     """
     if name:
         return next(one for one in ANSWER_FORMATS if one.name == name)
@@ -82,14 +74,10 @@ def _quality_of(one: AnswerFormat, accepted: str) -> float:
 
 
 def quality(accepted: str, wanted: str) -> float:
-    """Return how much a client wants something, from 0 to 1, by a header such as `Accept` (RFC 9110, section 12.4).
+    """Return how much a client wants a media type or an encoding, from 0 to 1, by a header such as `Accept`.
 
-    Args:
-        accepted: The header's value. Parts of another form are ignored.
-        wanted: A media type, or an encoding.
-
-    Returns:
-        The weight of the most specific part that names it; 0 if none does.
+    It is the weight of the most specific part that names it, 0 if none does (RFC 9110, section 12.4). Parts of another
+    form are ignored.
     """
     group = f"{wanted.partition('/')[0]}/*"
     weights = dict(_weights(accepted))

@@ -143,13 +143,9 @@ SearchParameters = create_model(
 def parameters_for(function: Callable[..., Any], *names: str, base: type[NoParameters] = Parameters) -> type[Any]:
     """Return the model of a route's parameters: the described arguments of the function that answers it.
 
-    Args:
-        function: Method of a library or an index, or a dataclass, whose arguments are annotated with an `Option`.
-        *names: Those that the route takes; all that are described, if none is named.
-        base: What else it takes.
-
-    Returns:
-        The model; `arguments_of` reads what a request gave.
+    The function is a method of a library or an index, or a dataclass, whose arguments are annotated with an `Option`.
+    The route takes those of the names, or all that are described, and those of `base`. `arguments_of` reads what a
+    request gave.
     """
     taken = {one.name: _field(one) for one in options_of_function(function) if not names or one.name in names}
     model: type[Any] = create_model(f"{function.__name__.capitalize()}Parameters", __base__=base, **taken)  # type: ignore[call-overload]

@@ -51,15 +51,10 @@ def own_name(language: str) -> str:
 
 
 def choose(offered: Sequence[str], asked: str, header: str) -> str:
-    """Return the language for a reader.
+    """Return the language for a reader, one of those offered: the first is for readers of other languages.
 
-    Args:
-        offered: The languages to choose from, each as in `languages`; the first is for readers of other languages.
-        asked: The language that the reader chose on the page, or nothing.
-        header: The header `Accept-Language` of the browser, or nothing.
-
-    Returns:
-        One of the languages that are offered.
+    `asked` is the language that the reader chose on the page, and `header` the browser's `Accept-Language`; both may be
+    empty.
     """
     from babel import negotiate_locale
 

@@ -28,15 +28,8 @@ class Narrowing:
     def filters(self, schema: IndexSchema, *, but: str = "") -> list[str]:
         """Return the expressions of a filter that must all hold; values are quoted, so none is read as more.
 
-        Args:
-            schema: Schema of the index.
-            but: A field that is left out: its facet counts what else could be chosen.
-
-        Returns:
-            The expressions.
-
-        Raises:
-            InputError: If the index has no such field, or its values can't be counted.
+        The field `but` is left out: its facet counts what else could be chosen. Raises `InputError` if the index has no
+        such field, or its values can't be counted.
         """
         return [text for name, text in self._filters(schema) if name != but]
 

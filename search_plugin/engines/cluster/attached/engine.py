@@ -200,11 +200,8 @@ class AttachingEngine(ClusterEngine):
     def note_read(self, name: str, before: Mapping[str, Reached], written: int, rejected: int) -> None:
         """Note how far the documents of an attachment have been read, once their vectors are written.
 
-        Args:
-            name: Name of the attachment.
-            before: The last changes before they were read.
-            written: Documents into which vectors were written.
-            rejected: Documents that got none.
+        `before` are the last changes before they were read, `written` the number of documents into which vectors were
+        written, and `rejected` of those that got none.
         """
         attachment = self.attached(name)
         index = AttachedIndex(self.cluster, self.dialect, attachment, None)

@@ -31,16 +31,9 @@ _SIMILARITIES: dict[Similarity, str] = {
 
 
 def added_up(schema: IndexSchema, plan: Plan, legs: Sequence[QueryBody], shares: Sequence[float]) -> QueryBody:
-    """Return the query that adds up the scores of legs, each between 0 and the leg's weight.
+    """Return the query that adds up the scores of a plan's legs, each between 0 and the leg's share of 1.
 
-    Args:
-        schema: Schema of the index.
-        plan: What is searched.
-        legs: The query of each leg of the plan.
-        shares: Weights of the legs, which sum to 1.
-
-    Returns:
-        One query. It finds all papers that any leg finds.
+    It finds all papers that any leg finds.
     """
     scripts: list[tuple[str, dict[str, Any]]] = [(_SATURATED, {"pivot": PIVOT})] if plan.words else []
     scripts += [(_SIMILARITIES[schema.leg(clause.field).similarity], {}) for clause in plan.vectors]

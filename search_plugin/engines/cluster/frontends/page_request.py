@@ -38,17 +38,9 @@ MARKING: dict[str, Any] = {
 def page_request(index: SearchedByOthers, plan: Plan, request: SearchRequest) -> HttpRequest:
     """Return the request for a page: its hits as documents, its highlights and its facets.
 
-    Args:
-        index: The index.
-        plan: What is searched: words, vectors and filter; or what is listed.
-        request: What is shown: page, facets, fusion and weights.
-
-    Returns:
-        A request to `_search`, the body of which is in the names of the index's own fields.
-
-    Raises:
-        InputError: If the product has no such fusion, a vector has another length than those of the index, or the
-            vectors are not in the documents.
+    The plan is what is searched or listed, and the request what is shown. What is returned goes to `_search`, with a
+    body in the names of the index's own fields. Raises `InputError` if the product has no such fusion, a vector has
+    another length than those of the index, or the vectors are not in the documents.
     """
     if plan.vectors and not index.holds_vectors:
         raise InputError(

@@ -38,15 +38,9 @@ def leg_requests(sent: Sequence[Sent], index: SearchedByOthers, plan: Plan) -> t
 
 
 def vectors_request(index: SearchedByOthers, field: VectorField, pool: int) -> HttpRequest:
-    """Return the request that reads the vectors of some papers.
+    """Return the request that reads the vectors of some papers, `pool` at most, whose ids are a parameter.
 
-    Args:
-        index: The index.
-        field: The field of the vectors; of an attached index, they may be in an index beside it.
-        pool: How many papers there may be. Their ids are a parameter.
-
-    Returns:
-        The request.
+    Of an attached index, the field of the vectors may be in an index beside it.
     """
     own = isinstance(index, AttachedIndex) and not isinstance(field, ForeignField)
     beside = index.companion if isinstance(index, AttachedIndex) and own else None
@@ -63,15 +57,8 @@ def papers_request(
 ) -> HttpRequest:
     """Return the request that reads the papers of a page and counts what matches, with marked words.
 
-    Args:
-        sent: What `Index.fetch` has sent for the papers and the counts.
-        index: The index.
-        request: What is shown: facets have the names that it gives them.
-        counting: What was counted.
-        ids: The ids of the page. These, and those of all papers found, become parameters.
-
-    Returns:
-        A request, of which the last search counts.
+    It is the last search that counts of those that `Index.fetch` has sent for the papers and the counts. The ids of the
+    page, and those of all papers found, become parameters; facets have the names that the request gives them.
     """
     one = next(one for one in sent if one.path.endswith(_SEVERAL))
     lines = [*_lines(one)]

@@ -49,17 +49,9 @@ class VectorService:
 
 
 def vector_service(url: str, key: str = "") -> VectorService:
-    """Return the service at a URL.
+    """Return the service at a URL as a user writes it, also with `/v1` at the end; its key may be empty.
 
-    Args:
-        url: The URL as a user writes it, also with `/v1` at the end.
-        key: Its key; empty for a service without keys.
-
-    Returns:
-        The service.
-
-    Raises:
-        InputError: If the URL can't be used, or the key can't stand in a header.
+    Raises `InputError` if the URL can't be used, or the key can't stand in a header.
     """
     parsed = _parsed(url.strip())
     odd = parsed.query is not None or parsed.fragment is not None or len(url) > _LONGEST_URL
