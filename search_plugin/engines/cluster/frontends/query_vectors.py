@@ -24,8 +24,8 @@ def query_vector(
 ) -> QueryVector:
     """Return how a program makes the vector of a plan's first vector leg, for words that are a parameter.
 
-    The way has its request. `first` papers by words give their vectors, for feedback. Raises `InputError` if the papers have vectors of
-    passages, or of others than ses, which this way can't use.
+    The way has its request. `first` papers by words give their vectors, for feedback. Raises `InputError` if the papers
+    have vectors of passages, or of others than ses, which this way can't use.
     """
     words: Any = Parameter(WORDS, "text")
     field = index.schema.leg(plan.vectors[0].field)
