@@ -156,7 +156,7 @@ def test_what_a_module_imports_by_way_of_others_counts():
 
 def test_older_servers_are_asked_where_requests_or_their_plans_change():
     older = lane_paths()["elasticsearch_nodes"]
-    for changed in ("search_plugin/engines/cluster/frontends/wanted.py", "search_plugin/contract/plan.py"):
+    for changed in ("search_plugin/engines/cluster/frontends/index_artifacts.py", "search_plugin/contract/plan.py"):
         assert concerns(older, ["README.md", changed]) == changed
     assert not concerns(older, ["corpora/errors.py", "encoders/registry.py", "tests/ses/service/test_cache.py"])
 

@@ -97,8 +97,8 @@ def cluster_requests(
     from search_plugin.engines.cluster.frontends.http import SearchedByOthers
     from search_plugin.engines.cluster.frontends.page_request import page_request
     from search_plugin.engines.cluster.frontends.query_vectors import query_vector
+    from search_plugin.engines.cluster.frontends.recorded_requests import opened_for
     from search_plugin.engines.cluster.frontends.script import TERMS
-    from search_plugin.engines.cluster.frontends.sent import opened_for
 
     index = opened.index
     if not isinstance(index, SearchedByOthers):
@@ -221,8 +221,8 @@ class _Page:
 
 def _as_sent(index: SearchedByOthers, state: SearchState) -> _Page:
     """Return the requests of the legs and of the papers as ses sends them; `InputError` if the page has no papers."""
+    from search_plugin.engines.cluster.frontends.recorded_requests import leg_requests, papers_request
     from search_plugin.engines.cluster.frontends.script import FOUND, IDS, NEAR
-    from search_plugin.engines.cluster.frontends.sent import leg_requests, papers_request
     from search_plugin.ranking.stages import RANKING
 
     with recorded() as sent:
@@ -255,8 +255,8 @@ def _as_sent(index: SearchedByOthers, state: SearchState) -> _Page:
 
 def _neighbours(index: SearchedByOthers, request: SearchRequest) -> NeighbourVectors:
     """Return how a program lets neighbours count."""
+    from search_plugin.engines.cluster.frontends.recorded_requests import vectors_request
     from search_plugin.engines.cluster.frontends.script import NeighbourVectors
-    from search_plugin.engines.cluster.frontends.sent import vectors_request
     from search_plugin.engines.cluster.passages import path_of
 
     field = index.schema.leg(index.schema.legs[0])
@@ -293,8 +293,8 @@ def _script(
     """Return what other programs have to do for a page."""
     from search_plugin.engines.cluster.frontends.http import as_plain
     from search_plugin.engines.cluster.frontends.page_request import is_counted_apart
+    from search_plugin.engines.cluster.frontends.recorded_requests import opened_for
     from search_plugin.engines.cluster.frontends.script import VECTOR, WORDS, PageScript
-    from search_plugin.engines.cluster.frontends.sent import opened_for
     from search_plugin.engines.cluster.product import split_hosts
 
     values = dict(page.values)

@@ -170,17 +170,17 @@ class ClusterTools:
     def _installation(
         self, name: str, fusion: str, patterns: str | Sequence[str], connector: str, *, query_words: bool
     ) -> Installation:
-        from search_plugin.engines.cluster.frontends.asking import asking_artifacts
         from search_plugin.engines.cluster.frontends.http import SearchedByOthers
+        from search_plugin.engines.cluster.frontends.index_artifacts import installation_of
+        from search_plugin.engines.cluster.frontends.service_artifacts import service_artifacts
         from search_plugin.engines.cluster.frontends.vector_service import vector_service
-        from search_plugin.engines.cluster.frontends.wanted import installation_of
 
         index = self.opened(name).index
         if not isinstance(index, SearchedByOthers):
             raise _in_no_cluster(index.name)
         given = (patterns,) if isinstance(patterns, str) else tuple(patterns)
         service = vector_service(connector, self.connector_key) if connector else None
-        more = asking_artifacts(index, service, fusion=fusion) if service else ()
+        more = service_artifacts(index, service, fusion=fusion) if service else ()
         if words := words_to_keep(index, self.word_vectors, asked=query_words):
             more = (*more, words)
         return installation_of(index, fusion=fusion, patterns=given, more=more)

@@ -16,10 +16,10 @@ from search_plugin.contract.plan import Plan, VectorClause
 from search_plugin.contract.tree import Compare
 from search_plugin.engines.cluster.errors import ClusterError
 from search_plugin.engines.cluster.frontends.artifacts import Ownership, marked_index
+from search_plugin.engines.cluster.frontends.index_artifacts import installation_of
 from search_plugin.engines.cluster.frontends.page_request import page_request
 from search_plugin.engines.cluster.frontends.stored import IndexTemplate, SearchPipeline, StoredTemplate
 from search_plugin.engines.cluster.frontends.templates import HYBRID, TEMPLATES
-from search_plugin.engines.cluster.frontends.wanted import installation_of
 from search_plugin.engines.registry import connect
 from search_plugin.request import SearchRequest
 from ses import open as library

@@ -13,8 +13,8 @@ from search_plugin.contract.connection import Connection
 from search_plugin.contract.plan import Plan, VectorClause
 from search_plugin.engines.cluster.clients import open_client
 from search_plugin.engines.cluster.dialect import as_json
+from search_plugin.engines.cluster.frontends.index_artifacts import installation_of
 from search_plugin.engines.cluster.frontends.page_request import page_request
-from search_plugin.engines.cluster.frontends.wanted import installation_of
 from search_plugin.engines.registry import connect
 from search_plugin.request import SearchRequest
 from tests.conftest import SECURED, server_connection, server_url

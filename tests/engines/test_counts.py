@@ -9,8 +9,8 @@ import pytest
 
 from search_plugin.contract.plan import Counting, Plan, VectorClause
 from search_plugin.contract.tree import Compare
+from search_plugin.engines.cluster.frontends.index_artifacts import installation_of
 from search_plugin.engines.cluster.frontends.page_request import page_request
-from search_plugin.engines.cluster.frontends.wanted import installation_of
 from search_plugin.request import SearchRequest
 from search_plugin.search import similar
 from tests.engines.conftest import CLUSTERS, DIMENSION, SCHEMA, documents, emptied, publish

@@ -8,8 +8,8 @@ import pytest
 from corpora.errors import InputError
 from search_plugin.contract.plan import Plan, VectorClause
 from search_plugin.contract.tree import Compare
+from search_plugin.engines.cluster.frontends.index_artifacts import installation_of
 from search_plugin.engines.cluster.frontends.page_request import page_request
-from search_plugin.engines.cluster.frontends.wanted import installation_of
 from search_plugin.request import SearchRequest
 from tests.engines.foreign import ALIAS, ATTACHED
 

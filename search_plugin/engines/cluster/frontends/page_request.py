@@ -17,8 +17,8 @@ from search_plugin.contract.tree import Filter
 from search_plugin.engines.cluster import joining
 from search_plugin.engines.cluster.dialect import TEXT
 from search_plugin.engines.cluster.facets import counted, matching_query
-from search_plugin.engines.cluster.frontends.adding_up import added_up
 from search_plugin.engines.cluster.frontends.http import HttpRequest, SearchedByOthers
+from search_plugin.engines.cluster.frontends.score_sums import added_up
 from search_plugin.engines.cluster.opensearch import pipeline_for
 from search_plugin.engines.cluster.queries import BEST_FIRST, counted_query, holding, listing_body
 from search_plugin.request import SearchRequest

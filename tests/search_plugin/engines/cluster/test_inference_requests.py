@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from corpora.errors import InputError
-from search_plugin.engines.cluster.frontends.asking import asking_artifacts
 from search_plugin.engines.cluster.frontends.connectors import TrustedAddress
+from search_plugin.engines.cluster.frontends.service_artifacts import service_artifacts
 from search_plugin.engines.cluster.frontends.vector_service import VectorService, vector_service
 from tests.search_plugin.engines.cluster.test_joining import SCHEMA, index_in
 
@@ -18,7 +18,7 @@ OLD_MODELS = ["ses-papers-query", "ses-papers-passage", "ses-papers-rerank"]
 
 
 def artifacts(kind, version, quantization="none"):
-    return asking_artifacts(index_in(kind, version, schema=replace(SCHEMA, quantization=quantization)), SERVICE)
+    return service_artifacts(index_in(kind, version, schema=replace(SCHEMA, quantization=quantization)), SERVICE)
 
 
 def of_kind(found, kind):
@@ -83,7 +83,7 @@ def test_vectors_of_passages_are_not_asked_for():
     vectors = (replace(SCHEMA.vectors[0], unit="passage"),)
     index = index_in("opensearch", (3, 6), schema=replace(SCHEMA, vectors=vectors))
     with pytest.raises(InputError, match="holds no prx vectors"):
-        asking_artifacts(index, SERVICE)
+        service_artifacts(index, SERVICE)
 
 
 @pytest.mark.parametrize(

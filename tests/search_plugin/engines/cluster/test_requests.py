@@ -12,7 +12,7 @@ from search_plugin.contract.schema import IndexSchema, paper_vector
 from search_plugin.contract.trace import recorded
 from search_plugin.engines.cluster.frontends.http import HttpRequest, Parameter
 from search_plugin.engines.cluster.frontends.page_request import page_request
-from search_plugin.engines.cluster.frontends.sent import leg_requests, opened_for, papers_request
+from search_plugin.engines.cluster.frontends.recorded_requests import leg_requests, opened_for, papers_request
 from search_plugin.request import SearchRequest
 from tests.search_plugin.engines.cluster.conversations import attached_with, found, several
 from tests.search_plugin.engines.cluster.test_joining import FILTER, LEGS, PLAN, VECTOR, hits, index_in

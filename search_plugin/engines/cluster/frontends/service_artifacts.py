@@ -39,7 +39,7 @@ BATCH = 32
 _SIMILARITIES = {"cosine": "cosine", "dot": "dot_product", "l2": "l2_norm"}
 
 
-def asking_artifacts(
+def service_artifacts(
     index: SearchedByOthers, service: VectorService, *, fusion: str = DEFAULT_FUSION
 ) -> list[Artifact]:
     """Return the artifacts by which a cluster asks the service for the vectors of an index, each after those it names.
