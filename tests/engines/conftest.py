@@ -7,6 +7,7 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
+import ses
 from corpora.errors import NotFoundError
 from search_plugin.contract.engine import Document
 from search_plugin.contract.plan import Counting
@@ -139,6 +140,12 @@ def home(tmp_path_factory):
     make_model(folder / "model")
     write_jsonl(folder / "corpus.jsonl", papers(120))
     return folder
+
+
+def library_of(engine, models, folder, **settings):
+    """A library of an engine's indexes, with the model of a folder of models and its graphs."""
+    given = {"model": str(models / "model"), "precision": "fp32", "data_dir": folder / "data", "threads": 1}
+    return ses.open(engine.url, **given | {"cache_dir": models / "cache"} | settings)
 
 
 def documents(count, *, seed=0):

@@ -18,7 +18,7 @@ from search_plugin.words.sentences import sentence_texts
 from tests.commands import fails
 from tests.commands import ses as command
 from tests.encoders.checkpoints import make_sentence_transformers
-from tests.engines.conftest import emptied
+from tests.engines.conftest import emptied, library_of
 from tests.serving import service_over
 from tests.tiny import make_model, papers, write_jsonl
 
@@ -43,11 +43,6 @@ def models(tmp_path_factory):
         (folder / name).mkdir()
         (folder / name / "ses_card.json").write_text(json.dumps({"architecture": "routes", "members": members}))
     return folder
-
-
-def library_of(engine, models, tmp_path, **settings):
-    given = {"model": str(models / "model"), "precision": "fp32", "data_dir": tmp_path / "data", "threads": 1}
-    return ses.open(engine.url, **given | {"cache_dir": models / "cache"} | settings)
 
 
 def unit(vectors):

@@ -10,21 +10,16 @@ from encoders.registry import find_model
 from search_plugin.contract.schema import IndexSchema, OwnField, from_stored, own_field, paper_vector, to_stored
 from tests.commands import fails
 from tests.commands import ses as command
-from tests.engines.conftest import emptied
+from tests.engines.conftest import emptied, library_of
 from tests.tiny import make_model, papers, write_jsonl
 
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory):
     folder = tmp_path_factory.mktemp("models")
-    make_model(folder / "dense", codes=True)
+    make_model(folder / "model", codes=True)
     make_model(folder / "own", seed=1, codes=True, width=32)
     return folder
-
-
-def library_of(engine, models, tmp_path, **settings):
-    given = {"model": str(models / "dense"), "precision": "fp32", "data_dir": tmp_path / "data", "threads": 1}
-    return ses.open(engine.url, **given | {"cache_dir": models / "cache"} | settings)
 
 
 def held(library, task_format):
@@ -80,7 +75,7 @@ def test_a_tagger_reads_them_and_says_by_which_model(tmp_path, models):
     assert [field.format for field in library["other"].index.schema.vectors] == ["prx"]
     with pytest.raises(InputError, match=r"not of .*dense"):
         library.index("third", papers(90), tags="subject")
-    assert usual.source.model == str(models / "dense")
+    assert usual.source.model == str(models / "model")
 
 
 def test_what_can_not_be_added_is_told_in_a_sentence(tmp_path, models):
@@ -95,7 +90,7 @@ def test_what_can_not_be_added_is_told_in_a_sentence(tmp_path, models):
         library.rebuild("papers", own={"clf": "nothing"})
     library.rebuild("papers", own={"clf": own})
     with pytest.raises(InputError, match=rf"models of their own: clf by {own}; .*leave own out"):
-        library.index("papers", papers(8), own={"clf": str(models / "dense")})
+        library.index("papers", papers(8), own={"clf": str(models / "model")})
     with pytest.raises(InputError, match="leave own out"):
         library.index("papers", papers(8), own={"clf": "none"})
 
@@ -120,7 +115,7 @@ def test_as_a_user_types_it(tmp_path, models):
     asked = ("index", "--corpus", "jsonl", "--path", path, "--index", "papers")
     for wrong in ("clf", "clf=", "=x"):
         fails(command(tmp_path, *asked, "--own", wrong), 2, "write it as --own FORMAT=MODEL")
-    done = command(tmp_path, *asked, "--own", f"clf={own}", SES_MODEL=str(models / "dense"))
+    done = command(tmp_path, *asked, "--own", f"clf={own}", SES_MODEL=str(models / "model"))
     assert done.returncode == 0, done.stderr
     shown = command(tmp_path, "indexes", "show", "papers").stdout
     fingerprint = find_model(str(own)).card.fingerprint

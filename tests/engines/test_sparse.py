@@ -7,14 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import ses
 from corpora.errors import InputError, UnavailableError
 from encoders.sparse import as_weights, rounded
 from search_plugin.contract.engine import Document
 from search_plugin.contract.plan import Plan, VectorClause
 from search_plugin.contract.schema import IndexSchema, SparseField, paper_vector, sparse_field
 from tests.encoders.checkpoints.sparse import make_document_only, make_splade
-from tests.engines.conftest import ENGINES, another, emptied, facets_of, publish
+from tests.engines.conftest import ENGINES, another, emptied, facets_of, library_of, publish
 from tests.search_plugin.filters.filtered import exact_filter
 from tests.tiny import make_model, papers
 
@@ -180,15 +179,10 @@ def test_the_limits_of_pruning_themselves_are_allowed(most, ratio):
 def models(tmp_path_factory):
     """A dense model, a sparse one, and a document-only one."""
     folder = tmp_path_factory.mktemp("models")
-    make_model(folder / "dense")
+    make_model(folder / "model")
     make_splade(folder / "splade")
     make_document_only(folder / "documents")
     return folder
-
-
-def library_of(engine, models, tmp_path, **settings):
-    given = {"model": str(models / "dense"), "precision": "fp32", "data_dir": tmp_path / "data", "threads": 1}
-    return ses.open(engine.url, **given | {"cache_dir": models / "cache"} | settings)
 
 
 @pytest.mark.parametrize("kind", ["splade", "documents"])
@@ -229,7 +223,7 @@ def test_all_engines_rank_a_librarys_papers_alike(engine, models, tmp_path):
 def test_other_models_and_settings_are_refused_in_a_sentence(tmp_path, models):
     (engine,) = emptied("embedded", tmp_path)
     library, some = library_of(engine, models, tmp_path), papers(8)
-    splade, other, dense = (str(models / name) for name in ("splade", "documents", "dense"))
+    splade, other, dense = (str(models / name) for name in ("splade", "documents", "model"))
     with pytest.raises(InputError, match="makes no sparse vectors; name the folder"):
         library.index("papers", some, sparse=dense)
     with pytest.raises(InputError, match="makes sparse vectors, which are a leg of their own; name it with sparse"):

@@ -14,7 +14,7 @@ from search_plugin.engines.embedded.engine import EmbeddedEngine
 from search_plugin.words.space import WordSpace
 from tests.commands import ses as command
 from tests.encoders.checkpoints import make_sentence_transformers
-from tests.engines.conftest import emptied
+from tests.engines.conftest import emptied, library_of
 from tests.tiny import make_model, papers, write_jsonl
 
 COUNT, WIDTH, WORDS = 60, 64, 15
@@ -30,11 +30,6 @@ def models(tmp_path_factory):
     make_model(folder / "far")
     make_model(folder / "own", seed=1, codes=True, width=32)
     return folder
-
-
-def library_of(engine, models, tmp_path, **settings):
-    given = {"model": str(models / "model"), "precision": "fp32", "data_dir": tmp_path / "data", "threads": 1}
-    return ses.open(engine.url, **given | {"cache_dir": models / "cache"} | settings)
 
 
 def held(library, task_format, name="papers"):

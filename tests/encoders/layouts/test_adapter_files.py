@@ -21,7 +21,6 @@ from encoders.layouts.adapter_files import (
 )
 from encoders.registry import find_model
 from tests.encoders.layouts.adapted import (
-    LAYERS,
     TEXTS,
     adapter,
     change,
@@ -34,12 +33,6 @@ from tests.encoders.layouts.adapted import (
     write_card,
 )
 from tests.tiny import make_model
-
-
-@pytest.fixture(scope="module")
-def base(tmp_path_factory):
-    return make_model(tmp_path_factory.mktemp("models") / "base", layers=LAYERS)
-
 
 REFUSED = {
     "mh_adapter": True,

@@ -31,12 +31,6 @@ from tests.encoders.layouts.adapted import (
 from tests.encoders.oracle import Oracle
 from tests.tiny import make_model
 
-
-@pytest.fixture(scope="module")
-def base(tmp_path_factory):
-    return make_model(tmp_path_factory.mktemp("models") / "base", layers=LAYERS)
-
-
 LORAS = {
     "as the library has it": {},
     "all of attention": {"attn_matrices": ["q", "k", "v"], "alpha": 7},

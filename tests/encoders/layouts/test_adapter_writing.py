@@ -20,7 +20,6 @@ from encoders.models.model import read_checked
 from encoders.registry import find_model
 from tests.encoders.checkpoints import make_lora, make_multilingual
 from tests.encoders.layouts.adapted import (
-    LAYERS,
     NAMES,
     TEXTS,
     adapter,
@@ -33,12 +32,6 @@ from tests.encoders.layouts.adapted import (
     model_with,
     write_card,
 )
-from tests.tiny import make_model
-
-
-@pytest.fixture(scope="module")
-def base(tmp_path_factory):
-    return make_model(tmp_path_factory.mktemp("models") / "base", layers=LAYERS)
 
 
 def test_adapters_and_fusions_written_are_those_that_are_read(base, tmp_path):

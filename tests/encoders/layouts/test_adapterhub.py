@@ -13,7 +13,6 @@ from encoders.models.known import KNOWN_MODELS
 from encoders.registry import find_model
 from tests.encoders.formulas.adapters import fusion_vector
 from tests.encoders.layouts.adapted import (
-    LAYERS,
     NAMES,
     TEXTS,
     adapter,
@@ -30,12 +29,6 @@ from tests.encoders.layouts.adapted import (
 )
 from tests.encoders.oracle import Oracle
 from tests.tiny import make_model
-
-
-@pytest.fixture(scope="module")
-def base(tmp_path_factory):
-    return make_model(tmp_path_factory.mktemp("models") / "base", layers=LAYERS)
-
 
 VARIANTS = {
     "as the library writes it": {"prefix": "bert."},
