@@ -20,17 +20,10 @@ from encoders.text_encoder import EncodingProgress, TextEncoder, ignore
 
 
 def rotation(vectors: np.ndarray, dimension: int) -> np.ndarray:
-    """Return the directions in which vectors have most of their length.
+    """Return the directions in which vectors have most of their length: unit vectors at right angles, the best first.
 
-    Args:
-        vectors: float32 (vectors, numbers), at least as many as numbers that are kept.
-        dimension: How many directions.
-
-    Returns:
-        float32 (dimension, numbers): unit vectors at right angles, those of the most length first.
-
-    Raises:
-        InputError: If there are too few vectors.
+    From float32 (vectors, numbers), at least as many vectors as directions, to float32 (dimension, numbers). Raises
+    `InputError` if there are too few vectors.
     """
     require(
         len(vectors) >= dimension,
@@ -67,18 +60,9 @@ class VectorProjection:
 
     @classmethod
     def fitted(cls, vectors: np.ndarray, dimension: int, fingerprint: str) -> VectorProjection:
-        """Return the projection that suits some vectors of a model.
+        """Return the projection to `dimension` numbers that suits some vectors of a model, float32 (vectors, numbers).
 
-        Args:
-            vectors: float32 (vectors, numbers), at least as many as numbers that are kept.
-            dimension: Numbers of a shorter vector.
-            fingerprint: Fingerprint of the model.
-
-        Returns:
-            The projection.
-
-        Raises:
-            InputError: If there are too few vectors.
+        Raises `InputError` if there are fewer vectors than numbers that are kept.
         """
         # Half the bytes of float32. Papers and queries have the same map, so its rounding moves no paper.
         directions = base64.b64encode(rotation(vectors, dimension).astype("<f2").tobytes()).decode("ascii")

@@ -87,14 +87,7 @@ def queries_by_table(
 ) -> QueriesByTable | None:
     """Return the encoder of a model of which a table encodes the queries; None if ses ships no table for it.
 
-    Args:
-        fingerprint: Fingerprint of the model.
-        name: The name by which the model is known.
-        load_table: Loads the table.
-        load_model: Loads the model, when anything but a query is encoded.
-
-    Returns:
-        The encoder.
+    `name` is that by which the model is known. The model is loaded when anything but a query is encoded.
     """
     table = table_for(fingerprint)
     if table is None:

@@ -163,15 +163,10 @@ def is_sparse(entries: np.ndarray, size: int) -> bool:
 
 
 def pruned(entries: np.ndarray, most: int, ratio: float = 0.0) -> np.ndarray:
-    """Return a sparse vector without its lightest tokens.
+    """Return a sparse vector, float32 (entries, 2), without its lightest tokens.
 
-    Args:
-        entries: The vector, float32 (entries, 2).
-        most: How many tokens it may keep, the heaviest; of equal ones those with the lowest ids.
-        ratio: The least weight of a kept token, as a share of the heaviest one's.
-
-    Returns:
-        float32 (entries, 2).
+    It keeps the `most` heaviest tokens, of equal ones those with the lowest ids, as far as their weight is at least the
+    `ratio` of the heaviest one's.
     """
     if not len(entries):
         return entries

@@ -39,12 +39,8 @@ _TRIAL = Path(__file__).with_name("trial.py")
 def check_description(path: Path, cache_dir: Path | None) -> None:
     """Refuse a `tokenizer.json` that makes texts much longer, or whose regular expressions take too long.
 
-    Args:
-        path: The file.
-        cache_dir: Where it is remembered, by the file's content, that the expressions were tried; nowhere if None.
-
-    Raises:
-        InputError: If it can't be used.
+    That the expressions were tried is remembered in `cache_dir` by the file's content; nowhere if None. Raises
+    `InputError` if the file can't be used.
     """
     described = _described(path)
     steps = _steps(described.get("normalizer"), described.get("pre_tokenizer"))

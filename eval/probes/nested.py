@@ -107,19 +107,9 @@ def learn(train: np.ndarray, targets: Targets, test: np.ndarray, *, probe: str =
     squared error of numbers. A label is said of a paper whose score reaches the label's threshold, which is the best by
     F1 in the same cross-validation; a class, if its score is the highest.
 
-    Args:
-        train: (papers, dimension).
-        targets: Theirs.
-        test: (papers to predict, dimension).
-        probe: `ridge` (exact) or `svm` (squared hinge); numbers need `ridge`.
-        seed: Seed of the folds.
-
-    Returns:
-        What was said of the papers to predict.
-
-    Raises:
-        InputError: If there are too few papers to divide.
-        UnavailableError: If scikit-learn isn't installed.
+    `train` is (papers, dimension) with these targets, and `test` (papers to predict, dimension). The probe is `ridge`
+    (exact) or `svm` (squared hinge); numbers need `ridge`. Raises `InputError` if there are too few papers to divide
+    into folds, which the seed decides, and `UnavailableError` if scikit-learn isn't installed.
     """
     solve, strengths = PROBES[probe]
     scored: list[np.ndarray] = []

@@ -161,18 +161,9 @@ def fit(
 ) -> Fit:
     """Choose settings, and estimate the value of this way of choosing by nested cross-validation.
 
-    Args:
-        start: What a search does without tuning.
-        stages: What to try, each from the best of the one before.
-        measured: The value of every query under some settings, float64 (queries,).
-        queries: Ids, in the order of these values.
-        folds: How to divide the queries.
-
-    Returns:
-        The choice and its estimated value.
-
-    Raises:
-        InputError: If there are too few queries for the folds.
+    `start` is what a search does without tuning, and each stage is tried from the best of the one before. `measured`
+    gives the value of every query under some settings, float64 (queries,), in the order of the ids `queries`. Raises
+    `InputError` if there are too few queries for the folds.
     """
     folds = folds or Folds()
     folds.check(len(queries))
@@ -201,19 +192,12 @@ def fit(
 
 
 def choose(values: np.ndarray, folds: int, seed: int) -> int:
-    """Return the first point that is not worse than the best by more than a standard error.
+    """Return the row of the first point that is not worse than the best by more than a standard error.
 
-    The rule of one standard error (Breiman et al., "Classification and regression trees", 1984, section 3.4.3), on
-    paired differences: by each fold, how much worse a point is than the best one. It keeps the simpler settings if
-    queries show no difference from the best, and so does not follow noise.
-
-    Args:
-        values: Values (points, queries), the simplest point first.
-        folds: Number of parts that the queries are cut into.
-        seed: Seed of the cut.
-
-    Returns:
-        The row of the point.
+    `values` are (points, queries), the simplest point first. The rule of one standard error (Breiman et al.,
+    "Classification and regression trees", 1984, section 3.4.3), on paired differences: by each fold, into which a seed
+    cuts the queries, how much worse a point is than the best one. It keeps the simpler settings if queries show no
+    difference from the best, and so does not follow noise.
     """
     parts = _parted(np.arange(values.shape[1]), min(folds, values.shape[1]), seed)
     means = np.stack([values[:, part].mean(axis=1) for part in parts], axis=1)

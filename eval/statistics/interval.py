@@ -112,20 +112,11 @@ def caution(values: int) -> str:
 
 
 def drawn_means(samples: np.ndarray, scale: Scale | None, resamples: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Draw means under random weights, with one more value at either end of the scale.
+    """Draw means under random weights, with one more value at either end of the scale, which is as for `mean_interval`.
 
-    Args:
-        samples: (samples, values); all samples use the same weights, so that one matrix product serves all.
-        scale: Lowest and highest value, as for `mean_interval`.
-        resamples: How many weights to draw for each value.
-        seed: Seed of the draws.
-
-    Returns:
-        Means with the least value added, whose lower quantiles are lower limits, and with the largest value added,
-        both (resamples, samples).
-
-    Raises:
-        InputError: If a value is not on the scale.
+    All samples, (samples, values), use the same weights, so that one matrix product serves all. Returns the means with
+    the least value added, whose lower quantiles are lower limits, and with the largest value added, both (resamples,
+    samples). Raises `InputError` if a value is not on the scale.
     """
     least, largest = _ends(samples, scale)
     generator, size = np.random.default_rng(seed), samples.shape[1] + 1

@@ -160,23 +160,13 @@ NEED = "Tests of significance need scipy"
 
 
 def randomization_p(differences: np.ndarray, *, resamples: int = 10_000, seed: int = 0) -> float:
-    """Return the two-sided p-value of two runs being the same system, by the paired randomization test.
+    """Return the two-sided p-value of two runs being the same system, in (0, 1], by the paired randomization test.
 
     If they were, then which of a query's two values belongs to which run would be chance (Smucker, Allan & Carterette,
     CIKM 2007, section 2.5): p is the share of assignments whose means differ as much as those observed, or more. Where
-    few queries differ, all assignments are counted; otherwise assignments are drawn, and the observed one counts among
-    them (Phipson & Smyth 2010), so p is never 0.
-
-    Args:
-        differences: Differences of the two runs, by query.
-        resamples: How many assignments to draw where they are too many to count.
-        seed: Seed of the draws.
-
-    Returns:
-        The p-value, in (0, 1].
-
-    Raises:
-        UnavailableError: If scipy isn't installed.
+    few queries differ, all assignments are counted; otherwise `resamples` assignments are drawn, and the observed one
+    counts among them (Phipson & Smyth 2010), so p is never 0. `differences` are those of the two runs, by query.
+    `UnavailableError` if scipy isn't installed.
     """
     changed = differences[_changed(differences)]
     if changed.size < 2:
@@ -210,22 +200,11 @@ def least_randomization_p(differences: np.ndarray, *, resamples: int = 10_000) -
 
 
 def paired_bootstrap_p(differences: np.ndarray, *, resamples: int = 10_000, seed: int = 0) -> float:
-    """Return the two-sided p-value of two runs having the same mean over the same queries.
+    """Return the two-sided p-value, in (0, 1], of two runs having the same mean over the same queries, two or more.
 
     The paired test of Sakai (SIGIR 2006): the differences, moved to a mean of 0, are resampled, and the studentised
-    mean of each resample is compared with the one observed. The observed sample counts among the resamples
-    (Davison & Hinkley 1997, section 4.2), so p is never 0.
-
-    Args:
-        differences: Differences of the two runs, two or more.
-        resamples: How many times to draw.
-        seed: Seed of the draws.
-
-    Returns:
-        The p-value, in (0, 1].
-
-    Raises:
-        UnavailableError: If scipy isn't installed.
+    mean of each resample is compared with the one observed. The observed sample counts among the resamples (Davison &
+    Hinkley 1997, section 4.2), so p is never 0. `UnavailableError` if scipy isn't installed.
     """
     if np.ptp(differences) <= ROUNDING * np.abs(differences).max():
         # All resamples are alike. As the differences near each other, only a resample of one query drawn n times stays

@@ -63,16 +63,9 @@ class Support:
         return asdict(self)
 
     def format(self, name: str) -> str:
-        """Return the papers as text for other programs, in the formats of a page but `json`.
+        """Return the papers as text for other programs, with its last line ended, in the formats of a page but `json`.
 
-        Args:
-            name: `jsonl`, `csv`, `bibtex` or `ris`.
-
-        Returns:
-            The text, with its last line ended.
-
-        Raises:
-            InputError: If there is no such format.
+        These are `jsonl`, `csv`, `bibtex` and `ris`; `InputError` if there is no such format.
         """
         if name not in FORMATS:
             raise InputError(f"There is no format {name!r}; choose one of {', '.join(FORMATS)}.")

@@ -26,18 +26,11 @@ TEXT = ("query", "text")
 
 
 def to_run(given: Any, name: str = "run") -> Run:
-    """Return a run.
+    """Return a run; one without a tag gets the name.
 
-    Args:
-        given: A TREC run file; by query id, the documents with their scores, or the ids in order; a table with the
-            columns of a query, a document and `score`; or such rows.
-        name: Tag of a run that has none.
-
-    Returns:
-        The run.
-
-    Raises:
-        InputError: If it can't be read so, or a document comes twice for a query.
+    It is given as a TREC run file; by query id, as the documents with their scores, or the ids in order; as a table
+    with the columns of a query, a document and `score`; or as such rows. Raises `InputError` if it can't be read so, or
+    a document comes twice for a query.
     """
     if isinstance(given, Run):
         return given
@@ -54,15 +47,8 @@ def to_run(given: Any, name: str = "run") -> Run:
 def ranking_of(found: Any) -> list[tuple[str, float]]:
     """Return the ranked documents of one query with their scores, which descend where there are ids alone.
 
-    Args:
-        found: Ids in order, pairs of id and score, scores by id, a page of hits, or a table with a column of documents
-            and `score`.
-
-    Returns:
-        The documents with their scores.
-
-    Raises:
-        InputError: If it is none of these.
+    They are given as ids in order, pairs of id and score, scores by id, a page of hits, or a table with a column of
+    documents and `score`; `InputError` if it is none of these.
     """
     if isinstance(found, Page):
         found = [hit.id for hit in found]
@@ -81,15 +67,9 @@ def ranking_of(found: Any) -> list[tuple[str, float]]:
 def to_qrels(given: Any) -> Qrels:
     """Return judgments.
 
-    Args:
-        given: A file in TREC's or BEIR's form; by query id, the gains of documents; a table with the columns of a
-            query, a document and `relevance` or `label`; or such rows.
-
-    Returns:
-        The judgments.
-
-    Raises:
-        InputError: If they can't be read so, a gain is not a whole number, or a pair is judged twice.
+    They are given as a file in TREC's or BEIR's form; by query id, as the gains of documents; as a table with the
+    columns of a query, a document and `relevance` or `label`; or as such rows. Raises `InputError` if they can't be
+    read so, a gain is not a whole number, or a pair is judged twice.
     """
     if isinstance(given, Qrels):
         return given

@@ -53,15 +53,8 @@ def evaluate_index(
 ) -> Evaluation:
     """Search judged queries in an index, whose model is loaded if vectors are searched, and measure the runs.
 
-    Args:
-        index: Index of the papers.
-        models: Gives the encoders of the index's legs.
-        judged: Queries and judgments.
-        protocol: Modes, fusions and measures to compare by.
-        files: Files that the queries came from, for a report.
-
-    Returns:
-        The evaluation, with a system for each mode and fusion.
+    The protocol has the modes, fusions and measures to compare by; the evaluation has a system for each mode and
+    fusion. `files` are those that the queries came from, for a report.
     """
     encoders = _encoders(index, models, protocol)
     outcome = evaluate_queries(judged, index, encoders.__getitem__, protocol, models.scorer)
@@ -77,15 +70,8 @@ def protocol_of(
 ) -> Protocol:
     """Return how judged queries are searched in an index: with the tuned settings and synonyms of its searches.
 
-    Args:
-        index: The index.
-        tuned: The tuned settings, None if there are none.
-        synonyms: The synonyms.
-        options: Options that decide which papers come first.
-        **named: As of `make_protocol`; fusions that are named take the place of the tuned one.
-
-    Returns:
-        The protocol; errors as of `make_protocol`.
+    The options decide which papers come first. Other arguments and errors are those of `make_protocol`; fusions that
+    are named take the place of the tuned one.
     """
     protocol = make_protocol(options={"synonyms": synonyms, **(options or {})}, **named)
     if tuned is None:
@@ -118,15 +104,9 @@ def evaluate_collection(
 ) -> Evaluation:
     """Run the judged queries of a collection, and measure the runs.
 
-    Args:
-        collection: Papers and judged queries.
-        protocol: Modes, fusions and measures to compare by.
-        settings: Settings that name the model, and the engine for a report.
-        indexed: The collection's index, to search it by the modes of the protocol.
-        exact: Whether to rank all vectors in memory too.
-
-    Returns:
-        The evaluation, with a system for each mode and fusion; `exact` is the last.
+    The collection's index is searched by the modes of the protocol, if it is given; the settings name the model, and
+    the engine for a report. The evaluation has a system for each mode and fusion; `exact`, which ranks all vectors in
+    memory, is the last.
     """
     load = indexed.load if indexed else functools.cache(functools.partial(encoder_of, settings))
     outcome: dict[str, Retrieval] = {}

@@ -41,17 +41,11 @@ class BeirSearch(BaseSearch):  # type: ignore[misc]
         score_function: str | None = None,  # noqa: ARG002 - the signature is BEIR's
         **options: Any,
     ) -> dict[str, dict[str, float]]:
-        """Search each query.
+        """Search each query, with texts by id; return scores by query and document.
 
-        Args:
-            corpus: The documents by id. They are not indexed again: a warning says if the index holds another number.
-            queries: Texts by id.
-            top_k: Hits of each query.
-            score_function: Not heeded: the index has its own similarity.
-            **options: Options of these searches.
-
-        Returns:
-            Scores by query and document.
+        The documents of the corpus are not indexed again: a warning says if the index holds another number. `top_k` are
+        the hits of each query. The score function is not heeded, since the index has its own similarity. The options
+        are those of these searches.
         """
         held = len(self._source.opened)
         if held != len(corpus):

@@ -37,14 +37,9 @@ class HaystackRetriever:
 
     @component.output_types(documents=list[Document])  # type: ignore[untyped-decorator]
     def run(self, query: str, options: dict[str, Any] | None = None) -> dict[str, list[Document]]:
-        """Search the index.
+        """Return the hits of a query, as `OpenIndex.search` takes it, as `documents`, the best first.
 
-        Args:
-            query: As `OpenIndex.search` takes it.
-            options: Options of this search, which override those of the retriever.
-
-        Returns:
-            The hits as `documents`, the best first.
+        The options of this search override those of the retriever.
         """
         hits = self._source.search(query, options)
         found = [
