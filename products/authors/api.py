@@ -33,6 +33,7 @@ class AuthorClusters:
         score: B-cubed against the true authors; None where some are not known.
         fitted: The threshold that has the largest B-cubed F1 on these rows themselves, where the truth is known; for
             the next rows, since on these it is too good.
+        titles: Title of the paper of each row, by id.
 
     Example:
         >>> block, number = ses.cluster_authors("authors.csv").clusters["1"]
@@ -44,6 +45,7 @@ class AuthorClusters:
     blocks: int = 0
     score: BCubed | None = None
     fitted: float | None = None
+    titles: Mapping[str, str] = field(default_factory=dict)
 
 
 @checked
@@ -95,12 +97,13 @@ def cluster_authors(
             cut += [(block, number) for number in numbers]
         start += len(held)
     clusters = {row.id: cluster for row, cluster in zip(rows, cuts[0], strict=True)}
+    titles = {row.id: row.title for row in rows}
     truth = [row.author for row in rows]
     if not all(truth):
-        return AuthorClusters(clusters, len(blocks))
+        return AuthorClusters(clusters, len(blocks), titles=titles)
     scores = [b_cubed(truth, [f"{block}\t{number}" for block, number in cut]) for cut in cuts]
     best = max(range(1, len(tried)), key=lambda place: scores[place].f1)
-    return AuthorClusters(clusters, len(blocks), scores[0], tried[best])
+    return AuthorClusters(clusters, len(blocks), scores[0], tried[best], titles)
 
 
 def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, object]]]:

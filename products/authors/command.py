@@ -33,7 +33,7 @@ def authors() -> None:
     metavar="NUMBER",
     help="Distance by cosine up to which clusters are joined; a smaller one makes more authors.",
 )
-@click.option("--out", type=PATH, metavar="FILE", help="Write id, block and cluster as CSV.")
+@click.option("--out", type=PATH, metavar="FILE", help="Write id, block, cluster and title as CSV.")
 @json_option
 @model_options
 def cluster(*, path: Path, threshold: float, out: Path | None, as_json: bool, **options: Any) -> None:
@@ -47,17 +47,23 @@ def cluster(*, path: Path, threshold: float, out: Path | None, as_json: bool, **
     given = {name: options[name] for name in ("model", "runtime", "precision", "long_text") if options[name]}
     found = ses.cluster_authors(path, threshold=threshold, **given)
     if out:
-        rows = ((name, block, number) for name, (block, number) in found.clusters.items())
-        write_csv(out, ("id", "block", "cluster"), rows)
+        rows = ((name, block, number, found.titles[name]) for name, (block, number) in found.clusters.items())
+        write_csv(out, ("id", "block", "cluster", "title"), rows)
     score, people = found.score, len(set(found.clusters.values()))
     document = {
-        "clusters": {name: {"block": block, "cluster": number} for name, (block, number) in found.clusters.items()},
+        "clusters": {
+            name: {"block": block, "cluster": number, "title": found.titles[name]}
+            for name, (block, number) in found.clusters.items()
+        },
         "b_cubed": {"precision": score.precision, "recall": score.recall, "f1": score.f1} if score else None,
         "best_threshold": found.fitted,
     }
     # Tabs, which `say` takes out of lines, stand between the columns.
-    clusters = {} if out else found.clusters
-    lines = [f"{in_a_line(block)}\t{number}\t{in_a_line(name)}" for name, (block, number) in clusters.items()]
+    clusters = [] if out else sorted(found.clusters.items(), key=lambda one: one[1])
+    lines = [
+        f"{in_a_line(block)}\t{number}\t{in_a_line(name)}\t{in_a_line(found.titles[name])}"
+        for name, (block, number) in clusters
+    ]
     counts = counted(len(found.clusters), "papers"), counted(found.blocks, "blocks"), counted(people, "authors")
     lines.append("{} in {}: {}".format(*counts))
     if score:

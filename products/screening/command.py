@@ -149,7 +149,7 @@ def _shown(paper: Paper, criteria: str, language: str, number: str, width: int) 
         return marked(whole(part, wrapped, criteria, language)).replace("\n", f"\n{_INDENT}")
 
     yield f"{styled(number.rjust(len(_INDENT)), bold=True)}{lines('title', paper.title)}"
-    yield styled(_INDENT + " · ".join(filter(None, (str(paper.year or ""), paper.venue, paper.id))), dim=True)
+    yield styled(_INDENT + " · ".join(filter(None, (str(paper.year or ""), paper.venue, f"id {paper.id}"))), dim=True)
     if paper.abstract:
         yield f"{_INDENT}{lines('abstract', paper.abstract)}"
 

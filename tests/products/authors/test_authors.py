@@ -80,13 +80,20 @@ def test_the_command_writes_clusters_and_measures_them(tmp_path):
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     with (tmp_path / "c.csv").open() as file:
-        found = {row["id"]: (row["block"], row["cluster"]) for row in csv.DictReader(file)}
+        listed = list(csv.DictReader(file))
+    found = {row["id"]: (row["block"], row["cluster"]) for row in listed}
+    assert {row["id"]: row["title"] for row in listed} == {row[0]: row[1] for row in rows}
+    assert told["clusters"]["4"] == {"block": "a byron", "cluster": int(found["4"][1]), "title": "quantum star"}
     assert found["4"][0] == "a byron"
     assert found["1"] != found["3"]
     assert found["2"] in (found["1"], found["3"])
     score = b_cubed([row[3] for row in rows], ["".join(found[row[0]]) for row in rows])
     assert told["b_cubed"] == {"precision": score.precision, "recall": score.recall, "f1": pytest.approx(score.f1)}
-    assert "4 papers in 2 blocks: 3 authors" in ses(tmp_path, *given, "--threshold", 0.3).stdout
+    shown = ses(tmp_path, *given, "--threshold", 0.3).stdout.splitlines()
+    # The papers of a person stand together.
+    lines = sorted((*found[row[0]], int(row[0]), row[0], row[1]) for row in rows)
+    assert shown[:4] == ["\t".join((block, number, id_, title)) for block, number, _, id_, title in lines]
+    assert shown[4] == "4 papers in 2 blocks: 3 authors"
     fails(
         ses(tmp_path, *given, "--threshold", 3),
         2,

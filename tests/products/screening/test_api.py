@@ -155,7 +155,7 @@ def test_commands(run, tmp_path):
     assert run("label", "lungs", "--include", "v0", "--exclude", "p00003").stdout == "Papers labelled: 2.\n"
     shown = run("next", "lungs", "--size", "2").stdout.splitlines()
     assert shown[0].startswith("  1. virus lung vaccine")
-    assert shown[1].startswith("     2020 · v")
+    assert shown[1].startswith("     2020 · id v")
     told = run("status", "lungs").stdout.splitlines()
     assert told[0] == "34 candidates: 1 included, 1 excluded, 32 unread"
     assert told[1].startswith("Recall is at least 0.030 with 95% confidence; up to 32 relevant")
@@ -185,7 +185,7 @@ def test_a_paper_is_listed_whole(run, monkeypatch):
     shown = run("next", "lungs", "--size", "1").stdout.splitlines()
     assert len(shown) == 2
     assert shown[0].startswith("  1. virus lung vaccine ")
-    assert shown[1].startswith("     2020 · v")
+    assert shown[1].startswith("     2020 · id v")
     shown = run("next", "lungs", "--size", "33").stdout
     assert "\n     " + papers(30)[1].abstract + "\n" in shown
     monkeypatch.setenv("FORCE_COLOR", "1")
