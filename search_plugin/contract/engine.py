@@ -27,7 +27,6 @@ from search_plugin.contract.legs import Facets, Listing, Position, Ranking, Scor
 from search_plugin.contract.plan import LEXICAL, Counting, Plan, counted_papers
 from search_plugin.contract.schema import SPARSE, Bm25, Field, IndexSchema, SparseField
 from search_plugin.contract.tree import Filter, OneOf, Says
-from search_plugin.contract.values import checked, with_values
 from search_plugin.words.terms import edits, terms_of
 
 if TYPE_CHECKING:
@@ -223,6 +222,8 @@ class Index(ABC):
         None or an empty value removes the field's value. Returns the ids that do not exist. Raises `InputError` if the
         index has no such field, it can't be updated, or a value is of another kind.
         """
+        from search_plugin.contract.values import checked, with_values
+
         changes = checked(self.schema, values)
         found = self.documents(list(changes), [field.format for field in self.schema.written])
         self.upsert([replace(one, paper=with_values(one.paper, changes[id_])) for id_, one in found.items()])

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from corpora.errors import ErrorKind, SesError, written
-from ses.terminal.foreign import foreign_packages
 
 EXIT_CODES: Mapping[ErrorKind, int] = {"invalid": 2, "not found": 2, "conflict": 3, "unavailable": 3, "stopped": 130}
 
@@ -41,8 +40,11 @@ def explained(error: BaseException) -> tuple[str, int]:
     """Return the sentence for an error that ended a command, and the exit code."""
     if isinstance(error, SesError):
         return message_of(error), EXIT_CODES[error.kind]
-    if isinstance(error, ImportError) and (foreign := " ".join(foreign_packages())):
-        return foreign, 3
+    if isinstance(error, ImportError):
+        from ses.terminal.foreign import foreign_packages
+
+        if foreign := " ".join(foreign_packages()):
+            return foreign, 3
     if isinstance(error, MemoryError):
         return "The memory is full; close other programs, or take a smaller part of the corpus.", 3
     if isinstance(error, OSError):

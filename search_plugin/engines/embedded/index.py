@@ -19,7 +19,6 @@ from search_plugin.contract.legs import Facets, Listing, Position, Scored, Sort
 from search_plugin.contract.plan import Counting, Plan
 from search_plugin.contract.schema import SPARSE, Bm25, Field, IndexSchema
 from search_plugin.contract.tree import Filter
-from search_plugin.contract.values import check_dimensions, check_numbers, checked, with_values
 from search_plugin.engines.embedded import derived
 from search_plugin.engines.embedded.errors import explained, explains_errors
 from search_plugin.engines.embedded.files import PAPERS, Appended, Files, folder_bytes
@@ -167,6 +166,8 @@ class EmbeddedIndex(Index):
 
     def upsert(self, documents: Sequence[Document]) -> Sequence[Refused]:
         """Write documents in one commit: after a crash, either all of them exist or none."""
+        from search_plugin.contract.values import check_dimensions, check_numbers
+
         refused: list[Refused] = []
         latest: dict[str, Written] = {}
         for document in documents:
@@ -193,6 +194,8 @@ class EmbeddedIndex(Index):
 
     def update(self, values: Mapping[str, Mapping[str, FieldValue | None]]) -> Sequence[str]:
         """Write some fields of existing papers, in one commit; returns the ids that do not exist."""
+        from search_plugin.contract.values import checked, with_values
+
         changes = checked(self.schema, values)
         snapshot = self._snapshot()
         changed = []
