@@ -42,7 +42,7 @@ class Finding:
 S = TypeVar("S")
 
 Check = Callable[[S], Iterator[Finding]]
-"""Looks at what is examined, such as a cluster, and yields what it finds. `ses doctor` and engines list theirs so."""
+"""Looks at what is examined, such as a cluster, and yields what it finds; each diagnosis has a list of them."""
 
 
 def run_checks(checks: Iterable[Check[S]], examined: S) -> tuple[Finding, ...]:
