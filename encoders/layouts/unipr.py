@@ -32,6 +32,7 @@ from encoders.tokens.tokenizer import load_tokenizer, well_formed
 MAX_TOKENS = 32
 """Of an instruction, special tokens included (the papers' code)."""
 
+TOPICS = "Tag a scientific paper with relevant scientific topic classes."
 SEMANTIC = "Retrieve a scientific paper that is relevant to the query."
 _PAIRS = {
     "semantic": "Find a pair of papers that one paper is relevant to the other paper.",
@@ -161,6 +162,14 @@ _BY_DATA_SET = {
 def instructions_for(data_set: str) -> Mapping[str, str]:
     """Return the instruction of each factor that the papers' program reads a data set with (CoF:get_paper_emb.py)."""
     return _BY_DATA_SET.get(data_set, _PAIRS)
+
+
+def instructions_by_factor(data_set: str) -> Mapping[str, str]:
+    """Return the instruction of each factor for tasks of one factor (UniPR, section 4.4).
+
+    Of topics the paper takes another one there, since names of topics are found, and not papers.
+    """
+    return {**instructions_for(data_set), "topic": TOPICS}
 
 
 def factor_models(model: Model, instructions: Mapping[str, str]) -> dict[str, Model]:

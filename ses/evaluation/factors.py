@@ -40,7 +40,7 @@ class Factor:
 
 def find_factors(
     matching: Matching,
-    data_set: str,
+    instructions: Mapping[str, str],
     embeddings: Sequence[str],
     named: Sequence[str],
     settings: Settings,
@@ -51,7 +51,7 @@ def find_factors(
 
     Args:
         matching: A paper's rules, with more than one factor.
-        data_set: Name of the data, by which UniPR's instructions are chosen.
+        instructions: Instruction of each factor, which a checkpoint of UniPR reads.
         embeddings: `FACTOR=FILE` each.
         named: `FACTOR=FORMAT` each, or `FACTOR` for the model's own instruction.
         settings: Settings that name the model, the default one if none is named.
@@ -65,7 +65,7 @@ def find_factors(
             have the same vectors.
         UnavailableError: If the model isn't there.
     """
-    from encoders.layouts.unipr import factor_models, instructions_for
+    from encoders.layouts.unipr import factor_models
 
     files, formats = _by_factor(matching, embeddings, "--embeddings"), _by_factor(matching, named, "--factor")
     if twice := sorted(files.keys() & formats.keys()):
@@ -76,13 +76,13 @@ def find_factors(
         raise InputError("With --embeddings alone no model is used: leave --model out, or give --factor FACTOR=FORMAT.")
     found = {factor: _of_file(Path(file), settings) for factor, file in files.items()}
     if formats or not files:
-        model, words = model_of(settings), instructions_for(data_set)
-        instructed = factor_models(model, words)
+        model = model_of(settings)
+        instructed = factor_models(model, instructions)
         for factor, name in (formats or dict.fromkeys(matching.factors, "")).items():
             if name:
                 found[factor] = _of_format(model, name, settings)
             elif factor in instructed:
-                facts = {"instruction": words[factor], **_facts(instructed[factor])}
+                facts = {"instruction": instructions[factor], **_facts(instructed[factor])}
                 found[factor] = Factor(model_source(instructed[factor], settings), facts)
             else:
                 raise InputError(

@@ -11,7 +11,9 @@ from click.testing import CliRunner
 from scipy.stats import rankdata
 
 from corpora.errors import InputError
+from encoders.layouts.unipr import factor_models
 from encoders.models.formats import Format
+from encoders.registry import find_model
 from eval.reviewers.factor_ranks import evaluate_factor_ranks, read_factor_tasks
 from ses.terminal.commands.eval import eval_
 from tests.encoders.checkpoints import make_unipr
@@ -111,6 +113,11 @@ def test_a_checkpoint_reads_each_factor_under_its_instruction(tmp_path):
     assert done.exit_code == 0, done.exception or done.output
     told = json.loads(done.stdout)
     assert "cited by the query" in told["factors"]["citation"]["instruction"]
+    # Section 4.4: that of pairs of papers is not suitable to find names of topics.
+    tag = "Tag a scientific paper with relevant scientific topic classes."
+    topic = told["factors"]["topic"]
+    assert topic["instruction"] == tag
+    assert topic["fingerprint"] == factor_models(find_model(str(model)), {"topic": tag})["topic"].card.fingerprint
     assert [row["factor"] for row in told["rows"]] == list(FACTORS)
 
 

@@ -76,6 +76,7 @@ def reviewers(
     cof and unipr compare papers by three factors: semantic, topic and citation. A checkpoint of UniPR has an
     instruction for each. Of other models say what stands for which factor, with --factor or --embeddings.
     """
+    from encoders.layouts.unipr import instructions_for
     from eval.reviewers.data import read_reviewers
     from eval.reviewers.protocol import evaluate_reviewers, older_soft_precisions
     from products.reviewers.rules import matching_of
@@ -94,7 +95,9 @@ def reviewers(
         if options["report_file"]:
             check_report(options["report_file"])
         settings = load_settings(**settings_of(options))
-        factors = find_factors(matching, read.name, embeddings, named, settings, model_named=bool(options["model"]))
+        factors = find_factors(
+            matching, instructions_for(read.name), embeddings, named, settings, model_named=bool(options["model"])
+        )
         about = {"data": data, "protocol": protocol, "factors": {name: one.facts for name, one in factors.items()}}
     embedders = {name: one.embed for name, one in factors.items()}
     also = older_soft_precisions if protocol == "unipr" else None
@@ -112,8 +115,10 @@ def factors(data: Path, embeddings: tuple[str, ...], named: tuple[str, ...], **o
     """Measure each factor of reviewer matching by itself, as in UniPR's table 7: the mean rank of a relevant candidate.
 
     A line of a factor's file holds a query and its candidates, one of them relevant (100 of them in the paper). A
-    checkpoint of UniPR reads them under its instructions for a data set of the folder's name, such as KDD.
+    checkpoint of UniPR reads them under its instructions for a data set of the folder's name, such as KDD; for topics,
+    under the instruction that the paper takes to find names of topics.
     """
+    from encoders.layouts.unipr import instructions_by_factor
     from eval.reviewers.factor_ranks import evaluate_factor_ranks, read_factor_tasks
     from products.reviewers.rules import MATCHINGS
     from ses.evaluation.factors import find_factors
@@ -123,7 +128,9 @@ def factors(data: Path, embeddings: tuple[str, ...], named: tuple[str, ...], **o
     tasks = read_factor_tasks(data, MATCHINGS["unipr"].factors)
     matching, settings = MATCHINGS["unipr"].only(tasks), load_settings(**settings_of(options))
     model_named = bool(options["model"])
-    found = find_factors(matching, data.resolve().name, embeddings, named, settings, model_named=model_named)
+    found = find_factors(
+        matching, instructions_by_factor(data.resolve().name), embeddings, named, settings, model_named=model_named
+    )
     outcomes = {name: evaluate_factor_ranks(tasks[name], one.embed) for name, one in found.items()}
     about = {"data": data, "factors": {name: one.facts for name, one in found.items()}}
     show(outcomes, [one.source for one in found.values()], about, "factor", options)
