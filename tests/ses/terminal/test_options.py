@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -75,3 +76,27 @@ def test_a_command_takes_what_a_function_takes_by_name():
     command = click.command()(described_options(_shown)(lambda **given: click.echo(given_of(_shown, given))))
     assert [one.name for one in command.params] == ["most"]
     assert CliRunner().invoke(command, []).stdout == "{'most': 3}\n"
+
+
+def _attached(*, vectors: Annotated[Mapping[str, str] | None, Option("Vectors", "A=B", flag="vector")] = None) -> None:
+    """A function that takes values by name, whose flag is another word."""
+
+
+def test_values_by_name_are_read_and_a_wrong_one_is_told_by_its_flag():
+    assert given_of(_attached, {"vectors": ("near=model",)}) == {"vectors": {"near": "model"}}
+    assert given_of(_attached, {"vectors": ()}) == {}
+    with pytest.raises(InputError, match="write it as vector=A=B"):
+        given_of(_attached, {"vectors": ("near",)})
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """Settings, which a file may hold too."""
+
+    books: Annotated[int, Option("Books", least=1)] = 3
+
+
+def test_a_setting_that_is_not_given_stays_that_of_its_file():
+    command = click.command()(described_options(Shelf)(lambda **given: click.echo(given_of(Shelf, given))))
+    assert CliRunner().invoke(command, []).stdout == "{}\n"
+    assert command.params[0].get_help_record(click.Context(command))[1] == "Books [default: 3].  [x>=1]"
