@@ -16,18 +16,20 @@ from eval.frozen import read_frozen, title_key
 from eval.statistics.interval import bootstrap_statistic
 from products.forecasts.training import ForecastOptions, train_forecaster
 from products.tags.hierarchy import Hierarchy
-from products.tags.labels import YES, labelled_papers
+from products.tags.labels import labelled_papers
+from products.tags.measures import calibration_error, reliability
 from products.tags.training import TaggerOptions, train_tagger
 
-JOURNALS = 20
+JOURNALS, TRAINED = 20, 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """Papers with a field of labels; a label needs `fewest` of them."""
+    """Papers to train on and to test on, with a field of labels; a label needs `fewest` of those to train on."""
 
     name: str
-    rows: list[dict[str, Any]]
+    train: list[dict[str, Any]]
+    test: list[dict[str, Any]]
     field: str
     fewest: int
 
@@ -36,15 +38,18 @@ def label_sets() -> Iterator[Labelled]:
     """Yield labelled papers, one collection after the other."""
     pubmed = [row for row in rows_of("pubmed") if row.get("mesh") and row["abstract"] and row["journal"]]
     frequent = {name for name, _ in Counter(row["journal"] for row in pubmed).most_common(JOURNALS)}
-    journals = [row for row in pubmed if row["journal"] in frequent]
-    yield Labelled("PubMed, journals", drawn(journals, 2_500), "journal", 20)
-    yield Labelled("PubMed, MeSH headings", drawn(pubmed, 2_000), "mesh", 80)
-    yield Labelled("OHSUMED, classes", drawn(list(rows_of("ohsumed")), 1_500), "label", 30)
+    journals = drawn([row for row in pubmed if row["journal"] in frequent])
+    yield Labelled("PubMed, journals", journals[:TRAINED], journals[TRAINED:], "journal", 20)
+    headings = drawn(pubmed, 2 * TRAINED)
+    yield Labelled("PubMed, MeSH headings", headings[TRAINED:], headings[:TRAINED], "mesh", 80)
+    classes = list(rows_of("ohsumed"))
+    parts = (drawn([row for row in classes if row["split"] == one], TRAINED) for one in ("training", "test"))
+    yield Labelled("OHSUMED, classes, its own split", *parts, "label", 30)
 
 
 def words(*names: str) -> None:
-    """Print the gain of each collection, or of those whose names begin so; a fifth or a quarter of it is tested."""
-    print("| papers, of them | number | measure | vectors | with words | gain | ECE | with words |")
+    """Print the gain of each collection, or of those whose names begin so."""
+    print("| papers | trained and tested on | measure | vectors | with words | gain | ECE | with words |")
     print("| --- | ---: | --- | ---: | ---: | --- | ---: | ---: |")
     for one in label_sets():
         if one.name.startswith(names or ("",)):
@@ -54,22 +59,24 @@ def words(*names: str) -> None:
 
 
 def _labels(one: Labelled) -> None:
-    judged = {
-        row["id"]: dict.fromkeys([value] if isinstance(value := row[one.field], str) else value, True)
-        for row in one.rows
-    }
+    def labels_of(row: dict[str, Any]) -> list[str]:
+        return [value] if isinstance(value := row[one.field], str) else value
+
+    judged = {row["id"]: dict.fromkeys(labels_of(row), True) for row in one.train}
     papers = labelled_papers(judged, judged, Hierarchy(), one.fewest)
-    source, matrix, texts = _read({row["id"]: row for row in one.rows}, papers.ids)
-    test = np.random.default_rng(0).permutation(len(matrix))[: len(matrix) // 5]
-    said, measures = [], []
+    source, matrix, texts = _read({row["id"]: row for row in one.train}, papers.ids)
+    test = {row["id"]: row for row in one.test}
+    _, tested, said_of = _read(test, tuple(test))
+    said, errors = [], []
     for only in (True, False):
-        options = TaggerOptions(fewest=one.fewest, vectors_only=only)
+        options = TaggerOptions(fewest=one.fewest, vectors_only=only, held_out=0)
         tagger = train_tagger("t", source, matrix, papers, Hierarchy(), options, texts=texts)
-        said.append(tagger.given(tagger.probabilities(matrix[test], [texts[row] for row in test])))
-        measures.append(tagger.measures)
-    truth = papers.truth[test][:, [papers.labels.index(label) for label in tagger.labels]] == YES
-    errors = [found.ece if found else 0.0 for found in measures]
-    _tell(one.name, f"{len(matrix):,}; {len(tagger.labels)} labels", "macro F1", macro_f1, truth, said, errors)
+        truth = np.array([[label in labels_of(row) for label in tagger.labels] for row in one.test])
+        found = tagger.probabilities(tested, said_of)
+        said.append(tagger.given(found))
+        errors.append(calibration_error(reliability(found.ravel(), truth.ravel())))
+    number = f"{len(matrix):,} and {len(tested):,}; {len(tagger.labels)} labels"
+    _tell(one.name, number, "macro F1", macro_f1, truth, said, errors)
 
 
 def _numbers() -> None:
@@ -89,7 +96,8 @@ def _numbers() -> None:
         made = [train_forecaster("f", source, matrix, percentiles, years, one, texts=texts) for one in options]
         test = np.random.default_rng(0).permutation(len(matrix))[: len(matrix) // 4]
         said = [one.forecast(matrix[test], [texts[row] for row in test])[:, 0] for one in made]
-        _tell(f"Conferences, {name}", f"{len(matrix):,}", "Kendall's tau", _tau, np.array(numbers)[test], said, [])
+        number = f"{len(matrix) - len(test):,} and {len(test):,}"
+        _tell(f"Conferences, {name}", number, "Kendall's tau", _tau, np.array(numbers)[test], said, [])
 
 
 def _read(rows: dict[str, dict[str, Any]], ids: tuple[str, ...]) -> tuple[Any, np.ndarray, list[str]]:
