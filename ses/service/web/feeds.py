@@ -137,7 +137,14 @@ def entry_value(entry: FeedEntry) -> dict[str, Any]:
     paper = entry.paper
     shown = {"id": paper.id, "title": paper.title, "authors": paper.authors, "year": paper.year, "venue": paper.venue}
     near = [asdict(one) for one in entry.near]
-    return {"rank": entry.rank, "score": entry.score, "link": link_of(paper), "paper": shown, "near": near}
+    return {
+        "rank": entry.rank,
+        "score": entry.score,
+        "link": link_of(paper),
+        "paper": shown,
+        "near": near,
+        "words": entry.words,
+    }
 
 
 def _papers(service: Service, index: str, names: Sequence[str]) -> list[Paper]:

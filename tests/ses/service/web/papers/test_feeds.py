@@ -94,6 +94,15 @@ def test_readers_who_ask_again_get_the_same_feed(client):
     assert values["entries"][0]["near"][0]["id"] == "p00001"
 
 
+def test_a_saved_query_says_which_words_its_papers_hold(writer, library):
+    library.feeds.create("lungs", query="lung")
+    (word,) = library.feeds.show("lungs")[0].words
+    assert word in ("lung", "lungs")
+    assert f"Holds: {word}" in page_of(writer.get("/feeds/lungs")).text_content()
+    assert writer.get("/feeds/lungs.json").json()["entries"][0]["words"] == [word]
+    library.feeds.delete("lungs")
+
+
 def test_a_feed_is_saved_shown_and_deleted(writer, library):
     form = {"name": "air", "id": ["p00001", "p00002"], "not": ["p00003"], "title": "Air", "filter": "year>=2000"}
     saved = writer.post("/feeds", data=form, headers=HERE)
