@@ -113,18 +113,10 @@ class SettingsLayer:
 
 
 def read_table(table: type[T], layers: Sequence[SettingsLayer], of: str = "") -> T:
-    """Return a table of settings from the places that give them; only values in force are read.
+    """Return a table of settings from the places that give them, the strongest last; only values in force are read.
 
-    Args:
-        table: A dataclass that describes each setting by an `Option`.
-        layers: The places, the strongest last.
-        of: What the settings are of, for messages.
-
-    Returns:
-        The settings.
-
-    Raises:
-        InputError: If there is no such setting, or it can't have such a value; that of a secret is not shown.
+    The table is a dataclass that describes each setting by an `Option`, and `of` says in messages what the settings are
+    of. Raises `InputError` if there is no such setting, or it can't have such a value; that of a secret is not shown.
     """
     options = {one.name: one for one in options_of(table)}
     given: dict[str, tuple[Any, str]] = {}
@@ -210,11 +202,8 @@ class SettingsFiles:
     def check_secrets(self, stronger: Mapping[str, Any]) -> None:
         """Refuse to send a user's secrets or identity where only the folder's file says, or by its certificates.
 
-        Args:
-            stronger: Settings of the environment and flags.
-
-        Raises:
-            InputError: If the folder's file and the user's settings combine so.
+        Settings of the environment and flags are stronger. Raises `InputError` if the folder's file and the user's
+        settings combine so.
         """
         users = {**self.own, **stronger}
         engine = str({**users, **self.folder, **stronger}.get("engine") or "")

@@ -171,16 +171,9 @@ class Settings:
         return replace(self, **empty), secrets
 
     def with_secrets(self, secrets: Sequence[str]) -> Settings:
-        """Return the settings with secrets of this process, from its environment or its files of settings.
+        """Return the settings with the named secrets of this process, from its environment or its files of settings.
 
-        Args:
-            secrets: Names of the secrets to add.
-
-        Returns:
-            The settings with the secrets.
-
-        Raises:
-            UnavailableError: If a secret is not set in this process.
+        Raises `UnavailableError` if a secret is not set in this process.
         """
         if not secrets:
             return self
@@ -198,16 +191,9 @@ SETTINGS: Mapping[str, Option] = {one.name: one for one in options_of(Settings)}
 
 
 def load_settings(**flags: Any) -> Settings:
-    """Return the settings; given flags override everything else.
+    """Return the settings; given flags override everything else, None where the user gave none.
 
-    Args:
-        **flags: Values by setting; None where the user gave none.
-
-    Returns:
-        The settings.
-
-    Raises:
-        InputError: If a setting has an invalid value, or secrets would be sent where a folder's `ses.toml` says.
+    Raises `InputError` if a setting has an invalid value, or secrets would be sent where a folder's `ses.toml` says.
     """
     _check_environment()
     files = read_settings_files()

@@ -84,16 +84,8 @@ def run_entries(
 ) -> SuiteResults:
     """Run the entries of a suite by each model, and by BM25 wherever words alone can do the task.
 
-    Args:
-        name: Name of the suite.
-        entries: Entries to run.
-        data: Folder of the suite's data, if its entries read any.
-        models: Names of the models; that of the settings, else the default one, if none is named.
-        settings: Settings that name runtime, precision and folders.
-        report: Receives each result, with the name of its system.
-
-    Returns:
-        The results of all systems; earlier ones of the same model on the same data are taken from the cache.
+    If no model is named, it is that of the settings, else the default one. `report` receives each result, with the name
+    of its system. Earlier results of the same model on the same data are taken from the cache.
     """
     from encoders.encoder import Encoder
     from encoders.registry import find_model

@@ -50,16 +50,8 @@ def tune_search(
 ) -> Tuned:
     """Fit the title's boost, fusion, weights and rank constant; nested cross-validation estimates what this is worth.
 
-    Args:
-        collection: Judged queries to choose by.
-        indexed: The index of its papers; nobody else can search it while constants of BM25 are tried.
-        measure: Measure to maximize.
-        folds: Division of the queries.
-        bm25: Whether to fit BM25's constants too, which only a cluster can set.
-        test: Queries that are not used to choose, to measure the settings on.
-
-    Returns:
-        The settings and the results.
+    Nobody else can search the collection's index while constants of BM25 are tried, which only a cluster can set. The
+    settings are also measured on the queries of `test`, which are not used to choose.
     """
     index, encoder = indexed.index, indexed.load()
     trials = Trials(collection.judged, index, encoder, measure, collection.seen)

@@ -23,17 +23,10 @@ _FIRST = "first-indexes.json"
 
 
 def default_index(settings: Settings, names: Sequence[str]) -> str:
-    """Return the name of the default index.
+    """Return the name of the default index of the settings' engine.
 
-    Args:
-        settings: Settings with the engine's URL.
-        names: Names of the engine's indexes, without those of evaluations, the most recently published first.
-
-    Returns:
-        The name.
-
-    Raises:
-        NotFoundError: If there is no index, or the chosen one does not exist.
+    `names` are those of the engine's indexes, without those of evaluations, the most recently published first. Raises
+    `NotFoundError` if there is no index, or the chosen one does not exist.
     """
     if settings.index:
         return settings.index

@@ -52,18 +52,10 @@ class IndexFacts:
 
 
 def facts_of(index: Index, moment: float, *, default: bool) -> IndexFacts:
-    """Read the facts of an index.
+    """Read the facts of the version of an index that is searched.
 
-    Args:
-        index: The version that is searched.
-        moment: When it was published, in seconds since 1970; 0 if it is not known.
-        default: Whether the index is the default.
-
-    Returns:
-        The facts.
-
-    Raises:
-        UnavailableError: If the index is damaged, or the engine does not answer.
+    `moment` is when it was published, in seconds since 1970, 0 if it is not known. Raises `UnavailableError` if the
+    index is damaged, or the engine does not answer.
     """
     schema = index.schema
     return IndexFacts(

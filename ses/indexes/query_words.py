@@ -21,16 +21,8 @@ if TYPE_CHECKING:
 def words_to_keep(index: Index, vectors: VectorsOf, *, asked: bool = False) -> QueryWords | None:
     """Return the words that an index should have: if they are asked for, or there are some; None otherwise.
 
-    Args:
-        index: The index.
-        vectors: Function that returns what makes the vectors, by a table of a name, if one is given.
-        asked: Whether they are asked for. If so, words that can't be made are an error; otherwise that is only said.
-
-    Returns:
-        The words, which `Installation` writes.
-
-    Raises:
-        InputError: If no table stands in for the model of the index.
+    `vectors` returns what makes the vectors, by a table of a name, if one is given. If words that are asked for can't
+    be made, since no table stands in for the model of the index, it is an `InputError`; otherwise that is only said.
     """
     from search_plugin.engines.cluster.frontends.query_words import HasTexts, query_words
     from search_plugin.engines.cluster.word_indexes import find_word_indexes

@@ -24,16 +24,9 @@ _NODE = "ray.io/node-id"
 def ray_pool(address: str, settings: Settings) -> Iterator[RayPool]:
     """Provide the workers of a Ray cluster; a connection that the program has already is used, and stays.
 
-    Args:
-        address: `auto`, for the cluster that this machine is in, or `HOST:PORT` of its head.
-        settings: Settings of the library; a worker takes as many cores as they have threads, one if they say nothing.
-
-    Yields:
-        The pool.
-
-    Raises:
-        InputError: If the address is one of Ray Client.
-        UnavailableError: If Ray is not installed, or there is no cluster.
+    The address is `auto`, for the cluster that this machine is in, or `HOST:PORT` of its head. A worker takes as many
+    cores as the settings have threads, one if they say nothing. Raises `InputError` if the address is one of Ray
+    Client, and `UnavailableError` if Ray is not installed, or there is no cluster.
     """
     require(
         "//" not in address,

@@ -25,18 +25,9 @@ RAY = "ray"
 def remotely_encoded(settings: Settings, job: IndexJob, options: EncodingOptions) -> Iterator[IndexJob]:
     """Provide a job whose blocks are encoded by workers, or taken from a folder of shards; as it is without both.
 
-    Args:
-        settings: Settings of the library.
-        job: The job.
-        options: The workers and the shards. Workers without a place for shards put them into a folder in the data
-            folder, which is removed when all is done.
-
-    Yields:
-        The job.
-
-    Raises:
-        InputError: If the workers or the URL can't be understood.
-        UnavailableError: If the URL can't be opened.
+    Workers without a place for shards put them into a folder in the data folder, which is removed when all is done.
+    Raises `InputError` if the workers or the URL can't be understood, and `UnavailableError` if the URL can't be
+    opened.
     """
     kind, shards = _workers(options), options.get("shards")
     if not (kind or shards):

@@ -60,17 +60,10 @@ def _plain(value: Any) -> Any:
 def page_content(page: Page, *, fields: Sequence[str] = (), explain: bool = False) -> dict[str, Any]:
     """Return a page as values for `json_response`, with the link and the DOI of each hit.
 
-    They are those of `Page.to_dict`, in the same order; dataclasses stay, since orjson writes them faster than
-    `asdict` copies them.
-
-    Args:
-        page: The page.
-        fields: What a hit holds beside its rank and the id of its paper, as `check_fields` allows; everything but the
-            legs if there is none.
-        explain: Whether to show what each leg gave to a hit, the time of each stage and the requests to a cluster.
-
-    Returns:
-        The values.
+    They are those of `Page.to_dict`, in the same order; dataclasses stay, since orjson writes them faster than `asdict`
+    copies them. `fields` are what a hit holds beside its rank and the id of its paper, as `check_fields` allows;
+    without any, everything but the legs. `explain` shows what each leg gave to a hit, the time of each stage and the
+    requests to a cluster.
     """
     content = {one.name: getattr(page, one.name) for one in attributes_of(page)}
     shown = [

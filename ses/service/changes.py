@@ -30,15 +30,10 @@ class Changes:
         self._seen: dict[str, tuple[str, float]] = {}
 
     def moment(self, name: str, revision: str, first: float) -> datetime:
-        """Return when something came to its revision.
+        """Return when something came to its revision, in UTC and whole seconds.
 
-        Args:
-            name: What it is, the same in all processes.
-            revision: Text that changes whenever it changes.
-            first: The time of the first revision that is seen; 0 if that is not known.
-
-        Returns:
-            The time, in UTC and whole seconds.
+        Its name is the same in all processes, and the revision changes whenever it changes. `first` is the time of the
+        first revision that is seen; 0 if that is not known.
         """
         with self._lock:
             seen = self._seen.get(name)

@@ -43,13 +43,9 @@ def path_within(scope: Scope) -> str:
 
 
 def allowed(scope: Scope) -> str:
-    """Return the methods of an address as the header `Allow` lists them; empty if nothing is there.
+    """Return the methods of an address as the header `Allow` lists them, such as `GET, HEAD, OPTIONS`.
 
-    Args:
-        scope: The scope of a request whose application is in it.
-
-    Returns:
-        Such as `GET, HEAD, OPTIONS`.
+    It is empty if nothing is there. The scope is of a request whose application is in it.
     """
     app: Starlette = scope["app"]
     found = [

@@ -49,17 +49,10 @@ class IndexWatcher:
         self._lock = Lock()
 
     def current(self, *, now: bool = False) -> WatchedIndex:
-        """Return the index.
+        """Return the published version of the index, at most `fresh_seconds` late.
 
-        Args:
-            now: Whether to look even if it was looked at a moment ago.
-
-        Returns:
-            The published version, at most `fresh_seconds` late.
-
-        Raises:
-            NotFoundError: If there is no such index.
-            UnavailableError: If the engine does not answer, or did not a moment ago.
+        With `now`, it is looked for even if it was a moment ago. Raises `NotFoundError` if there is no such index, and
+        `UnavailableError` if the engine does not answer, or did not a moment ago.
         """
         if now and (looking := self._looking):
             wait([looking])  # it may have looked before what this caller has seen

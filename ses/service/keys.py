@@ -97,18 +97,10 @@ class Keys:
         return kept if kept and same and not kept.has_expired(datetime.now(UTC)) else None
 
     def create(self, name: str, scopes: Sequence[Scope], *, days: int = 0) -> str:
-        """Make a key.
+        """Make a key for somebody, whose name is used once, and return it: it is kept nowhere.
 
-        Args:
-            name: Name of who gets it; a name is used once.
-            scopes: What it allows.
-            days: Days until it expires; 0 for never.
-
-        Returns:
-            The key, which is kept nowhere.
-
-        Raises:
-            InputError: If the name is taken or can't be one, or the scopes or days are wrong.
+        It allows the scopes, and expires after some days; never after 0. Raises `InputError` if the name is taken or
+        can't be one, or the scopes or days are wrong.
         """
         require(
             _NAME.fullmatch(name),

@@ -126,15 +126,8 @@ def problem(
 ) -> Response:
     """Return a problem as `application/problem+json`.
 
-    Args:
-        status: The status of the response.
-        detail: One sentence: what is wrong.
-        hint: What to do about it.
-        headers: Further headers.
-        request_id: The id by which the log names the request.
-
-    Returns:
-        The response.
+    `detail` is one sentence that says what is wrong, `hint` what to do about it, and `request_id` the id by which the
+    log names the request.
     """
     content = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": plain(detail)}
     if hint:
@@ -200,14 +193,7 @@ def _id(request: Request) -> str:
 
 
 def route_with(members: Callable[[str, int], Mapping[str, Any]]) -> type[APIRoute]:
-    """Return a kind of route whose problems have further members.
-
-    Args:
-        members: Function of the sentence and the status, which returns the members.
-
-    Returns:
-        The class of the route, for `APIRouter`.
-    """
+    """Return a class of routes, for `APIRouter`, whose problems have more members, by the sentence and the status."""
 
     class Route(APIRoute):
         def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:

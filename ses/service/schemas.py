@@ -49,14 +49,8 @@ def schema_of(
 ) -> type[BaseModel]:
     """Return a model with the schema of a dataclass, for the description of the API alone.
 
-    Args:
-        kind: The dataclass; its docstring describes the attributes.
-        required: Attributes that every answer has; all if none is named.
-        example: An example.
-        **other: Types of attributes that differ from the dataclass, or that it has not.
-
-    Returns:
-        The model.
+    The dataclass's docstring describes the attributes. `required` are those that every answer has; all if none is
+    named. `other` are types of attributes that differ from the dataclass, or that it has not.
     """
     described = described_attributes(kind)
     types = get_type_hints(kind, localns={"FieldValue": FieldValue}) | other

@@ -220,16 +220,9 @@ NAMES = tuple(one.name for one in fields(ServiceSettings))
 
 
 def load_service_settings(**flags: Any) -> ServiceSettings:
-    """Return the settings of the service.
+    """Return the settings of the service; flags override everything else, None where the user gave none.
 
-    Args:
-        **flags: Values by setting, which override everything else; None where the user gave none.
-
-    Returns:
-        The settings.
-
-    Raises:
-        InputError: If there is no such setting, or it can't have such a value.
+    Raises `InputError` if there is no such setting, or it can't have such a value.
     """
     files = read_settings_files()
     written = [one.get(SERVE, {}) for one in (files.own, files.folder)]

@@ -57,14 +57,9 @@ class Origin:
 
 
 def origins(settings: Settings, flags: Mapping[str, Any]) -> tuple[Origin, ...]:
-    """Return all settings with their values and where those come from.
+    """Return all settings, in the order of `Settings`, with their values and where those come from.
 
-    Args:
-        settings: Settings that `load_settings` returned for those flags.
-        flags: Flags by setting; None where the user gave none.
-
-    Returns:
-        The settings, in the order of `Settings`.
+    The settings are those that `load_settings` returned for the flags, which are None where the user gave none.
     """
     environment, files = from_environment(), read_settings_files()
 

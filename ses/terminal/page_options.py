@@ -44,11 +44,7 @@ def page_options(*, search: bool) -> Callable[[F], F]:
 def asked_options(*, search: bool) -> Callable[[F], F]:
     """Return a decorator that adds the options of what is searched and shown, as `search_options` describes them.
 
-    Args:
-        search: Whether the command searches by words, and does not find papers like one.
-
-    Returns:
-        The decorator. What the user gave is read by `given_options`.
+    Without `search`, the command finds papers like one. What the user gave is read by `given_options`.
     """
     described = [one for one in search_options() if one.typed and (search or not one.search_only)]
     return together(index_option, *map(option_from, described), described_options(Settings, "tuned"))

@@ -21,13 +21,7 @@ if TYPE_CHECKING:
 
 
 def say(document: Any, text: str | Iterable[str], *, as_json: bool) -> None:
-    """Print a result on standard output.
-
-    Args:
-        document: Result as JSON shows it.
-        text: Result as people read it: a text, or its lines.
-        as_json: Whether to print the document.
-    """
+    """Print a result on standard output: as JSON, or as people read it, a text or its lines."""
     if as_json:
         say_json(document)
     else:

@@ -59,16 +59,10 @@ class PageAddress:
 
 
 def address(path: str, *, name: str = "", ending: str = "", **parameters: Any) -> str:
-    """Return the address of a page, without host, and without the path under which a proxy serves the site.
+    """Return the address of a page in ASCII, without host, and without the path under which a proxy serves the site.
 
-    Args:
-        path: The page, such as `/papers/`.
-        name: What follows it, such as the id of a paper; any text.
-        ending: Ending for another form of the page, such as `.json`.
-        **parameters: Its parameters; empty ones are left out.
-
-    Returns:
-        The address in ASCII.
+    The name, any text such as the id of a paper, follows the path, such as `/papers/`. `ending` is that of another form
+    of the page, such as `.json`. Empty parameters are left out.
     """
     given = {key: value for key, value in parameters.items() if value not in ("", None, (), [])}
     query = f"?{urlencode(given, doseq=True)}" if given else ""

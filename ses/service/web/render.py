@@ -132,16 +132,9 @@ def _page_of(base: str, kept: Mapping[str, str], path: str, *, name: str = "", *
 
 
 def html(request: Request, template: str, *, status: int = 200, **values: Any) -> Response:
-    """Return a page of HTML.
+    """Return a page of HTML: the template, such as `search.html`, with values.
 
-    Args:
-        request: The request that it answers; its service and the path under which a proxy serves it.
-        template: Name of the template, such as `search.html`.
-        status: Status of the response.
-        **values: What the template shows.
-
-    Returns:
-        The response.
+    The request that it answers has the service and the path under which a proxy serves it.
     """
     base, site = request.scope.get("root_path", ""), request.app.state.service.settings.site
     public = request.app.state.service.settings.public_url.rstrip("/")

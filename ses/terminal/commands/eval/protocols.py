@@ -34,13 +34,9 @@ Measured = tuple[Mapping[str, "Outcome"], Mapping[str, Any]]
 def protocol(heading: str, data: str) -> Callable[[Callable[..., Measured]], click.Command]:
     """Return a decorator that makes a command of a protocol that measures vectors.
 
-    Args:
-        heading: Name of the column of labels.
-        data: Help of the option `--data`.
-
-    Returns:
-        The decorator. Its function takes the path of the data and an `Opener`, which it calls after it has
-        read the data, so that what is wrong with these is said first.
+    `heading` is the name of the column of labels, and `data` the help of the option `--data`. The decorated function
+    takes the path of the data and an `Opener`, which it calls after it has read the data, so that what is wrong with
+    these is said first.
     """
 
     def made(measure: Callable[..., Measured]) -> click.Command:

@@ -59,12 +59,9 @@ def show(
 ) -> None:
     """Print outcomes as a table, or with facts about them as one JSON document; write a report if one is requested.
 
-    Args:
-        outcomes: The outcomes, by the label of their rows.
-        sources: Sources of the vectors.
-        about: More facts; paths among the values are those of data, and `factors` has the source of each factor.
-        heading: Name of the column of labels.
-        options: Options of the command, with those of `output_options` among them.
+    The outcomes are by the label of their rows, and `heading` is the name of the column of labels. Paths among the
+    facts are those of data, and `factors` has the source of each factor. The options of the command have those of
+    `output_options` among them.
     """
     from eval.reports.results import Results
     from ses.evaluation.vectors import VectorResults
