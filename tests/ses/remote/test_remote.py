@@ -270,7 +270,7 @@ def test_the_command_line_searches_a_service(address, capsys, tmp_path):
     done = command(tmp_path, "search", "virus", "--engine", address, "--size", "2", "--format", "json")
     assert '"index": "papers"' in str(done)
     explained = command(tmp_path, "search", "virus", "--engine", address, "--size", "2", "--explain")
-    assert "\nwarn: " in explained.stdout
+    assert "\nweak_matches: " in explained.stdout
     served = command(tmp_path, "serve", "--engine", address)
     assert "This does not work through a service, which only searches" in served.stderr
 
