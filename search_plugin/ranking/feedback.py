@@ -103,10 +103,10 @@ NO_FEEDBACK = "Feedback counts in a search by words and vectors that ses itself 
 
 
 def feed_back(state: SearchState) -> SearchState:
-    """Search the first vector leg again by the moved vector, if the request says so."""
+    """Search the first vector leg again by the moved vector."""
     weight, field = state.request.feedback, state.index.schema.legs[0] if state.index.schema.legs else ""
     clause = next((one for one in state.plan.vectors if one.field == field), None)
-    if not weight or not state.plan.legs:
+    if not state.plan.legs:
         return state
     if clause is None or not state.legs.get(LEXICAL):
         return state if state.legs.get(field) else replace(state, notes=(*state.notes, NO_FEEDBACK))

@@ -12,7 +12,8 @@ import pytest
 from corpora.errors import InputError
 from search_plugin.contract.legs import Scored
 from search_plugin.contract.plan import Plan, VectorClause
-from search_plugin.ranking.feedback import NO_FEEDBACK, feed_back, moved_vector
+from search_plugin.ranking.feedback import NO_FEEDBACK, moved_vector
+from search_plugin.ranking.stages import feedback
 from search_plugin.ranking.state import SearchState
 from search_plugin.request import SearchRequest
 
@@ -44,7 +45,7 @@ def state(weight, legs=None, vectors=None):
 
 def test_the_vector_moves_by_the_mean_direction_of_the_first_five():
     before = state(0.4)
-    after = feed_back(before)
+    after = feedback(before)
     wanted = np.array([1 + 0.4 * 1 / 5, 0.4 * 4 / 5])
     np.testing.assert_allclose(after.plan.vectors[0].vector, wanted / np.linalg.norm(wanted), atol=1e-6)
     (asked,) = before.index.asked
@@ -55,17 +56,17 @@ def test_the_vector_moves_by_the_mean_direction_of_the_first_five():
 
 def test_without_feedback_nothing_is_asked():
     before = state(0.0)
-    assert feed_back(before) is before
+    assert feedback(before) is before
 
 
 @pytest.mark.parametrize("legs", [{"lexical": [Scored("0", 1.0)]}, {}])
 def test_a_search_of_another_kind_says_that_feedback_does_not_count(legs):
-    assert feed_back(state(0.4, legs, ())).notes == (NO_FEEDBACK,)
+    assert feedback(state(0.4, legs, ())).notes == (NO_FEEDBACK,)
 
 
 def test_without_papers_by_words_the_vector_stays():
     before = state(0.4, {"lexical": [], "prx": [Scored("old", 0.8)]})
-    assert feed_back(before) is before
+    assert feedback(before) is before
 
 
 def test_the_length_of_the_query_stays_and_papers_of_zeros_count_for_nothing():
@@ -88,7 +89,7 @@ def test_the_other_vectors_of_a_query_stay_and_new_papers_bring_the_values_to_co
     before = state(0.4, vectors=(other, moved))
     before = replace(before, plan=replace(before.plan, column="venue"), values={"old": "Cell"})
     before.index.search = lambda plan: {"prx": [Scored("new", 0.9, "Nature")]}
-    after = feed_back(before)
+    after = feedback(before)
     assert after.plan.vectors[0] is other
     assert [clause.field for clause in after.plan.vectors] == ["sentences", "prx"]
     assert not np.array_equal(after.plan.vectors[1].vector, moved.vector)
@@ -97,7 +98,7 @@ def test_the_other_vectors_of_a_query_stay_and_new_papers_bring_the_values_to_co
 
 def test_a_listing_and_an_index_without_vectors_have_no_feedback():
     listing = replace(state(0.4, {}, ()), plan=Plan("", (), None, 100))
-    assert feed_back(listing) is listing
+    assert feedback(listing) is listing
     words = state(0.4, {"lexical": [Scored("0", 1.0)]}, ())
     words.index.schema = SimpleNamespace(legs=())
-    assert feed_back(replace(words, notes=("Said before.",))).notes == ("Said before.", NO_FEEDBACK)
+    assert feedback(replace(words, notes=("Said before.",))).notes == ("Said before.", NO_FEEDBACK)
