@@ -2,7 +2,7 @@
 
 Needs SES_TEST_DATA and scikit-learn. `quality` and `forecasts` encode 6,000 papers each, once: the cache keeps them.
 `speed` encodes 1,000 papers, whatever the number of papers that are tagged.
-`words` encodes 8,000 papers.
+`words` encodes 13,400 papers.
 Run: python -m benchmarks.tags quality | forecasts [MODEL] | speed [PAPERS [ENGINE]] | ship FOLDER | words [NAME...]
 """
 
