@@ -234,8 +234,8 @@ def _query(words: Words, asked: _Asked, boost: float) -> Any:
     def of(field: str, weight: float) -> list[Any]:
         best = [clause for one in asked.groups for clause in _best_of(words, field, one, weight)]
         added = [
-            (Occur.Should, Query.boost_query(side_by_side(words, field, terms, "freq"), worth * weight))
-            for terms, worth in asked.added.items()
+            (Occur.Should, Query.boost_query(side_by_side(words, field, terms, "freq"), share * weight))
+            for terms, share in asked.added.items()
         ]
         return _any_of(words, field, asked.plain, weight) + best + added
 
@@ -267,8 +267,8 @@ def _spelled(words: Words, searcher: Any, group: TermGroup) -> _Spelled:
     return _Spelled(
         typed,
         {
-            terms: worth
-            for terms, worth in others.items()
+            terms: share
+            for terms, share in others.items()
             if [term for _, term in terms] != list(typed) and _held(searcher, terms)
         },
     )
@@ -291,7 +291,7 @@ def _best_of(words: Words, field: str, group: _Spelled, weight: float) -> list[A
     if not group.others:
         return _any_of(words, field, group.typed, weight)
     others = [
-        Query.boost_query(side_by_side(words, field, terms, "freq"), worth) for terms, worth in group.others.items()
+        Query.boost_query(side_by_side(words, field, terms, "freq"), share) for terms, share in group.others.items()
     ]
     best = Query.disjunction_max_query([Query.boolean_query(_any_of(words, field, group.typed, 1.0)), *others])
     return [(Occur.Should, Query.boost_query(best, weight))]
