@@ -3,8 +3,8 @@
 The package of `javascript/` makes the vector of each query in node, as a front end does: by `_mget`, without a process
 of ses. The same printed request (`--join engine`) ranks by them, by the model's vectors, and by words alone:
 nDCG@10 of the test queries, with the paired interval of the difference from the model. The printed program that joins
-the legs itself ranks as a search of ses by the table does (tests/engines/test_query_vectors.py); it is compared with
-the default search. The milliseconds for a query are of node's processor, its requests included.
+the legs itself is run for each query, in Python, and compared with the default search of ses. The milliseconds for a
+query are of node's processor, its requests included.
 
 Needs the extra eval, node and an OpenSearch or Elasticsearch, in which the indexes are made and stay.
 Run: python -m benchmarks.query_words URL FOLDER...   (folders in BEIR's form)
@@ -12,11 +12,15 @@ Run: python -m benchmarks.query_words URL FOLDER...   (folders in BEIR's form)
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
+import runpy
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import ses
@@ -26,14 +30,9 @@ from eval.retrieval.beir import BeirFolder
 from eval.statistics.pairs import compare_values
 from eval.trec.runs import Run
 from search_plugin.engines.cluster.frontends.http import Parameter, replaced
-from search_plugin.request import PageOptions
 from ses.indexes.open_index import OpenIndex
 
 MEASURE = "nDCG@10"
-_SEARCHES: Mapping[str, PageOptions] = {
-    "ses": {"size": 10},
-    "program": {"size": 10, "verbatim": True, "literal": True, "query_encoder": "table"},
-}
 ROOT = Path(__file__).parents[1]
 _NODE = """
 import {readFileSync} from "node:fs";
@@ -78,7 +77,7 @@ def _measure(library: ses.Library, folder: Path) -> None:
     by_model = ses.load_model(index.schema.model).encode(texts, Format.QRY).tolist()
     ways: dict[str, Sequence[Any]] = {"model": by_model, "words": made["vectors"], "none": [None] * len(texts)}
     runs = {way: _run(library, name, way, judged.texts, vectors) for way, vectors in ways.items()}
-    runs |= {way: _searched(library[name], way, judged.texts, options) for way, options in _SEARCHES.items()}
+    runs |= {"ses": _searched(library[name], judged.texts), "program": _printed(library, name, judged.texts)}
     found = {way: evaluate(run, judged.qrels, [MEASURE]) for way, run in runs.items()}
     print(f"{name}, {index.cluster.product.kind}: {len(texts)} queries")
     for way, scores in found.items():
@@ -98,10 +97,29 @@ def _made(url: str, texts: Sequence[str]) -> Any:
     return json.loads(done.stdout)
 
 
-def _searched(opened: OpenIndex, way: str, texts: Mapping[str, str], options: PageOptions) -> Run:
-    """Return the ranking of each query by a search of ses."""
-    found = {query: opened.search(text, **options) for query, text in texts.items()}
-    return Run(way, {query: [(hit.id, hit.score) for hit in page] for query, page in found.items()})
+def _searched(opened: OpenIndex, texts: Mapping[str, str]) -> Run:
+    """Return the ranking of each query by the default search of ses."""
+    found = {query: opened.search(text, size=10) for query, text in texts.items()}
+    return Run("ses", {query: [(hit.id, hit.score) for hit in page] for query, page in found.items()})
+
+
+def _printed(library: ses.Library, name: str, texts: Mapping[str, str]) -> Run:
+    """Return the ranking of each query by the program that `ses cluster request --vector words --as python` prints."""
+    index: Any = library[name].index
+    text = library.cluster.request(next(iter(texts.values())), index=name, vector="words", size=10).text("python")
+    # Several versions of this client are installed beside each other, under names of their own.
+    text = text.replace("from elasticsearch import", f"from elasticsearch{index.cluster.product.version[0]} import")
+    ranked = {}
+    with TemporaryDirectory() as folder:
+        program = Path(folder) / "search.py"
+        program.write_text(text, encoding="utf-8")
+        for query, words in texts.items():
+            sys.argv = [str(program), words]
+            with contextlib.redirect_stdout(io.StringIO()) as printed:
+                runpy.run_path(str(program))
+            hits = json.loads(printed.getvalue())["hits"]["hits"]
+            ranked[query] = [(str(hit["_id"]), float(hit["_score"])) for hit in hits]
+    return Run("program", ranked)
 
 
 def _run(

@@ -232,8 +232,8 @@ def expand(
         others = {one.lower(): min(1.0, len(words) / len(TOKEN.findall(one))) for one in meant}
         if COMPOUNDS in kinds:
             others |= dict.fromkeys(compounds(words), 1.0)
-        if len(words) == 1 and language == "english":
-            others |= {one: 1.0 for name, rule in RULES.items() if name in kinds for one in rule(words[0].lower())}
+        if len(words) == 1:
+            others |= dict.fromkeys(by_rules(words[0].lower(), language, kinds), 1.0)
         spelled = [TermVariant(text, weight) for text, weight in others.items() if text != typed.lower()][:left]
         left -= len(spelled)
         if spelled:
@@ -241,6 +241,12 @@ def expand(
         else:
             plain.append(typed)
     return Expanded(" ".join(plain) if groups else text, tuple(groups))
+
+
+def by_rules(word: str, language: str = DEFAULT_LANGUAGE, kinds: Sequence[str] = KINDS) -> list[str]:
+    """Return the other spellings of a word in small letters by rules, which only English has."""
+    rules = [rule for name, rule in RULES.items() if name in kinds and language == "english"]
+    return list(dict.fromkeys(one for rule in rules for one in rule(word)))
 
 
 def _runs(text: str, synonyms: Synonyms) -> Iterator[tuple[list[str], str]]:

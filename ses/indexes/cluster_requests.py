@@ -103,11 +103,13 @@ def cluster_requests(
     index = opened.index
     if not isinstance(index, SearchedByOthers):
         raise InputError(f"The index {index.name} is not in a cluster", "give <engine> as http://HOST:PORT")
+    spelled = False
     if vector:
         _check_way(opened, similar, parameters, vector)
-        # Other words have other spellings, and the words of a table have its vectors.
+        # The program finds the spellings of its words, and the words of a table have its vectors.
+        spelled = not options.get("verbatim")
         made: PageOptions = {"query_encoder": "table"} if vector in ("words", "table") else {}
-        parameters, options = ("vector", "words"), {"verbatim": True, **made, **options}
+        parameters, options = ("vector", "words"), {**made, **options, "verbatim": True}
     state = _asked(opened, query, similar, options)
     _check(state, parameters)
     # Those of the legs that there are.
@@ -121,10 +123,10 @@ def cluster_requests(
         found = _Page([page_request(index, state.plan, state.request)], notes=notes)
     else:
         found = _as_sent(index, replace(state, request=replace(state.request, join="ses")))
-    script = _script(index, state.plan, found, parameters, similar)
+    script = _script(index, state.plan, found, parameters, similar, spelled=spelled)
     if vector:
         source = query_vector(index, vector, state.plan, state.request, FIRST_PAPERS)
-        opened_source = source.request and opened_for(source.request, script.values, words=True)
+        opened_source = source.request and opened_for(source.request, script.values, words=True, spelled=spelled)
         asked = (*script.asked, *([TERMS] if vector == "words" else []))
         script = replace(script, asked=asked, query_vector=replace(source, request=opened_source))
     alone = [_WITHOUT_NEIGHBOURS] if left_out else []
@@ -288,7 +290,13 @@ def _joining(index: SearchedByOthers, request: SearchRequest, legs: Sequence[str
 
 
 def _script(
-    index: SearchedByOthers, plan: Plan, page: _Page, parameters: Sequence[OpenParameter], similar: str
+    index: SearchedByOthers,
+    plan: Plan,
+    page: _Page,
+    parameters: Sequence[OpenParameter],
+    similar: str,
+    *,
+    spelled: bool,
 ) -> PageScript:
     """Return what other programs have to do for a page."""
     from search_plugin.engines.cluster.frontends.http import as_plain
@@ -304,6 +312,7 @@ def _script(
     if plan.words:
         values[WORDS] = plan.words
     cluster = index.cluster
+    opened = {"words": "words" in parameters, "spelled": spelled}
     made_by = _OF_PAPER if similar else _OF_WORDS
     return PageScript(
         url=split_hosts(cluster.url)[0],
@@ -311,12 +320,13 @@ def _script(
         product=cluster.product.kind,
         scheme=cluster.connection.authorization.partition(" ")[0],
         certificates=cluster.connection.ca_file is not None,
-        searches=tuple(opened_for(one, values, words="words" in parameters) for one in page.searches),
-        papers=page.papers and opened_for(page.papers, values, words="words" in parameters),
+        searches=tuple(opened_for(one, values, **opened) for one in page.searches),
+        papers=page.papers and opened_for(page.papers, values, **opened),
         joining=page.joining,
         neighbours=page.neighbours,
         values=values,
         asked=tuple(dict.fromkeys(parameters)),
         vector_from=made_by.format(dimension=plan.vectors[0].vector.size) if plan.vectors else "",
         counted_apart=page.papers is None and is_counted_apart(plan),
+        spelled=spelled,
     )

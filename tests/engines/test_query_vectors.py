@@ -14,18 +14,20 @@ from corpora.errors import InputError
 from encoders.encoder import load_encoder
 from encoders.query_tables import table_for
 from encoders.table_file import write_table_file
-from encoders.word_vectors import WordVectors, words_of
+from encoders.word_vectors import WordVectors
 from search_plugin.engines.cluster.frontends.script import TABLE_FILE
+from search_plugin.understanding.expansion import by_rules
 from tests.commands import ses as command
 from tests.engines.conftest import NEWEST_CLUSTERS, emptied
-from tests.engines.copying import in_every_language, run
+from tests.engines.copying import in_every_language, in_every_script, run
 from tests.serving import served
 from tests.tiny import papers
 
-ASKED = 'virus "lung" Müller-zzqxine'
-"""What the reader of a program searches for: accents, what could end a text, and a word that only pieces make."""
+ASKED = 'virus "lungs" Müller-zzqxine IL-6'
+"""What the reader of a program searches for: accents, what could end a text, a word that only pieces make, and words
+with other spellings, by a rule and of several parts."""
 
-WORDS = ["virus", "lung", "muller"]
+WORDS = ["virus", "lungs", "muller", "il", "6"]
 
 pytestmark = [pytest.mark.slow, pytest.mark.serve]
 
@@ -36,14 +38,22 @@ def library(request, tmp_path_factory):
     for server in emptied(request.param, None):
         folder = tmp_path_factory.mktemp("vectors")
         library = ses.open(server.url, data_dir=folder, cache_dir=folder / "cache")
-        library.index("papers", papers(60))
+        spelled = [
+            "viruses and IL6",
+            "viri of the lung",
+            "Muller zzqxine",
+            "The viruse, IL 6 and an IL-6",
+            "mullerzzqxine",
+        ]
+        others = [ses.Paper(f"s{n}", title, year=2001) for n, title in enumerate(spelled)]
+        library.index("papers", [*papers(60), *others])
         encoder = load_encoder(table_for(library["papers"].index.schema.fingerprint), cache_dir=folder / "cache")
         server.cluster.call("PUT", "/ses-papers-words", {"mappings": {"enabled": False}})
         vectors = WordVectors(encoder)
-        pieces = [piece for piece in vectors.pieces if piece.removeprefix("##") in words_of(ASKED)[-1]]
+        pieces = [piece for piece in vectors.pieces if piece.removeprefix("##") in "zzqxine"]
         held = list(dict.fromkeys([*WORDS, *pieces, '"', "-"]))
         for word, vector in zip(held, vectors.of(held).tolist(), strict=True):
-            body = {"vector": vector} | ({"piece": True} if word in vectors.pieces else {})
+            body = {"vector": vector, "spellings": by_rules(word)} | ({"piece": True} if word in vectors.pieces else {})
             server.cluster.call("PUT", f"/ses-papers-words/_doc/{quote(word, safe='')}", body)
         write_table_file(encoder, folder / TABLE_FILE)
         yield library, encoder, folder
@@ -55,16 +65,22 @@ def direction(vectors):
     return total / np.linalg.norm(total)
 
 
+def asked_by(way):
+    """What is asked: only the words in the cluster know the spellings that a rule makes of `virus`."""
+    return ASKED if way == "words" else ASKED.replace("virus", "cell")
+
+
 def expected_vector(library, encoder, way):
     """The vector of what is asked, by a formula or by the encoder."""
+    asked = asked_by(way)
     if way in ("words", "table"):
-        return encoder.encode([ASKED], "qry")[0]
+        return encoder.encode([asked], "qry")[0]
     opened = library["papers"]
     if way == "feedback":
-        first = opened.search(ASKED, mode="lexical", size=5, literal=True, verbatim=True, filter="year>=2000")
+        first = opened.search(asked, mode="lexical", size=5, literal=True, filter="year>=2000")
         found = opened.index.vectors([hit.id for hit in first], "prx")
         return direction([vector / np.linalg.norm(vector) for vector in found.values()])
-    return library["papers"]._encoder().encode([ASKED], "qry")[0]
+    return library["papers"]._encoder().encode([asked], "qry")[0]
 
 
 SHOWN = {"index": "papers", "filter": "year>=2000", "facets": ["journal"], "size": 10, "neighbours": 0}
@@ -82,14 +98,14 @@ def wanted(library, tmp_path_factory):
     """A function that returns the ids of the page for a way and a join, by a program that reads the vector."""
     library, encoder, _ = library
     folder = tmp_path_factory.mktemp("wanted")
-    options = {"parameters": ("vector",), "verbatim": True, "literal": True, **SHOWN}
+    options = {"parameters": ("vector",), "literal": True, **SHOWN}
 
     @functools.cache
     def ids(way, join):
         (folder / "vector.json").write_text(json.dumps(expected_vector(library, encoder, way).tolist()))
         # The vector of a table, or of its words, counts less.
         by = {"query_encoder": "table"} if way in ("words", "table") else {}
-        given = library.cluster.request(ASKED, join=join, **by, **options)
+        given = library.cluster.request(asked_by(way), join=join, **by, **options)
         (page,) = played(library, "python", given, folder)
         return [hit["_id"] for hit in page["hits"]["hits"]]
 
@@ -104,18 +120,26 @@ def test_programs_search_by_words_and_meaning(library, wanted, language, tmp_pat
         for way, join in {"words": "engine", "table": "ses", "feedback": "ses", "service": "engine"}.items():
             joined = "engine" if language == "curl" else join
             program = library.cluster.request("galaxy", vector=way, join=joined, **SHOWN)
-            (page,) = played(library, language, program, tmp_path, arguments=(ASKED,), SES_SERVICE=service)
+            (page,) = played(library, language, program, tmp_path, arguments=(asked_by(way),), SES_SERVICE=service)
             assert len(wanted(way, joined)) == 10
             assert [hit["_id"] for hit in page["hits"]["hits"]] == wanted(way, joined), way
 
 
-def test_the_program_of_a_table_ranks_as_ses_does(library, tmp_path):
+@pytest.mark.parametrize("verbatim", [False, True])
+@in_every_script
+def test_programs_rank_as_ses_does(library, language, verbatim, tmp_path):
+    """By the words of the table, with neighbours, and with other spellings unless the words are taken as typed."""
     library, _, folder = library
     (tmp_path / TABLE_FILE).symlink_to(folder / TABLE_FILE)
-    program = library.cluster.request("galaxy", vector="table", **SHOWN)
-    (page,) = played(library, "python", program, tmp_path, arguments=(ASKED,))
-    found = library["papers"].search(ASKED, query_encoder="table", literal=True, verbatim=True, **options(SHOWN))
-    assert [hit["_id"] for hit in page["hits"]["hits"]] == [hit.id for hit in found]
+    shown = {**SHOWN, "neighbours": 0.6, "verbatim": verbatim}
+    for way in ("words", "table"):
+        asked = asked_by(way)
+        program = library.cluster.request("galaxy", vector=way, **shown)
+        (page,) = played(library, language, program, tmp_path, arguments=(asked,))
+        found = library["papers"].search(asked, query_encoder="table", literal=True, **options(shown))
+        assert [hit["_id"] for hit in page["hits"]["hits"]] == [hit.id for hit in found]
+        scores = [hit["_score"] for hit in page["hits"]["hits"]]
+        assert scores == pytest.approx([hit.score for hit in found], abs=1e-6)
 
 
 def options(shown):

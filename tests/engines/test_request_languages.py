@@ -18,9 +18,10 @@ from hypothesis import strategies as st
 from corpora.errors import InputError
 from search_plugin.contract.legs import Scored, ranked
 from search_plugin.engines.cluster.dialect import enclosed, raw_closeness
-from search_plugin.engines.cluster.frontends.http import HttpRequest, Parameter, as_plain
+from search_plugin.engines.cluster.frontends.http import HttpRequest, Parameter, SpelledWords, as_plain
 from search_plugin.engines.cluster.frontends.languages.registry import LANGUAGES, get_language
-from search_plugin.engines.cluster.frontends.script import Joining, PageScript
+from search_plugin.engines.cluster.frontends.recorded_requests import opened_for
+from search_plugin.engines.cluster.frontends.script import Joining, PageScript, QueryVector
 from search_plugin.fusion.fusions import fusion_of
 from ses.terminal.commands.cluster import request
 from tests.engines.copying import in_every_language, in_every_script, languages, run
@@ -76,6 +77,46 @@ def test_what_a_user_typed_arrives_as_it_is(language, tmp_path):
     (tmp_path / "vector.json").unlink()
     (again,), _ = sent(language, replace(script, asked=("words",)), tmp_path)
     assert json.loads(again) == json.loads(received)
+
+
+def test_queries_for_the_words_are_left_to_a_program_that_spells_them():
+    words = Parameter("words", "text")
+    own, attached = {"query": "it", "boost": 0.3}, {"query": "it", "fields": ["a", "b"], "type": "most_fields"}
+    others = [{"match": {"title": {"query": "others"}}}, {"match": {"title": "it"}}, {"terms": {"year": [1]}}, "it"]
+    body = [{"match": {"title": own}}, {"multi_match": attached}, *others]
+    opened = {
+        spelled: opened_for(HttpRequest("POST", "/", {"q": body}), {"words": "it"}, words=True, spelled=spelled)
+        for spelled in (True, False)
+    }
+    assert opened[True].body["q"] == [SpelledWords(("title",), 0.3), SpelledWords(("a", "b"), 1.0), *others]
+    typed = [{"match": {"title": {**own, "query": words}}}, {"multi_match": {**attached, "query": words}}]
+    assert opened[False].body["q"] == [*typed, *others]
+
+
+@in_every_language
+def test_names_of_fields_arrive_as_they_are(language, tmp_path):
+    """Those of an attached index are its owner's."""
+    fields = ["it's", '"$HOME" `id` $(id)', "#{1} \\ {$a}"]
+    body = {"query": SpelledWords(tuple(fields), 0.5), "size": 3}
+    first = QueryVector("feedback", HttpRequest("POST", "/papers/_search", body), "v")
+    script = one({"query": Parameter("vector")}, values={"words": "a b-c"}, asked=("vector", "words"), spelled=True)
+    reply = Answer({"hits": {"hits": [{"_id": "1", "fields": {"v": [3, 4]}}]}})
+    seen = []
+    with pretend({"/papers/_search": reply}, bodies=seen) as server:
+        text = get_language(language).write(replace(script, url=server.url, query_vector=first))
+        run(language, text, tmp_path, arguments=("x-y z",))
+    asked, searched = map(json.loads, seen)
+    assert asked["size"] == 3
+    typed, best = asked["query"]["bool"]["should"]
+    assert typed["dis_max"]["queries"] == [multi_match("z", "most_fields", fields)]
+    kinds = {"x-y": "most_fields", "x y": "phrase", "xy": "phrase"}
+    found = sorted(best["dis_max"]["queries"], key=lambda query: list(kinds).index(query["multi_match"]["query"]))
+    assert found == [multi_match(text, kind, fields) for text, kind in kinds.items()]
+    assert searched["query"] == pytest.approx([0.6, 0.8])
+
+
+def multi_match(text, kind, fields):
+    return {"multi_match": {"query": text, "type": kind, "fields": fields, "boost": 0.5}}
 
 
 @given(st.dictionaries(st.text(), st.text(), max_size=5))

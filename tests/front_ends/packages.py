@@ -17,7 +17,7 @@ from search_plugin.ranking.neighbours import FIRST, NEAREST, POOL
 from search_plugin.request import NEIGHBOURS_SHARE
 
 ROOT = Path(__file__).parents[2]
-_PARTS = {"query": ("direction", "words", "table"), "ranking": ("join", "neighbours")}
+_PARTS = {"query": ("direction", "words", "spellings", "table"), "ranking": ("join", "neighbours")}
 _FILES = {
     "javascript/query-vector.js": (
         "query",

@@ -102,7 +102,7 @@ for text in given["texts"]:
         asked.append(ids)
         held = given["held"]
         return {"docs": [{"_id": id_, **({"_source": held[id_]} if id_ in held else {})} for id_ in ids]}
-    vectors = vectors_of(text, mget)
+    vectors = vectors_of(text, mget, {})
     found.append({"vectors": vectors, "asked": len(asked)})
 print(json.dumps(found))
 """,

@@ -15,8 +15,8 @@ from typing import Any
 from search_plugin.engines.cluster.errors import ClusterError
 from search_plugin.engines.cluster.transport import Cluster
 
-FORM = 2
-"""What the documents are like: from 2 on, there are the pieces of words too."""
+FORM = 3
+"""What the documents are like: from 2 on, there are the pieces of words too; from 3 on, words have other spellings."""
 
 _PHYSICAL = re.compile(r"ses\.words\.(?P<name>[a-z0-9][a-z0-9_-]*)\.v(?P<key>[0-9a-f]{16})")
 

@@ -59,6 +59,19 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
+class SpelledWords:
+    """A place in the body of a request that its sender fills with the query for its words, in all their spellings.
+
+    Attributes:
+        fields: The fields that are searched.
+        boost: Weight of the query's score.
+    """
+
+    fields: tuple[str, ...]
+    boost: float
+
+
+@dataclass(frozen=True, slots=True)
 class HttpRequest:
     """A request to a cluster.
 

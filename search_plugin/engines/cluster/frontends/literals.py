@@ -13,7 +13,8 @@ from typing import Any
 import orjson
 
 from corpora.outgoing import json_text
-from search_plugin.engines.cluster.frontends.http import Parameter
+from search_plugin.engines.cluster.frontends.http import Parameter, SpelledWords
+from search_plugin.engines.cluster.frontends.script import SPELLED
 
 WIDTH = 100
 """A list or an object that is no longer, in characters, has one line; so has every list of numbers."""
@@ -49,6 +50,7 @@ class Notation:
         constants: How None, True and False are written.
         empty: An object without keys.
         last_comma: What follows the last part where each has its line.
+        matching: Function that writes the query for the words; None for a call of `matching` of `sources`.
     """
 
     text: Callable[[str], str] = json_string
@@ -58,6 +60,7 @@ class Notation:
     constants: tuple[str, str, str] = ("null", "true", "false")
     empty: str = "{}"
     last_comma: str = ""
+    matching: Callable[[SpelledWords], str] | None = None
 
     def write(self, value: Any, indent: str | None = "") -> str:
         """Return a value, of which all but the first line begin with `indent`; in one line if that is None."""
@@ -81,6 +84,10 @@ class Notation:
     def _single(self, value: Any) -> str:
         if isinstance(value, Parameter):
             return self.parameter(value)
+        if isinstance(value, SpelledWords):
+            fields = self.write(value.fields, None)
+            called = f"matching({self.parameter(Parameter(SPELLED))}, {fields}, {value.boost})"
+            return self.matching(value) if self.matching else called
         if isinstance(value, str):
             return self.text(value)
         if value is None or isinstance(value, bool):

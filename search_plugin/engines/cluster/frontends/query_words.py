@@ -1,8 +1,9 @@
 """Vectors of words in a cluster: front ends add up those of a query's words, and need no model and no service.
 
 Each word is a document: its id is the word, and its `_source` has the vector. Nothing is indexed but the ids, so it
-takes disk and no heap. The words are those of the papers and the pieces of words in the table's vocabulary, which are
-marked as such (`piece`): of these, front ends make the words that are not there.
+takes disk and no heap. The words are those of the papers, their other spellings, and the pieces of words in the table's
+vocabulary, which are marked as such (`piece`): of these, front ends make the words that are not there. Words also have
+the other spellings that a rule makes of them (`spellings`), which ses would search too.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from search_plugin.engines.cluster.word_indexes import (
     words_alias,
     writing_alias,
 )
+from search_plugin.understanding.expansion import by_rules
 
 COMMON = 125_000
 """Most words of the table's vocabulary that are kept whether or not a paper has them: all of any common model."""
@@ -203,7 +205,11 @@ class QueryWords(Artifact):
         for text in texts:
             counts.update(word for word in set(words_of(" ".join(text))) if len(word) <= LONGEST)
         known = list(vectors.pieces)[:COMMON] or vectors.common(COMMON)
-        wanted = dict.fromkeys([*known, *(word for word, _ in counts.most_common(MOST))])
+        words = [word for word, _ in counts.most_common(MOST)]
+        language = self._given()[0].schema.language
+        # Who types a word that no paper has may mean one that they have.
+        others = (one for word in words for one in by_rules(word, language))
+        wanted = dict.fromkeys([*known, *words, *others])
         cluster.call("POST", f"/{physical}/_refresh", retry=cluster.writing)
         free = MOST - int(cluster.call("GET", f"/{physical}/_count", retry=cluster.writing)["count"])
         requests = self._requests(cluster, physical, list(wanted), vectors, free)
@@ -219,10 +225,13 @@ class QueryWords(Artifact):
             new = _missing(cluster, physical, words[start : start + _ASKED])[: max(0, free)]
             free -= len(new)
             made = zip(new, short_decimals(vectors.of(new)), strict=True) if new else ()
-            pieces = vectors.pieces
+            pieces, language = vectors.pieces, self._given()[0].schema.language
             # A word of no known wordpiece adds nothing to a query; a piece is a part of words, whatever it adds.
             lines = [
-                (word, _document(word, vector or [0] * vectors.dimension, piece=word in pieces))
+                (
+                    word,
+                    _document(word, vector or [0] * vectors.dimension, by_rules(word, language), piece=word in pieces),
+                )
                 for word, vector in made
                 if vector or word in pieces
             ]
@@ -252,6 +261,7 @@ def _missing(cluster: Cluster, physical: str, words: Sequence[str]) -> list[str]
     return [word for word, found in zip(words, reply["docs"], strict=True) if not found.get("found")]
 
 
-def _document(word: str, vector: Sequence[float], *, piece: bool) -> tuple[bytes, bytes]:
-    held = {"vector": vector, "piece": True} if piece else {"vector": vector}
+def _document(word: str, vector: Sequence[float], spellings: Sequence[str], *, piece: bool) -> tuple[bytes, bytes]:
+    said = {"piece": piece, "spellings": spellings}
+    held = {"vector": vector, **{name: value for name, value in said.items() if value}}
     return orjson.dumps({"index": {"_id": word}}), orjson.dumps(held)

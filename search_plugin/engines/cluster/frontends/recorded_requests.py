@@ -14,7 +14,14 @@ from search_plugin.contract.trace import Sent
 from search_plugin.engines.cluster.attached.index import AttachedIndex
 from search_plugin.engines.cluster.dialect import as_json
 from search_plugin.engines.cluster.documents import among
-from search_plugin.engines.cluster.frontends.http import HttpRequest, Parameter, SearchedByOthers, as_plain, replaced
+from search_plugin.engines.cluster.frontends.http import (
+    HttpRequest,
+    Parameter,
+    SearchedByOthers,
+    SpelledWords,
+    as_plain,
+    replaced,
+)
 from search_plugin.engines.cluster.frontends.page_request import highlights
 from search_plugin.engines.cluster.frontends.script import FOUND, IDS, NEAR, VECTOR, WORDS
 from search_plugin.engines.cluster.passages import path_of
@@ -82,20 +89,38 @@ def papers_request(
     return HttpRequest("POST", _address(one.path, index), tuple(lines), "The papers of the page, and its counts")
 
 
-def opened_for(request: HttpRequest, values: Mapping[str, Any], *, words: bool) -> HttpRequest:
-    """Return a request in which the vector is a parameter, and the words if they are to be one."""
+def opened_for(request: HttpRequest, values: Mapping[str, Any], *, words: bool, spelled: bool = False) -> HttpRequest:
+    """Return a request in which the vector is a parameter, and the words if they are to be one.
+
+    Where the sender finds other spellings of its words, it makes the whole query for them (`SpelledWords`).
+    """
 
     def change(part: Any) -> Any:
         if VECTOR in values and part == values[VECTOR]:
             return Parameter(VECTOR)
         if words and isinstance(part, Mapping) and part.get("query") == values[WORDS]:
             return {**part, "query": Parameter(WORDS, "text")}
-        return part
+        return _matching(part) or part if spelled else part
 
     body = request.body
     lines = body if isinstance(body, tuple) else (as_plain(body),)
     opened = tuple(replaced(line, change) for line in lines)
     return HttpRequest(request.method, request.path, opened if isinstance(body, tuple) else opened[0], request.why)
+
+
+def _matching(part: Any) -> SpelledWords | None:
+    """Return the place of a query for the words, as an index of ses or an attached one is asked it."""
+    match part:
+        case {"match": {**by_field}} if len(by_field) == 1:
+            ((field, asked),) = by_field.items()
+            fields: tuple[str, ...] = (str(field),)
+        case {"multi_match": {"fields": [*named]} as asked}:
+            fields = tuple(map(str, named))
+        case _:
+            return None
+    if not isinstance(asked, Mapping) or asked.get("query") != Parameter(WORDS, "text"):
+        return None
+    return SpelledWords(fields, asked.get("boost", 1.0))
 
 
 def _opened(value: list[str], name: str) -> Callable[[Any], Any]:

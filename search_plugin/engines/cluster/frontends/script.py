@@ -19,6 +19,9 @@ VectorWay = Literal["words", "table", "feedback", "service"]
 TERMS = "terms"
 """The parameter that holds the words of a query as the cluster names them."""
 
+SPELLED = "spelled"
+"""The variable that holds the words of a query with their other spellings."""
+
 TABLE_FILE = "query-table.safetensors"
 """The table that a program reads in its working directory."""
 
@@ -110,6 +113,7 @@ class PageScript:
         counted_apart: Whether the counts of the page are in the aggregations of `page_request.MATCHES`.
         neighbours: How neighbours count; None if they do not.
         query_vector: How the program itself makes the vector of the words that it is given; None if it reads it.
+        spelled: Whether the program searches the words that it is given in other spellings too.
     """
 
     url: str
@@ -126,6 +130,7 @@ class PageScript:
     counted_apart: bool = False
     neighbours: NeighbourVectors | None = None
     query_vector: QueryVector | None = None
+    spelled: bool = False
 
     @property
     def requests(self) -> tuple[HttpRequest, ...]:

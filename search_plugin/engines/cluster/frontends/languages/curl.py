@@ -7,7 +7,7 @@ from dataclasses import replace
 from shlex import quote
 
 from corpora.errors import require
-from search_plugin.engines.cluster.frontends.http import HttpRequest
+from search_plugin.engines.cluster.frontends.http import HttpRequest, SpelledWords
 from search_plugin.engines.cluster.frontends.languages.parts import content_type, explained, filled, lines_of
 from search_plugin.engines.cluster.frontends.languages.program import TITLE
 from search_plugin.engines.cluster.frontends.languages.sources import PARTS, source_of
@@ -30,6 +30,8 @@ known=$(look_up)
 terms=$(printf %s "[$known]" | words pieces "$text")
 [ "$terms" = "[]" ] || known="$known,$(look_up)"
 vector=$(printf %s "[$known]" | words vectors "$text" | direction)"""
+
+_SPELLED = """spelled=$(printf %s "[{known}]" | spellings spelled "$text")"""
 
 
 def write(script: PageScript) -> str:
@@ -62,8 +64,10 @@ def write(script: PageScript) -> str:
 def _vector(script: PageScript, made: QueryVector) -> list[str]:
     """Return the commands that make the vector of the words that the script was given; perl calculates."""
     functions = [
-        f"{name}() {{ perl -MEncode -MJSON::PP -e '\n{source_of(name, 'pl')}' -- \"$@\"; }}" for name in PARTS[made.way]
+        f"{name}() {{ perl -MEncode -MJSON::PP -e '\n{source_of(name, 'pl')}' -- \"$@\"; }}"
+        for name in (*PARTS[made.way], *(["spellings"] if script.spelled else []))
     ]
+    spelled = [_SPELLED.format(known="$known" if made.way == "words" else "")] if script.spelled else []
     head = [
         "set -e",
         f"text=${{1-{quote(script.values[WORDS])}}}",
@@ -71,7 +75,8 @@ def _vector(script: PageScript, made: QueryVector) -> list[str]:
         *functions,
     ]
     if made.way == "words" and made.request:
-        return [*head, _LOOKED_UP.format(command=_command(made.request, script))]
+        return [*head, _LOOKED_UP.format(command=_command(made.request, script)), *spelled]
+    head += spelled
     if made.request is None:
         return [*head, f'vector=$(table {TABLE_FILE} "$text")']
     if made.way == "service":
@@ -107,6 +112,12 @@ def _body(request: HttpRequest, script: PageScript) -> str:
         notation = Notation(
             text=lambda text: _EXPANDED.sub(lambda found: f"\\{found[0]}", json_string(text)),
             parameter=lambda parameter: f"${parameter.name}",
+            matching=_matching,
         )
     lines = lines_of(HttpRequest(request.method, request.path, filled(request.body, script)))
     return "\n".join(notation.write(line, None if len(lines) > 1 else "") for line in lines)
+
+
+def _matching(place: SpelledWords) -> str:
+    """Return the substitution of a command: perl makes the query."""
+    return f'$(spellings matching "$spelled" {quote(Notation().write(place.fields, None))} {place.boost})'

@@ -91,7 +91,9 @@ const page = {{hits: {{total: counts.hits.total, hits}}, aggregations: counts.ag
     best="ranking[0]?.score",
     argument="const words = process.argv[2] ?? {value};\n",
     vectors={
-        "words": "const vector = directionOf(await vectorsOf(words, async (terms) => {call}));\n",
+        "words": """const known = new Map();
+const vector = directionOf(await vectorsOf(words, async (terms) => {call}, known));
+""",
         "table": "const vector = new QueryTable(readFileSync({file})).vector(words);\n",
         "feedback": """const best = ({call}).hits.hits.filter((hit) => hit.fields);
 const vector = directionOf(best.map((hit) => directionOf([hit.fields[{field}].flat()])));
@@ -104,6 +106,8 @@ if (!encoded.ok) throw new Error(await encoded.text());
 const [vector] = (await encoded.json()).vectors;
 """,
     },
+    spelled="const spelled = spelledOf(words, {known});\n",
+    unknown="new Map()",
 )
 
 

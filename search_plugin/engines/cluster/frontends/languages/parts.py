@@ -62,6 +62,8 @@ def explained(script: PageScript) -> list[str]:
     said = [script.vector_from] if VECTOR in script.asked else []
     if script.query_vector:
         said = [MADE[script.query_vector.way], "The words are the first argument of the command line."]
+    if script.spelled:
+        said.append("They are searched in other spellings too, as ses does.")
     if script.scheme:
         said.append(f"Credentials are in {' and '.join(NAMES_OF_SECRETS[script.scheme])} of the environment.")
     if script.certificates:

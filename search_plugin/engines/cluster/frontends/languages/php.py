@@ -88,7 +88,9 @@ $page = ['hits' => $found, 'aggregations' => ($counts['aggregations'] ?? []) ?: 
     best="$ranking[0][1] ?? 1",
     argument="$words = $argv[1] ?? {value};\n",
     vectors={
-        "words": "$vector = direction_of(vectors_of($words, fn($terms) => {call}));\n",
+        "words": """$known = [];
+$vector = direction_of(vectors_of($words, fn($terms) => {call}, $known));
+""",
         "table": "$vector = (new QueryTable({file}))->vector($words);\n",
         "feedback": """$first = [];
 foreach ({call}['hits']['hits'] as $hit) {{
@@ -104,6 +106,8 @@ $encoded = $service->request('POST', '{path}', ['json' => {body}]);
 $vector = json_decode((string) $encoded->getBody(), true, 512, JSON_THROW_ON_ERROR)['vectors'][0];
 """,
     },
+    spelled="$spelled = spelled_of($words, {known});\n",
+    unknown="[]",
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from search_plugin.engines.cluster.frontends.http import HttpRequest
+from search_plugin.engines.cluster.frontends.http import HttpRequest, Parameter
 from search_plugin.engines.cluster.frontends.languages.parts import lines_of, variables
 from search_plugin.engines.cluster.frontends.languages.sources import PARTS, source_of
 from search_plugin.engines.cluster.frontends.literals import Notation
@@ -46,7 +46,9 @@ class Program:
         best: The score of the first paper.
         argument: The statement that reads the words from the command line, with a `value` for where there are none.
         vectors: The statements that make the vector of the words, by way, with the parts of
-            its request, the `field` of the papers, and the `file` of the table.
+            its request, the `field` of the papers, and the `file` of the table. That of words makes `known`.
+        spelled: The statement that finds the spellings of the words by what is `known` of them.
+        unknown: What is known of words if the cluster was not asked.
     """
 
     notation: Notation
@@ -67,6 +69,8 @@ class Program:
     best: str
     argument: str
     vectors: Mapping[VectorWay, str]
+    spelled: str
+    unknown: str
 
     def write(self, script: PageScript, head: str) -> str:
         """Return the program for a page, after a head that can send requests."""
@@ -74,6 +78,7 @@ class Program:
         names = [
             *(PARTS[script.query_vector.way] if script.query_vector else ()),
             *(["join"] if script.joining else []),
+            *(["spellings"] if script.spelled else []),
             *(["neighbours"] if script.neighbours else []),
         ]
         parts += [source_of(name, self.ending) + self.between for name in names]
@@ -108,7 +113,12 @@ class Program:
             field=self.notation.text(made.field),
             file=self.notation.text(TABLE_FILE),
         )
-        return [self.argument.format(value=self.notation.text(script.values[WORDS])), statement]
+        asked = made.way == "words"
+        known = self.notation.parameter(Parameter("known")) if asked else self.unknown
+        spelled = self.spelled.format(known=known) if script.spelled else ""
+        argument = self.argument.format(value=self.notation.text(script.values[WORDS]))
+        # The first papers by words are searched in all spellings too.
+        return [argument, *([statement, spelled] if asked else [spelled, statement])]
 
     def _neighbours(self, script: PageScript) -> str:
         """Return the statements that let neighbours count; empty if they do not."""

@@ -72,7 +72,9 @@ page = {{"hits": {{"total": counts["hits"]["total"], "hits": hits}}, "aggregatio
     best="(ranking[0][1] if ranking else 1)",
     argument="words = sys.argv[1] if len(sys.argv) > 1 else {value}\n",
     vectors={
-        "words": "vector = direction_of(vectors_of(words, lambda terms: {call}))\n",
+        "words": """known = {{}}
+vector = direction_of(vectors_of(words, lambda terms: {call}, known))
+""",
         "table": "vector = QueryTable({file}).vector(words)\n",
         "feedback": """first = [hit["fields"][{field}] for hit in {call}["hits"]["hits"] if "fields" in hit]
 first = [sum(one, []) if isinstance(one[0], list) else one for one in first]
@@ -84,6 +86,8 @@ encoded = urllib.request.Request(service + "{path}", asked, {{"Content-Type": "a
 vector = json.load(urllib.request.urlopen(encoded))["vectors"][0]
 """,
     },
+    spelled="spelled = spelled_of(words, {known})\n",
+    unknown="{}",
 )
 
 
@@ -101,6 +105,8 @@ def write(script: PageScript) -> str:
     modules = {"base64", "json", "os"}
     if script.query_vector:
         modules |= {*_MODULES[script.query_vector.way], "sys"}
+    if script.spelled:
+        modules.add("re")
     if script.neighbours:
         modules.add("operator")
     needed = "".join(f"import {name}\n" for name in sorted(modules))

@@ -65,7 +65,9 @@ page["aggregations"] = counts["aggregations"] || {{}}
     best="(ranking.empty? ? 1 : ranking[0][1])",
     argument="words = ARGV.fetch(0, {value}).dup.force_encoding(Encoding::UTF_8)\n",
     vectors={
-        "words": "vector = direction_of(vectors_of(words) {{ |terms| {call} }})\n",
+        "words": """known = {{}}
+vector = direction_of(vectors_of(words, known) {{ |terms| {call} }})
+""",
         "table": "vector = QueryTable.new({file}).vector(words)\n",
         "feedback": """first = {call}["hits"]["hits"].filter_map {{ |hit| hit.dig("fields", {field})&.flatten }}
 vector = direction_of(first.map {{ |one| direction_of([one]) }})
@@ -76,6 +78,8 @@ raise encoded.body unless encoded.is_a?(Net::HTTPSuccess)
 vector = JSON.parse(encoded.body)["vectors"][0]
 """,
     },
+    spelled="spelled = spelled_of(words, {known})\n",
+    unknown="{}",
 )
 
 

@@ -25,9 +25,12 @@ function piecesOf(word, known) {
   return found;
 }
 
-/** Return the vectors of the words of a text; `mget` sends ids, and returns the reply of the cluster's `_mget`. */
-export async function vectorsOf(text, mget) {
-  const [words, known] = [wordsOf(text), new Map()];
+/**
+ * Return the vectors of the words of a text; `mget` sends ids, and returns the reply of the cluster's `_mget`.
+ * What the cluster knows of each word is put into `known`.
+ */
+export async function vectorsOf(text, mget, known = new Map()) {
+  const words = wordsOf(text);
   const look = async (ids) => {
     const { docs = [] } = ids.length ? await mget([...new Set(ids)]) : {};
     docs.forEach(({ _id, _source }) => _source && known.set(_id, _source));

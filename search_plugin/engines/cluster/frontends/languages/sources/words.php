@@ -41,10 +41,13 @@ function pieces_of(string $word, array $known): array
     return $found;
 }
 
-/** Return the vectors of the words of a text; `$mget` sends ids, and returns the reply of the cluster's `_mget`. */
-function vectors_of(string $text, callable $mget): array
+/**
+ * Return the vectors of the words of a text; `$mget` sends ids, and returns the reply of the cluster's `_mget`.
+ * What the cluster knows of each word is put into `$known`.
+ */
+function vectors_of(string $text, callable $mget, array &$known = []): array
 {
-    [$words, $known] = [words_of($text), []];
+    $words = words_of($text);
     $look = function (array $ids) use ($mget, &$known): void {
         foreach ($ids ? $mget(array_values(array_unique($ids, SORT_STRING)))['docs'] ?? [] : [] as $document) {
             if (isset($document['_source'])) {

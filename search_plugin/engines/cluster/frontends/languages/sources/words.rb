@@ -28,8 +28,9 @@ def pieces_of(word, known)
 end
 
 # Return the vectors of the words of a text; the block sends ids, and returns the reply of the cluster's `_mget`.
-def vectors_of(text, &mget)
-  words, known = words_of(text), {}
+# What the cluster knows of each word is put into `known`.
+def vectors_of(text, known = {}, &mget)
+  words = words_of(text)
   look = lambda do |ids|
     found = ids.empty? ? [] : mget.call(ids.uniq)["docs"] || []
     found.each { |document| known[document["_id"]] = document["_source"] if document["_source"] }
