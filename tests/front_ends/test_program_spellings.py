@@ -26,6 +26,7 @@ TEXTS = [
     " ".join(f"word{n}" for n in range(40)),
     " ".join(f"word{n}" for n in range(41)),
     "a -- b - c -d e- f_g h__i",
+    "omega-3 rho-1 \u03c3-2 \u03b7 factor sigma-2 ABCDE 6 ABCDEF 6",
     "virus",
     "...",
     "",
