@@ -25,7 +25,8 @@ PACKAGES := ses corpora encoders indexer search_plugin training eval products
 BIN := $(VENV)/bin
 PIP = $(BIN)/python -m pip install --disable-pip-version-check --no-compile
 # uv takes half of pip's processor time and a third of its waiting; pip does what uv can't, as by an index of pip's own settings.
-installing = $(BIN)/uv pip install --python $(BIN)/python $(1) || $(PIP) $(1)
+# Like pip, it trusts the certificates that the system trusts.
+installing = $(BIN)/uv pip install --system-certs --python $(BIN)/python $(1) || $(PIP) $(1)
 PYTEST = $(BIN)/python -m pytest --numprocesses $(WORKERS) --maxprocesses 8 --dist loadgroup --no-loadscope-reorder
 READY := $(VENV)/.ready-$(EXTRAS)
 # What lint and docs need in addition; tests do without it, since it would double the time to install.
