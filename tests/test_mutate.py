@@ -60,7 +60,7 @@ def test_tests_are_found_by_imports_and_fixtures_nearest_first():
     assert found("encoders/layouts/composed.py")[0] == "tests/encoders/test_composed.py"  # by the registry, by its name
     assert found("ses/service/web/map.py")[0] == "tests/ses/service/web/papers/test_map.py"  # of a table of routes
     assert "tests/ses/terminal/eval/test_retrieval.py" in found("ses/evaluation/tuning.py")  # by a command
-    assert "tests/eval/test_miread.py" in found("ses/terminal/commands/eval/protocols.py")[:8]  # one of its commands
+    assert "tests/eval/test_miread.py" in found("ses/terminal/commands/eval/protocols.py")[:12]  # one of its commands
     # Two commands of one name.
     assert "tests/products/reviewers/test_api.py" in found("products/reviewers/command.py")
     assert "tests/eval/reviewers/test_reviewers.py" in found("ses/terminal/commands/eval/reviewers.py")

@@ -120,6 +120,15 @@ def read(found):
     return plain[0].split(), [(typed, set(others)) for typed, *others in spelled]
 
 
+def alike(found, text):
+    """Return whether a program finds what ses finds; where both are at the limit, the spellings kept may differ."""
+    plain, spelled = expected(text)
+    if sum(len(others) for _, others in spelled) < MOST_SPELLINGS:
+        return read(found) == (plain, spelled)
+    counted = read(found)[1]
+    return [(typed, len(others)) for typed, others in counted] == [(typed, len(others)) for typed, others in spelled]
+
+
 def answers(command, texts, folder):
     """What the functions of a language give for texts."""
     ending, harness = HARNESSES[command]
@@ -179,7 +188,7 @@ def test_spellings_are_those_of_ses(command, tmp_path):
 def test_spellings_of_odd_words_are_those_of_ses(command, tmp_path, texts):
     found, _ = answers(command, texts, tmp_path)
     for text, one in zip(texts, found, strict=True):
-        assert read(one) == expected(text), text
+        assert alike(one, text), text
 
 
 @in_each
@@ -199,7 +208,7 @@ def test_a_shell_finds_the_same_with_perl(text):
 @settings(max_examples=10, phases=[Phase.generate], deadline=None, suppress_health_check=list(HealthCheck))
 @given(text=_ODD)
 def test_a_shell_finds_the_same_of_odd_words(text):
-    assert read(by_perl("spelled", text, told=replies([text]))) == expected(text)
+    assert alike(by_perl("spelled", text, told=replies([text])), text)
 
 
 def test_a_shell_makes_the_same_query():

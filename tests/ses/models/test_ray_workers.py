@@ -159,7 +159,9 @@ def test_two_nodes_make_the_index_of_one_process_with_an_empty_object_store(
 
 def test_a_killed_worker_costs_a_block(tmp_path, library, corpus, cluster, failing):
     def kill():
-        os.kill(encoding_workers()[0], signal.SIGKILL)
+        # Between two blocks, a worker bears another name.
+        workers = next(found for _ in range(1_000) if (found := encoding_workers()) or time.sleep(0.005))
+        os.kill(workers[0], signal.SIGKILL)
 
     killing = once_one_is_encoded(failing, kill)
     index(library, corpus, cluster, tmp_path)
