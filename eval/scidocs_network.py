@@ -106,10 +106,10 @@ def train(
     The weights are those of the epoch with the least loss on the pairs that validate, or of the last one without any.
     Raises `InputError` if there is no pair, and `UnavailableError` if torch isn't installed.
     """
+    require(len(pairs), "No click to learn from has another paper shown: fetch SciDocs' recomm/train.csv again.")
     with needing("SciDocs' network needs torch", extra("train")):
         import torch
     how = how or Training()
-    require(len(pairs), "No click to learn from has another paper shown: fetch SciDocs' recomm/train.csv again.")
     # The program divides by the propensity of the last place whatever was clicked on: it sets each place to 0, and
     # looks up the one before it. So every click weighs the same.
     propensity = propensities[-1] * len(propensities) / sum(propensities)
