@@ -23,4 +23,5 @@ def mounted(disk: Path, kilobytes: int) -> Iterator[Callable[[str], object]]:
     try:
         yield lambda options: mount("-o", f"remount,{options}")
     finally:
-        subprocess.run(["/bin/umount", str(disk)], check=True)
+        # Commands run in this process, so files of the disk may be mapped until their garbage is collected.
+        subprocess.run(["/bin/umount", "--lazy", str(disk)], check=True)
