@@ -24,10 +24,10 @@ LACKABLE = ("title", "abstract", "year", "authors", "venue", "doi")
 """What an account counts the papers without."""
 
 MOST_NAMES = 2_000
-"""Of an account; a file with more has names that are values."""
+"""Most names of an account; a file with more has names that are values."""
 
 LONGEST_EXAMPLE = 60
-"""In characters."""
+"""Most characters of an example."""
 
 _TRIED_ALONE = 2
 _RARE = 8

@@ -23,7 +23,7 @@ RETRACTED_TYPE = "retracted publication"
 LONGEST_ID_BYTES = 512
 LONGEST_TITLE = 10_000
 LONGEST_ABSTRACT = 1_000_000
-"""In characters. Real texts are kept whole (a model reads as much as it accepts).
+"""Most characters of a title and of an abstract. Real texts are kept whole; a model reads as much as it accepts.
 
 A longer one is a damaged file, not a paper: it is rejected, not cut."""
 

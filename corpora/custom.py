@@ -21,7 +21,7 @@ FieldValue = str | int | float | bool | tuple[str, ...]
 """By kind: text, keyword and date are strings, keywords a tuple, number int or float, boolean True."""
 
 LONGEST_KEYWORD = 8_000
-"""In characters. Search servers refuse a document with an exact value of more than 32,766 bytes."""
+"""Most characters of a keyword. Search servers refuse a document with an exact value of more than 32,766 bytes."""
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,49}")
 _RESERVED = ("and", "or", "not", "in", "exists", "text", "title_abstract", "title_order", "content_hash", "lexical")

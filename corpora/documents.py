@@ -17,12 +17,12 @@ from typing import IO, Any, Literal, TypeVar, Union, get_args, get_origin, get_t
 from corpora.custom import FieldValue
 
 LARGEST = 16 << 20
-"""In bytes. JSON in memory takes up to 25 times as many."""
+"""Most bytes of a document. JSON in memory takes up to 25 times as many."""
 DEEPEST = 100
-"""Lists and objects in one another; code that walks through a value calls itself as often."""
+"""Most lists and objects in one another; code that walks through a value calls itself as often."""
 
 _MOST_DIGITS = 308
-"""Of a whole number: all of them can be doubles."""
+"""Most digits of a whole number: any number of so many can be a double."""
 
 
 def read_within(stream: IO[bytes], largest: int = LARGEST) -> bytes:

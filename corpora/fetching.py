@@ -36,7 +36,7 @@ LONGEST_WAIT = 15 * 60
 """In seconds; a server that asks for more is left alone until the user comes back."""
 
 LARGEST_REPLY = 64 << 20
-"""In bytes, unpacked."""
+"""Most bytes of a reply, unpacked."""
 
 _LONGEST_REPLY = 600.0
 _CONNECT_SECONDS, _READ_SECONDS = 15.0, 120.0
@@ -176,10 +176,10 @@ def _wait_of(headers: Mapping[str, str]) -> float | None:
     if (seconds := seconds_of(text)) is not None:
         return seconds
     try:
-        moment = email.utils.parsedate_to_datetime(text)
+        date = email.utils.parsedate_to_datetime(text)
     except ValueError:
         return None
-    return max(0.0, moment.timestamp() - time.time())
+    return max(0.0, date.timestamp() - time.time())
 
 
 def checked_status(url: str, reply: Reply) -> Reply:

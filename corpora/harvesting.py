@@ -297,11 +297,11 @@ class _Run:
         """Return the date from which on to ask, one day or second before the last complete list began."""
         if not self.state.complete:
             return self._bound(self._wanted.from_date, last=False)
-        moment = _moment(self.state.complete)
-        if moment is None:  # a server without a readable clock
+        began = _time_of(self.state.complete)
+        if began is None:  # a server without a readable clock
             return self._bound(self._wanted.from_date, last=False)
         day = self.state.granularity == "days"
-        earlier = moment - (timedelta(days=1) if day else timedelta(seconds=1))
+        earlier = began - (timedelta(days=1) if day else timedelta(seconds=1))
         return earlier.strftime("%Y-%m-%d" if day else "%Y-%m-%dT%H:%M:%SZ")
 
     def _bound(self, date: str, *, last: bool) -> str:
@@ -343,12 +343,12 @@ class _Run:
         self._spool.save(self.state)
 
 
-def _moment(text: str) -> datetime | None:
+def _time_of(text: str) -> datetime | None:
     try:
-        moment = datetime.fromisoformat(text)
+        time = datetime.fromisoformat(text)
     except ValueError:
         return None
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
 
 
 def _refusal(url: str, code: str, message: str) -> InputError:

@@ -33,6 +33,12 @@ def extra(*names: str) -> str:
     return f"'{DISTRIBUTION}[{','.join(names)}]'"
 
 
+def optional(module: str, need: str, of_extra: str) -> Any:
+    """Return a module of a library that an extra installs, or raise `UnavailableError`; `need` as of `needing`."""
+    with needing(need, extra(of_extra)):
+        return import_module(module)
+
+
 def installed_version(package: str) -> str | None:
     """Return a package's version, None if it is not installed."""
     # A slow import, which code that only lists runtimes should not pay for.

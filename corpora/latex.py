@@ -74,7 +74,7 @@ _ESCAPED = re.compile(r"\\([_%&#$~^{} ])|[{}]")
 _NAMED = re.compile(r"\\([A-Za-z]+)[ ]?")
 _ARGUMENT = re.compile(r"\s*\{")
 _FARTHEST = 2000
-"""In characters, to the end of mathematics."""
+"""Most characters of a formula, up to its end."""
 
 _DEEPEST = 100
 """Groups and macros in one another; what is deeper is read, but does not form groups."""

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from html.entities import html5
 
 LONGEST_TEXT = 1_000_000
-"""In characters; a longer text is no title or abstract, and not worth the time."""
+"""Most characters of a text; a longer one is no title or abstract, and not worth the time."""
 
 _INLINE = frozenset(
     (

@@ -168,7 +168,7 @@ _OFFICE = (b"[Content_Types].xml", b"xl/", b"mimetypeapplication/vnd.oasis.opend
 """One of them is near the beginning of a spreadsheet (.xlsx, .ods), which is a zip archive."""
 
 _OLD_OFFICE = b"\xd0\xcf\x11\xe0"
-"""Of .xls."""
+"""The first bytes of .xls."""
 
 _ARCHIVES = {b"PK\x03\x04": "a zip archive", b"7z\xbc\xaf": "a 7z archive", b"BZh": "bzip2", b"Rar!": "a rar archive"}
 
@@ -289,7 +289,7 @@ def _refuse_archive(path: Path, head: bytes, encoding: str) -> None:  # noqa: AR
 
 
 LONGEST_RECORD = 16 << 20
-"""In bytes for a line; in characters for an item of an array."""
+"""Most bytes of a line, and most characters of an item of an array."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ _ISSN = re.compile(r"(?<![\w-])(\d{4})[-\u2010-\u2015\u2212]?(\d{3}[\dXx])(?![\w
 _DASH = re.compile(r"\s*(?:-{1,3}|[\u2010-\u2015\u2212])\s*")
 _MARK = re.compile(r"pp?\.\s*(?=\w)|pages?\s+(?=\w)", re.IGNORECASE)
 _FIRST = re.compile(r"(\S+)-(\S+)")
-"""Of pages from one to another; several ranges, `12-19, 24`, are none."""
+"""Pages from one to another; several ranges, `12-19, 24`, are none."""
 
 _SHORT = re.compile(
     r";\s*(?P<volume>[\w.-]+(?: Suppl [\w.]+)?)?(?:\((?P<issue>[^()]{1,40})\))?:(?P<pages>[\w-]+(?:, ?[\w-]+)*)"
@@ -29,7 +29,7 @@ _WORDED = {
 }
 
 _LONGEST = 500
-"""In characters. A longer value is no volume or publisher; it is left out, so that engines take the others."""
+"""Most characters of a value. A longer one is no volume or publisher: it is left out, and engines take the others."""
 
 
 @dataclass(frozen=True, slots=True)

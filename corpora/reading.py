@@ -14,10 +14,10 @@ from corpora.paper import Accepted, Record, Rejected
 from corpora.registry import Corpus
 
 LONGEST_ORIGIN = 200
-"""In characters."""
+"""Most characters of the name of an origin."""
 
 MOST_FILES = 20_000
-"""Of a corpus; all of PubMed are about 2,000."""
+"""Most files of a corpus; all of PubMed are about 2,000."""
 
 
 def first_accepted(records: Iterator[Record], limit: int | None) -> Iterator[Record]:

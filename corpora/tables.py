@@ -22,7 +22,7 @@ from corpora.paper import Rejected
 from corpora.sniffing import refuse_other
 
 LONGEST_CELL = 16 << 20
-"""In characters, of a cell and of a line."""
+"""Most characters of a cell, and of a line."""
 
 _DELIMITERS = ",\t;|"
 _MOST_BEFORE = 4

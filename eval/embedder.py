@@ -11,7 +11,7 @@ from corpora.errors import InputError
 from encoders.files.embeddings import Embeddings
 from encoders.models.formats import Format
 from encoders.text_encoder import TextEncoder
-from eval.measures.similarity import l2_normalize
+from search_plugin.contract.legs import unit_rows
 
 BLOCK = 512
 """Texts encoded together. They are cut by position, so that a second run finds them in the embedding cache."""
@@ -50,7 +50,7 @@ class Vectors:
 
     def directions(self, ids: Iterable[str]) -> np.ndarray:
         """Return the vectors of ids at length one, float64 (ids, dimension)."""
-        return l2_normalize(self.of(ids).astype(np.float64))
+        return unit_rows(self.of(ids).astype(np.float64))
 
 
 Embedder = Callable[[Sequence[Text], Format], Vectors]

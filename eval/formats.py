@@ -20,14 +20,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from corpora.errors import require
+from corpora.installed import optional
 from encoders.models.formats import Format
 from eval.embedder import Embedder
 from eval.files.labelled import Labelled
-from eval.measures.similarity import l2_normalize
-from eval.optional import optional
 from eval.outcome import Outcome
 from eval.probes.nested import Setting, Targets, class_targets, folds, label_targets, learn
 from eval.statistics.interval import Interval, bootstrap_statistic, expanded_interval
+from search_plugin.contract.legs import unit_rows
 
 FOLDS = 5
 SHOTS = (4, 16)
@@ -91,7 +91,7 @@ def evaluate_formats(
     Papers without a vector are left out and counted. With `several`, all labels of a paper are predicted that `fewest`
     papers or more have, otherwise the first alone. Other arguments and errors are those of `compare_formats`.
     """
-    optional("sklearn", "This needs scikit-learn")  # checked before texts are encoded
+    optional("sklearn", "This needs scikit-learn", "eval")  # checked before texts are encoded
     made = {one.value: embed(data.papers, one) for one in formats}
     have = [row for row, text in enumerate(data.papers) if all(text.id in one.rows for one in made.values())]
     data = data.only(have, "papers_missing")
@@ -203,8 +203,8 @@ def _told(setting: Setting) -> str:
 
 
 def _nearest(rows: np.ndarray, classes: np.ndarray, others: np.ndarray) -> np.ndarray:
-    centroids = l2_normalize(classes.T @ l2_normalize(rows))
-    said: np.ndarray = np.eye(classes.shape[1])[(l2_normalize(others) @ centroids.T).argmax(axis=1)]
+    centroids = unit_rows(classes.T @ unit_rows(rows))
+    said: np.ndarray = np.eye(classes.shape[1])[(unit_rows(others) @ centroids.T).argmax(axis=1)]
     return said
 
 
@@ -247,7 +247,7 @@ def _weighted_f1(weights: np.ndarray, truth: np.ndarray, found: _Said) -> np.nda
 
 
 def _numbers(said: Mapping[str, Mapping[str, _Said]], targets: Targets, resamples: int, seed: int) -> _Found:
-    kendalltau = optional("scipy.stats", "Intervals need scipy").kendalltau
+    kendalltau = optional("scipy.stats", "Intervals need scipy", "eval").kendalltau
     truth = targets.values[:, 0]
     predicted = {name: of[TAU].said[:, 0, 0] for name, of in said.items()}
     base = next(iter(predicted.values()))

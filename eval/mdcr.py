@@ -29,7 +29,7 @@ from eval.trec.judgments import Qrels
 AVERAGE = "average"
 CITED = "true"
 LARGEST = 256 << 20
-"""In bytes, of the benchmark's file."""
+"""Most bytes of the benchmark's file."""
 MEASURES = ("MAP", "nDCG", "Recall@5")
 SPLITS = ("val", "test")
 

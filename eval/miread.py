@@ -23,18 +23,18 @@ from statistics import fmean, stdev
 import numpy as np
 
 from corpora.errors import InputError, require
+from corpora.installed import optional
 from encoders.models.formats import Format
 from eval.embedder import Embedder
 from eval.files.labelled import Labelled
 from eval.measures.classes import macro_f1, purity
-from eval.measures.similarity import l2_normalize
-from eval.optional import optional
 from eval.outcome import Outcome
 from eval.probes.linear import train_epochs
 from eval.statistics.interval import bootstrap_statistic, mean_interval
+from search_plugin.contract.legs import unit_rows
 
 FOLDS, EPOCHS, BATCH, LEARNING_RATE = 4, 5, 100, 5e-4
-"""Of the probe: appendix A.3."""
+"""Settings of the probe: appendix A.3."""
 
 PAIRED = 4_000
 """Most papers of a field to pair: 8 million pairs take some seconds."""
@@ -52,7 +52,7 @@ def evaluate_miread(
     several fields are left out, as in the paper. Raises `InputError` if too few papers or classes are left, and
     `UnavailableError` if scikit-learn isn't installed.
     """
-    optional("sklearn", "This needs scikit-learn")  # checked before texts are encoded
+    optional("sklearn", "This needs scikit-learn", "eval")  # checked before texts are encoded
     if by_field:
         single = [row for row, labels in enumerate(data.labels) if len(set(map(_field, labels))) == 1]
         data = data.only(single, "papers_of_several_fields")
@@ -181,7 +181,7 @@ def pair(matrix: np.ndarray, labels: Sequence[Sequence[str]], *, most: int = PAI
         return Outcome({}, counts=counts)
     # Close vectors have almost equal correlations: rounding to single precision would change their order.
     chosen = matrix[rows].astype(np.float64)
-    centred = l2_normalize(chosen - chosen.mean(axis=1, keepdims=True))
+    centred = unit_rows(chosen - chosen.mean(axis=1, keepdims=True))
     scores = (centred @ centred.T)[pairs]
     cells = {"AP": float(average_precision_score(alike, scores)), "AUC": float(roc_auc_score(alike, scores))}
     return Outcome(cells, counts=counts)

@@ -22,14 +22,13 @@ from typing import Any
 import numpy as np
 
 from corpora.errors import InputError, require
-from corpora.installed import extra
+from corpora.installed import optional
 from encoders.models.card import ModelCard
 from encoders.models.formats import Format
 from encoders.text_encoder import TextEncoder
 from eval.embedder import Text, by_encoder
 from eval.files.text import write_json_lines
 from eval.measures.similarity import PAIRWISE, SIMILARITIES
-from eval.optional import optional
 from eval.retrieval.protocol import Protocol, run_queries
 from search_plugin.contract.engine import EVALUATION, Engine, Index
 from search_plugin.fusion.fusions import DEFAULT_FUSION
@@ -119,7 +118,7 @@ def model_meta(encoder: TextEncoder) -> Any:
     MTEB does not repeat a task if it has a result with the same name, revision and `experiment_kwargs`. So one of these
     must differ whenever the vectors differ.
     """
-    mteb = optional("mteb.models.model_meta", "Evaluating on MTEB needs mteb", extra("mteb"))
+    mteb = optional("mteb.models.model_meta", "Evaluating on MTEB needs mteb", "mteb")
     card = encoder.card
     facts = {
         "name": f"ses/{plain(Path(card.name).name)}",

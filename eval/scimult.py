@@ -232,7 +232,7 @@ def _in_parts(members: Members) -> Members:
 
 MATCHED = "with label matching"
 CUTOFFS = (20, 50, 100)
-"""Of recall."""
+"""Cut-offs of recall."""
 
 LINK_MEASURES = ("nDCG@5", "nDCG@10", "nDCG")
 SEARCH_MEASURES = ("nDCG@10",)

@@ -16,9 +16,10 @@ from itertools import chain, count
 from typing import Any
 
 from corpora.errors import InputError
+from corpora.installed import optional
 from corpora.lazy import np
 from corpora.paper import Paper
-from products.optional import optional
+from search_plugin.contract.legs import unit_rows
 from search_plugin.words.terms import SPACED, TOKEN
 
 MOST_SHARED = 0.95
@@ -70,11 +71,11 @@ def views_of(papers: Sequence[Paper], vectors: Mapping[str, np.ndarray], weights
     for row, paper in enumerate(papers):
         if paper.id in vectors:
             rows[row] = vectors[paper.id]
-    units = _units(rows)
+    units = unit_rows(rows)
     held = np.array([paper.id in vectors for paper in papers])
     centred = np.zeros_like(units)
     if held.any():
-        centred[held] = _units(units[held] - units[held].mean(axis=0))
+        centred[held] = unit_rows(units[held] - units[held].mean(axis=0))
     words = _words([f"{paper.title}\n{paper.abstract}" for paper in papers])
     titles = _words([paper.title for paper in papers]) if weights.titles else None
     matrices = ((words, 1.0), (titles, weights.titles), (centred if held.any() else None, weights.vectors))
@@ -88,7 +89,7 @@ def _words(texts: Sequence[str]) -> Any:
     The values are those of scikit-learn's `TfidfVectorizer(sublinear_tf=True)`. With words as numbers, it takes a
     quarter of the time.
     """
-    sparse = optional("scipy.sparse", "Learning from labels needs scikit-learn")
+    sparse = optional("scipy.sparse", "Learning from labels needs scikit-learn", "products")
     numbers: defaultdict[str, int] = defaultdict(count().__next__)
     held = [[numbers[word] for word in _words_in(text)] for text in texts]
     words = np.array(list(chain.from_iterable(held)), np.int64)
@@ -120,12 +121,6 @@ def _words_in(text: str) -> list[str]:
         elif len(token[0]) > 1:
             words.append(token[0])
     return words
-
-
-def _units(rows: np.ndarray) -> np.ndarray:
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    scaled: np.ndarray = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
-    return scaled
 
 
 C = 0.11

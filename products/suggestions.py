@@ -16,6 +16,7 @@ from corpora.paper import Paper
 from products.reviewers.pool import FIELD
 from products.reviewers.rules import TOP
 from search_plugin.contract.engine import Index
+from search_plugin.contract.legs import unit_rows
 
 NEAREST = 100
 """Papers that suggestions are made from."""
@@ -68,9 +69,10 @@ class Suggestion:
 def read_neighbours(index: Index, ids: Sequence[str], vector: np.ndarray, task_format: str) -> list[Neighbour]:
     """Return papers with their cosine to a vector (dimension,), the nearest first; the same on every engine."""
     papers, vectors = index.papers(ids), index.vectors(ids, task_format)
-    own = vector / max(float(np.linalg.norm(vector)), 1e-12)
-    units = {name: row / max(float(np.linalg.norm(row)), 1e-12) for name, row in vectors.items() if name in papers}
-    found = [Neighbour(papers[name], float(own @ unit), unit) for name, unit in units.items()]
+    own = unit_rows(vector[None])[0]
+    held = [name for name in vectors if name in papers]
+    units = unit_rows(np.stack([vectors[name] for name in held])) if held else ()
+    found = [Neighbour(papers[name], float(own @ unit), unit) for name, unit in zip(held, units, strict=True)]
     return sorted(found, key=lambda one: (-one.similarity, one.paper.id))
 
 

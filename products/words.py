@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from corpora.errors import InputError
+from corpora.installed import optional
 from corpora.lazy import np
 from encoders.models.folder import read_json, write_json
 from products.indexed import in_blocks
-from products.optional import optional
 from search_plugin.contract.engine import Index
 from search_plugin.words.languages import get_language
 from search_plugin.words.space import words_text
@@ -60,7 +60,7 @@ class Vocabulary:
 
     def matrix(self, texts: Iterable[str]) -> Any:
         """Return texts as rows, sparse float64 (texts, terms); `UnavailableError` if SciPy is not installed."""
-        sparse = optional("scipy.sparse", "Learning from words needs scikit-learn")
+        sparse = optional("scipy.sparse", "Learning from words needs scikit-learn", "products")
         held = [self.entries(text) for text in texts]
         starts = np.cumsum([0, *(len(places) for places, _ in held)])
         places, weights = (np.concatenate([one[part] for one in held]) for part in (0, 1))

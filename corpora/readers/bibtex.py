@@ -30,10 +30,10 @@ from corpora.paper import Record, Rejected
 from corpora.sniffing import refuse_folder, refuse_other
 
 LONGEST_FILE = 128 << 20
-"""In characters: bibtexparser reads a file as a whole. About 100,000 entries with abstracts."""
+"""Most characters of a file, since bibtexparser reads it as a whole. These are about 100,000 entries with abstracts."""
 
 LONGEST_ENTRY = 1 << 20
-"""In characters: decoding LaTeX takes time."""
+"""Most characters of an entry: decoding LaTeX takes time."""
 
 DEEPEST = 100
 """Braces within braces."""

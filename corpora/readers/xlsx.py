@@ -20,7 +20,7 @@ from corpora.sniffing import refuse_folder
 from corpora.tables import distinct_names
 
 LONGEST_FILE = 256 << 20
-"""In bytes, unpacked: a sheet is in memory as a whole."""
+"""Most bytes of a spreadsheet, unpacked: a sheet is in memory as a whole."""
 
 
 def read(

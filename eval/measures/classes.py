@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from eval.optional import optional
+from corpora.installed import optional
 
 
 def macro_f1(truth: np.ndarray, predicted: np.ndarray) -> float:
@@ -41,7 +41,7 @@ class BCubed:
 
 def purity(truth: Assignment, clusters: Assignment) -> float:
     """Return the share of items that are of their cluster's most frequent class (Manning et al. 2008, section 16.3)."""
-    contingency = optional("sklearn.metrics.cluster", "Purity needs scikit-learn").contingency_matrix
+    contingency = optional("sklearn.metrics.cluster", "Purity needs scikit-learn", "eval").contingency_matrix
     largest = contingency(list(truth), list(clusters), sparse=True).max(axis=0)
     return int(largest.sum()) / len(truth)
 

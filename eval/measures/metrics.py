@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import Any
 
 from corpora.errors import InputError, UnavailableError, require
-from eval.optional import optional
+from corpora.installed import optional
 from eval.outcome import Outcome
 from eval.statistics.interval import UNIT, Values, mean_interval
 from eval.trec.judgments import Qrels
@@ -297,4 +297,4 @@ def _accuracy(measure: Any, ranking: Sequence[str], gains: Mapping[str, int]) ->
 
 
 def _library() -> Any:
-    return optional("ir_measures", "Measuring needs ir_measures")
+    return optional("ir_measures", "Measuring needs ir_measures", "eval")

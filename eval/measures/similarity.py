@@ -7,13 +7,9 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from corpora.errors import require
+from search_plugin.contract.legs import unit_rows
 
 Closeness = Callable[[np.ndarray, np.ndarray], np.ndarray]
-
-
-def l2_normalize(vectors: np.ndarray) -> np.ndarray:
-    """Return the rows of (rows, dimension) at length one, in their own precision; a row of zeros stays as it is."""
-    return np.asarray(vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12))
 
 
 def minus_distance(left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -32,14 +28,14 @@ def _minus_distances(queries: np.ndarray, documents: np.ndarray) -> np.ndarray:
 
 
 SIMILARITIES: Mapping[str, Closeness] = {
-    "cosine": lambda queries, documents: l2_normalize(queries) @ l2_normalize(documents).T,
+    "cosine": lambda queries, documents: unit_rows(queries) @ unit_rows(documents).T,
     "dot": lambda queries, documents: queries @ documents.T,
     "l2": _minus_distances,
 }
 """Every query against every document: float32 (queries, documents)."""
 
 PAIRWISE: Mapping[str, Closeness] = {
-    "cosine": lambda left, right: (l2_normalize(left) * l2_normalize(right)).sum(axis=1),
+    "cosine": lambda left, right: (unit_rows(left) * unit_rows(right)).sum(axis=1),
     "dot": lambda left, right: (left * right).sum(axis=1),
     "l2": minus_distance,
 }

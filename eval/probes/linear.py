@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 
 from corpora.errors import InputError, require
-from corpora.installed import installed_version
-from eval.optional import optional
+from corpora.installed import installed_version, optional
 
 DECAY, SQUARED_DECAY, EPSILON = 0.9, 0.999, 1e-8
 """Adam's own constants (Kingma & Ba 2015, algorithm 1)."""
@@ -130,7 +129,7 @@ def classify(
         InputError: If there are fewer than two classes, or fewer training rows of each than folds.
         UnavailableError: If scikit-learn isn't installed.
     """
-    svm = optional("sklearn.svm", NEED)
+    svm = optional("sklearn.svm", NEED, "eval")
     estimator = svm.LinearSVC(loss="squared_hinge", fit_intercept=intercept, random_state=SEED)
     return _predict(estimator, train, labels, test, grid, jobs)
 
@@ -149,7 +148,9 @@ def regress(
     in the order of the rows; with a single one there's no search. Raises `InputError` if there are fewer training rows
     than folds, and `UnavailableError` if scikit-learn isn't installed.
     """
-    return _predict(optional("sklearn.svm", NEED).LinearSVR(random_state=SEED), train, targets, test, grid, jobs)
+    return _predict(
+        optional("sklearn.svm", NEED, "eval").LinearSVR(random_state=SEED), train, targets, test, grid, jobs
+    )
 
 
 def classify_multi_label(
@@ -167,8 +168,8 @@ def classify_multi_label(
     processes (`jobs`) has a label at a time. Other arguments are those of `classify`. Raises `InputError` if a label is
     too rare to be learnt in cross-validation, and `UnavailableError` if scikit-learn isn't installed.
     """
-    single = optional("sklearn.svm", NEED).LinearSVC(loss="hinge", max_iter=10_000, random_state=SEED)
-    one_vs_rest = optional("sklearn.multiclass", NEED).OneVsRestClassifier
+    single = optional("sklearn.svm", NEED, "eval").LinearSVC(loss="hinge", max_iter=10_000, random_state=SEED)
+    one_vs_rest = optional("sklearn.multiclass", NEED, "eval").OneVsRestClassifier
     rows = _rows(train)
     fitted = _fit(
         one_vs_rest(_searched(single, grid, 1), n_jobs=jobs or _jobs(rows.size * labels.shape[1])), rows, labels
@@ -197,7 +198,7 @@ def _predictions(fitted: Any, test: np.ndarray, solver: str, final: Sequence[Any
 def _searched(estimator: Any, grid: Sequence[float], jobs: int) -> Any:
     if len(grid) == 1:
         return estimator.set_params(C=grid[0])
-    search = optional("sklearn.model_selection", NEED).GridSearchCV
+    search = optional("sklearn.model_selection", NEED, "eval").GridSearchCV
     return search(estimator, {"C": list(grid)}, cv=FOLDS, n_jobs=jobs)
 
 

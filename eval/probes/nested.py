@@ -15,14 +15,14 @@ from typing import Any, Literal
 import numpy as np
 
 from corpora.errors import require
-from eval.optional import optional
+from corpora.installed import optional
 
 TargetKind = Literal["class", "labels", "number"]
 """What papers have: one class each, any number of labels, or a number."""
 
 INNER_FOLDS = 3
 PENALTIES = tuple(10.0 ** (power / 2) for power in range(6, -9, -1))
-"""Of ridge regression, relative to the mean square of a number of the vectors; the strongest first."""
+"""Penalties of ridge regression, relative to the mean square of a number of the vectors; the strongest first."""
 
 COSTS = tuple(10.0**power for power in range(-4, 3))
 """The support vector machine's C, likewise relative."""
@@ -134,7 +134,7 @@ def folds(targets: Targets, count: int, seed: int) -> Iterator[tuple[np.ndarray,
 
     Raises `InputError` if there are fewer papers than folds.
     """
-    selection = optional("sklearn.model_selection", NEED)
+    selection = optional("sklearn.model_selection", NEED, "eval")
     rows = len(targets.values)
     require(rows >= count, f"{rows:,} papers can't be divided into {count} parts; give more.")
     classes = targets.values.argmax(axis=1)
@@ -166,7 +166,7 @@ def support_vectors(
     rows: np.ndarray, targets: np.ndarray, others: np.ndarray, costs: Sequence[float]
 ) -> tuple[np.ndarray, int]:
     """Return the scores of a linear support vector machine for each target, of 0 and 1, and for each C."""
-    machine = optional("sklearn.svm", NEED).LinearSVC
+    machine = optional("sklearn.svm", NEED, "eval").LinearSVC
     unit = max(float(np.square(rows - rows.mean(axis=0)).mean()), np.finfo(float).tiny)
     scores, stopped = np.empty((len(costs), len(others), targets.shape[1])), 0
     for column, wanted in enumerate(targets.T > 0):

@@ -11,8 +11,8 @@ from html import escape
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
+from corpora.installed import optional
 from corpora.outgoing import in_a_line
-from eval.optional import optional
 from eval.reports.report import shown
 from eval.statistics.interval import Cell, Interval, value_of
 from eval.statistics.pairs import SAME
@@ -47,7 +47,7 @@ def drawn(alt: str, draw: Callable[[Any], None], *, height: float) -> str:
     `alt` describes the plot for readers who can't see it, `draw` takes the axes, and `height` is in inches, beside the
     legend. Raises `UnavailableError` if matplotlib isn't installed.
     """
-    mpl = optional("matplotlib", "Plots need matplotlib")
+    mpl = optional("matplotlib", "Plots need matplotlib", "eval")
     alt = in_a_line(alt)
     inked = dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"), INK)
     # Labels come from data, so $ must not start a formula. Equal plots get equal ids, so that reports can be compared.
@@ -55,7 +55,7 @@ def drawn(alt: str, draw: Callable[[Any], None], *, height: float) -> str:
     with mpl.rc_context(settings), warnings.catch_warnings():
         # Text stays text, in the reader's fonts: a character that matplotlib's font lacks doesn't matter.
         warnings.simplefilter("ignore", UserWarning)
-        figure = optional("matplotlib.figure", "Plots need matplotlib").Figure(
+        figure = optional("matplotlib.figure", "Plots need matplotlib", "eval").Figure(
             figsize=(WIDTH, height), layout="constrained"
         )
         axes = figure.subplots()

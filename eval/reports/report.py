@@ -129,8 +129,8 @@ class Provenance:
     @property
     def made(self) -> str:
         """The date and time as people write them, to the minute."""
-        moment = datetime.fromisoformat(self.date)
-        return f"{moment.day} {moment:%B %Y, %H:%M} UTC"
+        date = datetime.fromisoformat(self.date)
+        return f"{date.day} {date:%B %Y, %H:%M} UTC"
 
     def table(self) -> TextTable:
         """Return it as a table; items that don't apply say so, unless the settings name the vectors of an index."""

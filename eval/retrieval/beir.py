@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from corpora.errors import InputError, UnavailableError, require
+from corpora.installed import needing
 from corpora.opening import COMPRESSED_SUFFIXES, find_compressed
 from corpora.writing import replacing
 from eval.files.text import (
@@ -24,7 +25,6 @@ from eval.files.text import (
     write_json_lines,
     write_lines,
 )
-from eval.optional import optional
 from eval.trec.judgments import Qrels, read_qrels
 
 _QUERIES = "queries.jsonl"
@@ -137,7 +137,8 @@ def irds_folder(name: str, parent: Path) -> BeirFolder:
 
 
 def _loaded(name: str) -> Any:
-    library = optional("ir_datasets", f"Reading {PREFIX}{name} needs ir_datasets", "ir_datasets")
+    with needing(f"Reading {PREFIX}{name} needs ir_datasets", "ir_datasets"):
+        import ir_datasets as library
     try:
         dataset = library.load(name)
     except KeyError:

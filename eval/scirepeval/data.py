@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 
 from corpora.errors import InputError, UnavailableError, require
+from corpora.installed import optional
 from corpora.opening import find_compressed
 from eval.embedder import Text
 from eval.files.text import Row, Told, is_id, json_objects, table_rows
-from eval.optional import optional
 from eval.probes.linear import SEED
 from eval.reviewers.data import ReviewerSet, reviewer_set
 from eval.scirepeval.task_file import FewShot, HubTable, Table, Task
@@ -91,7 +91,9 @@ def _chained(paths: Sequence[Path]) -> Iterator[Row]:
 
 
 def _parquet_rows(path: Path) -> Iterator[Row]:
-    arrow, parquet = (optional(name, "Reading Parquet files needs pyarrow") for name in ("pyarrow", "pyarrow.parquet"))
+    arrow, parquet = (
+        optional(name, "Reading Parquet files needs pyarrow", "eval") for name in ("pyarrow", "pyarrow.parquet")
+    )
     try:
         with parquet.ParquetFile(path) as file:
             for batch in file.iter_batches(1024):
@@ -198,7 +200,7 @@ def _several(labels: Sequence[object], task: Task) -> np.ndarray:
 
 
 def _held_out_parts(labels: np.ndarray, few_shot: FewShot) -> Iterator[list[int]]:
-    stratified = optional("sklearn.model_selection", "Few-shot samples need scikit-learn").StratifiedKFold
+    stratified = optional("sklearn.model_selection", "Few-shot samples need scikit-learn", "eval").StratifiedKFold
     folds = math.ceil(len(labels) / few_shot.sample_size)
     try:
         with warnings.catch_warnings():

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from corpora.errors import require
-from eval.optional import optional
+from corpora.installed import optional
 from eval.statistics.interval import Interval, bootstrap_statistic, expanded_interval, mean_interval
 
 RESAMPLES = 1_000
@@ -108,7 +108,7 @@ def _regression(metric: str) -> Callable[[np.ndarray, np.ndarray], float]:
         return lambda truth, said: float(
             1 - ((truth - said) ** 2).sum() / spread if (spread := ((truth - truth.mean()) ** 2).sum()) else np.nan
         )
-    correlation = getattr(optional("scipy.stats", "Correlations need scipy"), metric)
+    correlation = getattr(optional("scipy.stats", "Correlations need scipy", "eval"), metric)
     return lambda truth, said: (
         float(correlation(truth, said).statistic) if np.ptp(truth) and np.ptp(said) else float("nan")
     )

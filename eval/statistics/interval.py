@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from corpora.errors import InputError, require
-from eval.optional import optional
+from corpora.installed import optional
 
 Scale = tuple[float, float]
 """Least and largest value that a query can have."""
@@ -201,7 +201,7 @@ def expanded_interval(value: float, resampled: np.ndarray, rows: int, level: flo
     With few rows, limits are farther out than the percentiles. Raises `UnavailableError` if the extra eval isn't
     installed.
     """
-    special = optional("scipy.special", "Intervals need scipy")
+    special = optional("scipy.special", "Intervals need scipy", "eval")
     tail = (1 - level) / 2
     if rows > 1:
         tail = special.ndtr(-special.stdtrit(rows - 1, (1 + level) / 2) * np.sqrt(rows / (rows - 1)))

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from corpora.errors import InputError, require
-from eval.optional import optional
+from corpora.installed import optional
 from eval.statistics.interval import CHUNK, ROUNDING, Interval, Values, mean_interval
 
 SAME = 1e-9
@@ -181,7 +181,7 @@ def randomization_p(differences: np.ndarray, *, resamples: int = 10_000, seed: i
         generator = np.random.default_rng(seed)
         swapped = lambda size: np.where(generator.random(size) < 0.5, -changed, changed)  # noqa: E731
         return _drawn_p(changed, swapped, size_of_mean, resamples)
-    test = optional("scipy.stats", NEED).permutation_test
+    test = optional("scipy.stats", NEED, "eval").permutation_test
     found = test(
         (changed,),
         size_of_mean,
@@ -255,7 +255,7 @@ def _drawn_p(
     resamples: int,
 ) -> float:
     """Return the share of draws whose statistic is as large as the observed one, which counts among them."""
-    found = optional("scipy.stats", NEED).monte_carlo_test(
+    found = optional("scipy.stats", NEED, "eval").monte_carlo_test(
         differences,
         draw,
         statistic,

@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 
 from corpora.errors import require
+from corpora.installed import optional
 from encoders.models.formats import Format
 from eval.embedder import Text
 from eval.files.labelled import Labelled, read_labelled
 from eval.files.text import json_objects
 from eval.measures.similarity import minus_distance
-from eval.optional import optional
 from eval.outcome import Outcome, outcome_of
 from eval.reranking import ranked_outcome, rerank
 from eval.retrieval.beir import BeirFolder
@@ -45,7 +45,7 @@ class OkapiBm25:
         """Take the texts, or raise `UnavailableError` without rank-bm25."""
         import Stemmer
 
-        okapi = optional("rank_bm25", "BM25 in memory needs rank-bm25").BM25Okapi
+        okapi = optional("rank_bm25", "BM25 in memory needs rank-bm25", "eval").BM25Okapi
         self._stem = Stemmer.Stemmer("english").stemWords
         index = okapi([self._words(text) or [""] for text in texts])
         self._texts = len(texts)
@@ -87,7 +87,7 @@ class Numbered:
     train: tuple[Text, ...]
     test: tuple[Text, ...]
     targets: np.ndarray
-    """Of the training papers, then of the test papers."""
+    """The numbers of the training papers, then those of the test papers."""
 
 
 def read_numbered(path: Path, name: str, *, count: int, log: bool, seed: int = 0) -> Numbered:

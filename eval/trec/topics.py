@@ -12,7 +12,7 @@ from eval.files.text import bad_line, decode, lines_of, read_within, require_id,
 from eval.retrieval.beir import read_query
 
 FIELDS = ("query", "question", "narrative")
-"""Of a topic of TREC-COVID: keywords, a sentence, and what counts as an answer."""
+"""Parts of a topic of TREC-COVID: keywords, a sentence, and what counts as an answer."""
 
 DEFAULT_FIELDS = ("question",)
 """The field of TREC-COVID's topics that BEIR uses as the query."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from corpora.errors import InputError
 from corpora.lazy import np
 from products.authors.authors import FURTHEST, cut_block, read_blocks
+from search_plugin.contract.legs import unit_rows
 from ses.argument_validation import checked
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def cluster_authors(
     rows = [row for block in blocks.values() for row in block]
     texts = [loaded.card.text(row.title, row.abstract) for row in rows]
     vectors = np.concatenate([loaded.encode(texts[at : at + _BLOCK]) for at in range(0, len(texts), _BLOCK)])
-    units = vectors.astype(np.float64) / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+    units = unit_rows(vectors.astype(np.float64))
     tried = (threshold, *THRESHOLDS)
     cuts: list[list[tuple[str, int]]] = [[] for _ in tried]
     start = 0

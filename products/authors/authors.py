@@ -10,7 +10,7 @@ import numpy as np
 
 from corpora.cleaning import text_of
 from corpora.errors import InputError, require
-from products.optional import optional
+from corpora.installed import optional
 from search_plugin.words.names import same_person, stored_readings
 
 _Row = Mapping[str, object]
@@ -78,7 +78,7 @@ def cut_block(units: np.ndarray, thresholds: Sequence[float], names: Sequence[st
     """
     if len(units) < 2:
         return [[0] * len(units) for _ in thresholds]
-    hierarchy = optional("scipy.cluster.hierarchy", "Clustering needs scipy")
+    hierarchy = optional("scipy.cluster.hierarchy", "Clustering needs scipy", "products")
     distances = np.clip(1 - units @ units.T, 0, None)
     if names:
         spelled = sorted(set(names))

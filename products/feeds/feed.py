@@ -16,6 +16,7 @@ from corpora.paper import Paper
 from products.indexed import IndexedPapers, read_papers
 from products.relevance import Views, relevance, views_of
 from search_plugin.contract.engine import Index
+from search_plugin.contract.legs import unit_rows
 from search_plugin.contract.plan import Plan, VectorClause
 from search_plugin.contract.tree import And, Compare, Filter, Not, OneOf
 from search_plugin.pages.highlights import find
@@ -177,20 +178,20 @@ def scores_for(views: Views, liked: Sequence[str]) -> np.ndarray:
     return relevance(views, range(len(views.ids)), [id_ in wanted for id_ in views.ids])
 
 
-def since(index: Index, field: str, moment: str) -> Filter:
-    """Return the filter for papers that arrived at a moment or later: a year, a month or a day, such as `2024-05`.
+def since(index: Index, field: str, first: str) -> Filter:
+    """Return the filter for papers from a date on, which is a year, a month or a day, such as `2024-05`.
 
-    Raises `InputError` if there is no such field, it is neither a number nor a date, or the moment can't be read.
+    Raises `InputError` if there is no such field, it is neither a number nor a date, or the date can't be read.
     """
     from datetime import date
 
     declared = index.schema.field(field)
     try:
-        # The first day of a year or a month.
-        day = date.fromisoformat(moment + "-01" * (2 - moment.count("-")))
+        # A year or a month begins with its first day.
+        day = date.fromisoformat(first + "-01" * (2 - first.count("-")))
     except ValueError:
         raise InputError(
-            f"The date {moment[:40]!r} can't be read", "write <since> as 2024, 2024-05 or 2024-05-31"
+            f"The date {first[:40]!r} can't be read", "write <since> as 2024, 2024-05 or 2024-05-31"
         ) from None
     if declared.kind == "date":
         return Compare(declared.name, ">=", day.isoformat())
@@ -216,8 +217,7 @@ def wanted_vector(liked: Sequence[np.ndarray], disliked: Sequence[np.ndarray]) -
 
     It is the mean of the liked ones minus a part of the mean of the disliked ones; all count as vectors of length one.
     """
-    sides = ([v / (np.linalg.norm(v) or 1.0) for v in side] for side in (liked, disliked))
-    means = [np.mean(side, axis=0) if side else 0.0 for side in sides]
+    means = [unit_rows(np.stack(side)).mean(axis=0) if len(side) else 0.0 for side in (liked, disliked)]
     return np.asarray(means[0] - DISLIKED * means[1], np.float32)
 
 

@@ -27,7 +27,7 @@ def _html(
     name: str,  # noqa: ARG001 - Atom has it
     title: str,
     entries: Sequence[FeedEntry],
-    moment: datetime,
+    when: datetime,
     address: str = "",  # noqa: ARG001 - Atom has it
 ) -> str:
     """Return an HTML document that can be sent by e-mail."""
@@ -36,7 +36,7 @@ def _html(
     shown = escape(title)
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8">'
-        f"<title>{shown}</title></head>\n<body>\n<h1>{shown}</h1>\n<p>{moment:%Y-%m-%d}</p>\n{body}\n</body>\n</html>\n"
+        f"<title>{shown}</title></head>\n<body>\n<h1>{shown}</h1>\n<p>{when:%Y-%m-%d}</p>\n{body}\n</body>\n</html>\n"
     )
 
 
@@ -64,17 +64,17 @@ _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 """Characters that XML 1.0 has no way to write (section 2.2)."""
 
 
-def _atom(name: str, title: str, entries: Sequence[FeedEntry], moment: datetime, address: str = "") -> str:
+def _atom(name: str, title: str, entries: Sequence[FeedEntry], when: datetime, address: str = "") -> str:
     # A document names its own address (RFC 4287, section 4.1.1).
     links = {"self": address} if address else {}
-    return atom_document(f"urn:ses:feed:{quote(name, safe='')}", title, entries, moment, links=links)
+    return atom_document(f"urn:ses:feed:{quote(name, safe='')}", title, entries, when, links=links)
 
 
 def atom_document(
     id_: str,
     title: str,
     entries: Sequence[FeedEntry],
-    moment: datetime,
+    when: datetime,
     *,
     links: Mapping[str, str] = MappingProxyType({}),
     pages: Mapping[str, str] = MappingProxyType({}),
@@ -85,7 +85,7 @@ def atom_document(
         id_: The feed's id, an IRI that never changes.
         title: What readers see.
         entries: The papers.
-        moment: When the feed changed, with a time zone; Atom requires it for each entry too, and papers have only
+        when: When the feed changed, with a time zone; Atom requires it for each entry too, and papers have only
             years.
         links: Addresses of the feed by relation, such as `self`.
         pages: Addresses of papers by their id; a paper without one is linked to where it can be read.
@@ -93,7 +93,7 @@ def atom_document(
     Returns:
         The document, with its last line ended.
     """
-    updated = moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    updated = when.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     root = ElementTree.Element("feed", xmlns=_NAMESPACE)
     _add(root, "id", id_)
     _add(root, "title", title)
@@ -128,7 +128,7 @@ def _add(parent: Any, tag: str, text: str = "", **attributes: str) -> Any:
 class FeedFormat(Protocol):
     """A function that writes a feed; `address` is where the document is, empty if that is not known."""
 
-    def __call__(self, name: str, title: str, entries: Sequence[FeedEntry], moment: datetime, address: str = "") -> str:
+    def __call__(self, name: str, title: str, entries: Sequence[FeedEntry], when: datetime, address: str = "") -> str:
         """Return the feed as text."""
 
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from corpora.errors import InputError
+from corpora.installed import optional
 from corpora.lazy import np
 from corpora.options import Option, check_options
 from encoders.heads import Head
 from products.forecasts.forecaster import Forecaster, ForecastMeasures, intervals
 from products.indexed import read_values
-from products.optional import optional
 from products.trained import TrainedVectors
 from products.words import vocabulary_of, word_weights
 from search_plugin.contract.engine import Index
@@ -189,7 +189,7 @@ def _fit(views: Sequence[Any], percentiles: np.ndarray, seed: int) -> tuple[list
     The forecasts, float64 (papers,), are by models that were not fitted to the paper (cross-validation); how much each
     of several views counts is fitted to these.
     """
-    linear, selection = (optional(f"sklearn.{part}", _NEED) for part in ("linear_model", "model_selection"))
+    linear, selection = (optional(f"sklearn.{part}", _NEED, "products") for part in ("linear_model", "model_selection"))
     folds = selection.KFold(_FOLDS, shuffle=True, random_state=seed)
     models, said = [], []
     for view in views:
@@ -237,11 +237,7 @@ def measured_forecasts(
 
 
 def _correlation(one: np.ndarray, other: np.ndarray) -> float:
-    """Return Spearman's rank correlation, with mean ranks of equal values; 0 if one of them is constant."""
-    ranks = []
-    for values in (one, other):
-        _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
-        ranks.append((np.cumsum(counts) - (counts - 1) / 2)[place])
-    deviations = [rank - rank.mean() for rank in ranks]
-    scale = float(np.sqrt((deviations[0] ** 2).sum() * (deviations[1] ** 2).sum()))
-    return float((deviations[0] * deviations[1]).sum() / scale) if scale else 0.0
+    """Return Spearman's rank correlation; 0 if one of them is constant, where it is undefined."""
+    if not np.ptp(one) or not np.ptp(other):
+        return 0.0
+    return float(optional("scipy.stats", _NEED, "products").spearmanr(one, other).statistic)

@@ -13,15 +13,14 @@ import numpy as np
 
 from corpora.identifiers import link_of
 from corpora.paper import Paper
-from products.topics.phrases import labels_of, phrases_of
-from products.topics.topics import LabelledTopic, Projection
+from products.topics.topics import LabelledTopic, Projection, labelled_topics
+from search_plugin.contract.legs import unit_rows
 
 MOST_TOPICS = 8
 """Topics of a map where the reader asks for no other number: as many as there are colours that all readers can tell
 apart."""
 
 _STARTS, _ROUNDS = 4, 50
-_NEAREST = 3
 _PERPLEXITY = 30.0
 _STEPS, _EXAGGERATED = 200, 50
 _EXAGGERATION, _RATE = 4.0, 0.5
@@ -110,20 +109,9 @@ def topics_of_papers(
     if not ids:
         return (), np.zeros(0, np.int64)
     wanted = count or min(MOST_TOPICS, max(1, round((len(ids) / 2) ** 0.5)))
-    units = _units(vectors)
+    units = unit_rows(vectors.astype(np.float64))
     cluster, centres = _clusters(units, min(wanted, len(ids)))
-    kept, first, sizes = np.unique(cluster, return_index=True, return_counts=True)
-    order = kept[np.lexsort((first, -sizes))]
-    number = np.zeros(len(centres), np.int64)
-    number[order] = np.arange(len(order))
-    topic_of = number[cluster]
-    closeness = (units * centres[cluster]).sum(axis=1)
-    topics, phrases = [], phrases_of(titles, topic_of, len(order), stop_words)
-    for place, (best, label) in enumerate(zip(phrases, labels_of(phrases), strict=True)):
-        rows = np.flatnonzero(topic_of == place)
-        nearest = rows[np.argsort(-closeness[rows], kind="stable")[:_NEAREST]]
-        topics.append(LabelledTopic(label, best, len(rows), tuple(ids[row] for row in nearest)))
-    return tuple(topics), topic_of
+    return labelled_topics(ids, titles, units, cluster, centres, stop_words)
 
 
 def places_of(vectors: np.ndarray, projection: Projection = "tsne") -> np.ndarray:
@@ -133,7 +121,7 @@ def places_of(vectors: np.ndarray, projection: Projection = "tsne") -> np.ndarra
     sign that makes its largest weight positive. `tsne` moves the papers from there by t-SNE (van der Maaten & Hinton,
     "Visualizing data using t-SNE", 2008), which shows near papers near. The same vectors have the same places.
     """
-    units = _units(vectors)
+    units = unit_rows(vectors.astype(np.float64))
     if len(units) < 2:
         return np.zeros((len(units), 2))
     places = _components(units)
@@ -141,11 +129,6 @@ def places_of(vectors: np.ndarray, projection: Projection = "tsne") -> np.ndarra
         places = _neighbourly(units, places)
     middle = (places.min(axis=0) + places.max(axis=0)) / 2
     return np.asarray((places - middle) / max(float(np.abs(places - middle).max()), 1e-12), np.float64)
-
-
-def _units(vectors: np.ndarray) -> np.ndarray:
-    rows = np.asarray(vectors, np.float64)
-    return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12))
 
 
 def _clusters(units: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from corpora.errors import InputError
-from products.optional import optional
+from corpora.installed import optional
 from products.reviewers.spool import Spool
 
 _FIRST, _MORE = 20, 10
@@ -60,8 +60,8 @@ class _Program:
 
     def solve(self) -> tuple[np.ndarray, np.ndarray, Any]:
         """Return the pairs that are chosen, the reviews that each submission lacks, and the dual prices."""
-        sparse = optional("scipy.sparse", "Assigning reviewers needs scipy")
-        optimize = optional("scipy.optimize", "Assigning reviewers needs scipy")
+        sparse = optional("scipy.sparse", "Assigning reviewers needs scipy", "products")
+        optimize = optional("scipy.optimize", "Assigning reviewers needs scipy", "products")
         count, columns = len(self.pairs), len(self.room)
         row, column = np.divmod(self.pairs, columns)
         place, lacking = np.arange(count), count + np.arange(self.rows)
@@ -275,7 +275,7 @@ def _nearest(scores: Spool, near: int) -> tuple[np.ndarray, np.ndarray, float]:
 def _fits(edges: np.ndarray, count: int, scores: Spool, room: Sequence[int]) -> bool:
     """Return whether these pairs can give every submission `count` reviewers: a maximum flow."""
     need = "Assigning reviewers needs scipy"
-    graph, sparse = optional("scipy.sparse.csgraph", need), optional("scipy.sparse", need)
+    graph, sparse = optional("scipy.sparse.csgraph", need, "products"), optional("scipy.sparse", need, "products")
     rows, columns = len(scores), scores.width
     source, sink = rows + columns, rows + columns + 1
     begin = np.concatenate([np.full(rows, source), edges[:, 0], rows + np.arange(columns)])

@@ -9,10 +9,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from corpora.installed import optional
 from corpora.paper import Paper
-from products.optional import optional
 from products.reviewers.spool import Spool
 from search_plugin.contract.engine import Document
+from search_plugin.contract.legs import unit_rows
 
 NEED = "Matching reviewers needs scikit-learn and scipy"
 _FEATURES = 2**20
@@ -89,11 +90,6 @@ def stored(task_format: str) -> Callable[[Sequence[Document]], np.ndarray]:
     return lambda documents: np.stack([document.vectors[task_format] for document in documents])
 
 
-def unit_rows(rows: np.ndarray) -> np.ndarray:
-    """Return rows at length one, float32 (rows, dimension); a row of zeros stays as it is."""
-    return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12), dtype=np.float32)
-
-
 class WordsBuilder:
     """Compares titles and abstracts by TF-IDF.
 
@@ -105,7 +101,7 @@ class WordsBuilder:
     """
 
     def __init__(self, submissions: Sequence[Paper]) -> None:
-        self._text = optional("sklearn.feature_extraction.text", NEED)
+        self._text = optional("sklearn.feature_extraction.text", NEED, "products")
         self._counter = self._text.HashingVectorizer(
             n_features=_FEATURES, alternate_sign=False, norm=None, stop_words="english", dtype=np.float32
         )
@@ -118,7 +114,7 @@ class WordsBuilder:
 
     def factor(self) -> MatchFactor:
         """Return the factor."""
-        sparse = optional("scipy.sparse", NEED)
+        sparse = optional("scipy.sparse", NEED, "products")
         theirs = sparse.vstack(self._theirs, format="csr")
         weigher = self._text.TfidfTransformer(sublinear_tf=True).fit(sparse.vstack([self._own, theirs]))
         return BySets(weigher.transform(self._own), weigher.transform(theirs, copy=False))
@@ -160,7 +156,7 @@ class ReferencesBuilder:
 
 def _unit_sets(sets: Sequence[Sequence[int]], sizes: Sequence[int], width: int) -> Any:
     """Return sets as rows of a sparse matrix, each value one over the root of the set's size."""
-    sparse = optional("scipy.sparse", NEED)
+    sparse = optional("scipy.sparse", NEED, "products")
     ends = np.cumsum([0, *map(len, sets)])
     columns = np.array([place for held in sets for place in sorted(held)], dtype=np.int64)
     values = np.repeat(1 / np.sqrt(np.maximum(sizes, 1)), np.diff(ends)).astype(np.float32)

@@ -101,8 +101,8 @@ def record_of(line: int, note: object, extra: Mapping[str, tuple[str, ...]] | No
     plain = {name: value["value"] if isinstance(value, Mapping) and "value" in value else value
              for name, value in content.items()}  # fmt: skip
     told = {name: plain[name] for name in _ATTRIBUTES if name in plain}
-    if "year" not in told and isinstance(moment := note.get("pdate") or note.get("cdate"), int | float):
-        told["year"] = datetime.fromtimestamp(moment / 1000, UTC).year
+    if "year" not in told and isinstance(milliseconds := note.get("pdate") or note.get("cdate"), int | float):
+        told["year"] = datetime.fromtimestamp(milliseconds / 1000, UTC).year
     made = assemble(line, {"id": note.get("id"), **told}, {})
     if isinstance(made, Accepted) and extra:
         return Accepted(made.line, replace(made.paper, extra=extra))

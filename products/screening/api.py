@@ -12,7 +12,7 @@ from corpora.writing import explaining
 from products.indexed import read_papers
 from products.relevance import FOR_SCREENING, views_of
 from products.screening.agreement import ScreeningAgreement, ScreeningConflict, cohen_kappa
-from products.screening.decisions import utc_now
+from products.screening.decisions import Decision, utc_now
 from products.screening.files.labels import match
 from products.screening.files.registry import label_format
 from products.screening.reading import ReviewReading
@@ -132,16 +132,19 @@ class Screening(NamedStates["ReviewState"]):
             included, excluded = ([opened.show(one).id for one in side] for side in (include, exclude))
             if both := sorted({*included} & {*excluded}):
                 raise InputError(f"The paper {both[0]!r} is both included and excluded", "give it once")
-            labels = dict.fromkeys(included, True) | dict.fromkeys(excluded, False)
-            require(labels, "No label is given", "give <include>, <exclude> or <path>")
+            labelled = {*included, *excluded}
+            require(labelled, "No label is given", "give <include>, <exclude> or <path>")
             require(excluded or not reason, "A reason is one for exclusion, and no paper is excluded", "give <exclude>")
-            outside = sorted(labels.keys() - set(candidates_of(opened.index, changing.state)))
+            outside = sorted(labelled - set(candidates_of(opened.index, changing.state)))
             if outside:
                 raise InputError(f"The paper {outside[0]!r} is no candidate: it does not match the review's filter.")
-            reasons = dict.fromkeys(excluded, in_a_line(reason).strip()) if reason else {}
-            names = dict.fromkeys(labels, in_a_line(by).strip())
-            changing.state = label(changing.state, labels, reasons=reasons, by=names, at=utc_now(), change=change)
-        return LabelReport(len(labels))
+            reason, by, at = in_a_line(reason).strip(), in_a_line(by).strip(), utc_now()
+            decisions = [
+                Decision(id_, id_ in included, reason=reason, by=by, at=at)
+                for id_ in dict.fromkeys([*included, *excluded])
+            ]
+            changing.state = label(changing.state, decisions, change=change)
+        return LabelReport(len(labelled))
 
     def read(self, name: str, path: str | Path, *, by: str = "", change: bool = False) -> LabelReport:
         """Label papers by a file: CSV with a column `included`, RIS with ASReview's notes, or an ASReview project.
@@ -163,10 +166,12 @@ class Screening(NamedStates["ReviewState"]):
             opened = self._index_of(changing.state)
             pool = read_papers(opened.index, candidates_of(opened.index, changing.state))
             matched = match(file, pool.papers)
-            names = {**dict.fromkeys(matched.labels, in_a_line(by).strip()), **matched.by}
-            changing.state = label(
-                changing.state, matched.labels, reasons=matched.reasons, by=names, at=utc_now(), change=change
-            )
+            by, at = in_a_line(by).strip(), utc_now()
+            decisions = [
+                Decision(id_, one.included, reason=one.reason, by=one.by or by, at=at)
+                for id_, one in matched.labels.items()
+            ]
+            changing.state = label(changing.state, decisions, change=change)
         return LabelReport(len(matched.labels), matched.unknown, file.undecided, file.rejected)
 
     def next(self, name: str, *, size: int = BATCH) -> list[NextPaper]:

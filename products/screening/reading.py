@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from corpora.errors import InputError
-from products.screening.decisions import utc_now
-from products.screening.screening import NextPaper, decide, rank_unread, take_back
+from products.screening.decisions import Decision, utc_now
+from products.screening.screening import NextPaper, decide, put_off, rank_unread, take_back
 from products.screening.simulation import growing
 
 if TYPE_CHECKING:
@@ -75,7 +75,11 @@ class ReviewReading:
         if paper not in self.candidates.papers:
             raise InputError(f"The paper {paper!r} is no candidate of the review {self.name}.")
         with self.kept.changing(self.name) as changing:
-            changing.state = decide(changing.state, paper, included=included, reason=reason, by=self.by, at=utc_now())
+            if included is None:
+                changing.state = put_off(changing.state, paper)
+            else:
+                decision = Decision(paper, included, reason=reason, by=self.by, at=utc_now())
+                changing.state = decide(changing.state, decision)
         shown = NextPaper(self.candidates.papers[paper], 0.0)
         self._decided.append(next((one for one in self._ranked if one.paper.id == paper), shown))
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 
 from corpora.errors import InputError
 from corpora.paper import Paper
@@ -15,8 +14,6 @@ from products.screening.stopping import CONFIDENCE, TARGET, Recall, estimate_rec
 from search_plugin.contract.engine import Index
 from search_plugin.contract.plan import LEXICAL, Plan
 from search_plugin.filters.resolve import read_filter
-
-_NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,53 +51,45 @@ def offer(review: ReviewState, ids: Sequence[str]) -> ReviewState:
     return replace(review, offered=tuple(dict.fromkeys([*review.offered, *ids])))
 
 
-def label(
-    review: ReviewState,
-    labels: Mapping[str, bool],
-    *,
-    reasons: Mapping[str, str] = _NOTHING,
-    by: Mapping[str, str] = _NOTHING,
-    at: str = "",
-    change: bool = False,
-) -> ReviewState:
-    """Return the review with labels of more candidates, by id; with `change`, a label may replace another in its place.
+def label(review: ReviewState, decisions: Iterable[Decision], *, change: bool = False) -> ReviewState:
+    """Return the review with more decisions on candidates; with `change`, one may replace another in its place.
 
-    `reasons` say why papers are excluded, by id; a paper that is excluded already may get another one. `by` says who
-    decided, by id, if that is not the review's screener, and `at` when. Raises `InputError` if a paper has the other
-    label already, and that may not be changed.
+    A decision that names nobody is that of the review's screener. A paper that stays excluded keeps its reason, unless
+    there is another one. Whether a paper was offered is known from the review, whatever the decisions say of it. Raises
+    `InputError` if a paper has the other label already, and that may not be changed.
     """
-    held = review.labels
-    contradicted = [id_ for id_, included in labels.items() if held.get(id_, included) != included]
+    made, held = list(decisions), {one.id: one for one in review.decisions}
+    contradicted = [one.id for one in made if one.id in held and held[one.id].included != one.included]
     if contradicted and not change:
-        was = "included" if held[contradicted[0]] else "excluded"
+        was = "included" if held[contradicted[0]].included else "excluded"
         others = f", and so are {len(contradicted) - 1:,} more" if len(contradicted) > 1 else ""
         raise InputError(f"The paper {contradicted[0]!r} is {was} already{others}", "say <change> to replace its label")
     offered = set(review.offered)
-    decisions = {one.id: one for one in review.decisions}
-    for id_, included in labels.items():
-        before = decisions.get(id_) or Decision(id_, included, id_ in offered)
-        reason = "" if included else reasons.get(id_, before.reason)
-        if id_ in decisions and (included, reason) == (before.included, before.reason):
+    for one in made:
+        before = held.get(one.id)
+        reason = "" if one.included else one.reason or (before.reason if before else "")
+        if before and (one.included, reason) == (before.included, before.reason):
             continue  # it stays the decision of who made it
-        by_whom = by.get(id_) or review.screener
-        decisions[id_] = replace(before, included=included, reason=reason, by=by_whom, at=at)
-    later = tuple(id_ for id_ in review.later if id_ not in labels)
-    return replace(review, decisions=tuple(decisions.values()), later=later)
+        was_offered = before.offered if before else one.id in offered
+        held[one.id] = replace(one, reason=reason, by=one.by or review.screener, offered=was_offered)
+    labelled = {one.id for one in made}
+    later = tuple(id_ for id_ in review.later if id_ not in labelled)
+    return replace(review, decisions=tuple(held.values()), later=later)
 
 
-def decide(
-    review: ReviewState, id_: str, *, included: bool | None, reason: str = "", by: str = "", at: str = ""
-) -> ReviewState:
-    """Return the review after somebody has read its next paper: included, excluded for a reason, or put off (None).
+def put_off(review: ReviewState, id_: str) -> ReviewState:
+    """Return the review after somebody has put its next paper off; it counts as offered when it is read again."""
+    offered, later = (tuple(one for one in ids if one != id_) for ids in (review.offered, review.later))
+    return replace(review, offered=offered, later=(*later, id_))
 
-    The order in which papers were offered is then that in which they were read. A paper that is put off counts as
-    offered only when it is read again.
+
+def decide(review: ReviewState, decision: Decision) -> ReviewState:
+    """Return the review after somebody has read its next paper, whatever was decided on it before.
+
+    The order in which papers were offered is then that in which they were read.
     """
-    others = tuple(one for one in review.offered if one != id_)
-    if included is None:
-        return replace(review, offered=others, later=(*(one for one in review.later if one != id_), id_))
-    read = replace(review, offered=(*others, id_))
-    return label(read, {id_: included}, reasons={id_: reason}, by={id_: by}, at=at, change=True)
+    offered = (*(one for one in review.offered if one != decision.id), decision.id)
+    return label(replace(review, offered=offered), [decision], change=True)
 
 
 def take_back(review: ReviewState, id_: str) -> ReviewState:

@@ -7,10 +7,11 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from corpora.custom import check_field_name
 from corpora.errors import require
+from corpora.options import Option
 from corpora.progress import Silent
 from encoders.models.formats import Format, parse_format
 from products.tags.apply import apply_tagger, measure_tagger, reasons, record_labels, suggested
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from search_plugin.contract.engine import Index
     from ses.library_parts import LibraryParts
 
+_FORMAT = Option("Format of the vectors to learn from: clf, rgn or prx", "NAME", default_help="clf")
 _SAMPLE = 20_000
 """Papers with which the names of labels are compared, and among which some are suggested."""
 
@@ -78,7 +80,7 @@ class Tags:
         labels: str | Path | Mapping[str, Mapping[str, bool]],
         *,
         hierarchy: Path | Hierarchy | None = None,
-        format: str = "",  # noqa: A002 - the option's name
+        format: Annotated[str, _FORMAT] = "",  # noqa: A002 - the option's name
         progress: Progress | None = None,
         **options: Any,
     ) -> tuple[Tagger, tuple[str, ...]]:

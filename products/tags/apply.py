@@ -17,6 +17,7 @@ from products.tags.labels import LabelJudgments, LabelledPapers, judged_yes
 from products.tags.measures import measured
 from products.tags.tagger import Tagger
 from products.trained import check_vectors, write_values
+from search_plugin.contract.legs import unit_rows
 from search_plugin.contract.schema import Field
 
 if TYPE_CHECKING:
@@ -182,14 +183,14 @@ def suggested(
     doubts = 1 - np.abs(probabilities - thresholds) / np.maximum(thresholds, 1 - thresholds)
     labels, doubt = doubts.argmax(axis=1), doubts.max(axis=1)
     pool = np.argsort(-doubt, kind="stable")[: _POOL * count]
-    unit = vectors[pool] / np.maximum(np.linalg.norm(vectors[pool], axis=1, keepdims=True), 1e-12)
+    units = unit_rows(vectors[pool])
     distance = np.ones(len(pool))
     chosen: list[int] = []
     while len(chosen) < min(count, len(pool)):
-        worth = doubt[pool] * distance
-        worth[chosen] = -1
-        chosen.append(int(worth.argmax()))
-        distance = np.minimum(distance, 1 - unit @ unit[chosen[-1]])
+        value = doubt[pool] * distance
+        value[chosen] = -1  # each paper is chosen once
+        chosen.append(int(value.argmax()))
+        distance = np.minimum(distance, 1 - units @ units[chosen[-1]])
     rows = [int(pool[place]) for place in chosen]
     return [
         LabelSuggestion(ids[row], tagger.labels[int(labels[row])], float(probabilities[row, labels[row]]))

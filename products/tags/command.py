@@ -13,6 +13,7 @@ import rich_click as click
 
 from corpora.errors import InputError, require
 from corpora.outgoing import aligned, cell
+from products.tags.api import Tags
 from products.tags.tagger import Tagger
 from products.tags.training import TaggerOptions
 from ses.terminal.options import described_options, engine_options, given_of, html_option, open_library, together
@@ -45,6 +46,7 @@ def tags() -> None:
 @click.option(
     "--hierarchy", type=_FILE, metavar="FILE", help="Labels and which are broader: SKOS, MeSH trees, CSV or JSON."
 )
+@described_options(Tags.train)
 @described_options(TaggerOptions)
 @engine_options
 def train(*, name: str, index: str | None, as_json: bool, **options: Any) -> None:
@@ -56,11 +58,11 @@ def train(*, name: str, index: str | None, as_json: bool, **options: Any) -> Non
     library = open_library(options)
     opened = index or library.default().name
     if options["names"]:
-        if not options["hierarchy"] or options["field"] or options["labels"]:
+        if not options["hierarchy"] or options["field"] or options["labels"] or options["format"]:
             raise InputError("To compare papers with the names of labels, give --names and --hierarchy alone.")
         tagger, notes = library.tags.from_names(name, opened, options["hierarchy"]), tuple[str, ...]()
     else:
-        given = {"hierarchy": options["hierarchy"], **given_of(TaggerOptions, options)}
+        given = {name: options[name] for name in ("hierarchy", "format")} | given_of(TaggerOptions, options)
         with progress_on_stderr() as progress:
             tagger, notes = library.tags.train(name, opened, _labels(options), progress=progress, **given)
     for note in notes:

@@ -12,9 +12,9 @@ from typing import Any
 
 from corpora.documents import read_json, read_text, read_within
 from corpora.errors import InputError, require
+from corpora.installed import optional
 from corpora.paper import Rejected
 from corpora.tables import open_table
-from products.optional import optional
 
 _SHOWN = 8
 
@@ -111,7 +111,7 @@ def make_hierarchy(concepts: Iterable[Concept]) -> Hierarchy:
 
 
 LARGEST = 1 << 30
-"""In bytes. All of MeSH in SKOS is about half of it."""
+"""Most bytes of a file. All of MeSH in SKOS is about half of it."""
 _LARGEST_JSON = 64 << 20
 
 
@@ -203,7 +203,7 @@ _SKOS = {".ttl": "turtle", ".nt": "nt", ".rdf": "xml"}
 
 
 def _read_skos(path: Path, language: str) -> Iterator[Concept]:
-    rdflib = optional("rdflib", "SKOS needs rdflib")
+    rdflib = optional("rdflib", "SKOS needs rdflib", "products")
     with path.open("rb") as stream:
         data = read_within(stream, LARGEST)
     if path.suffix.lower() == ".rdf" and b"<!ENTITY" in data:

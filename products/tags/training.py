@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 from corpora.errors import InputError
+from corpora.installed import optional
 from corpora.lazy import np
 from corpora.options import Option, check_options
 from encoders.heads import Head
-from products.optional import optional
 from products.tags.hierarchy import Hierarchy
 from products.tags.labels import UNKNOWN, YES, LabelledPapers
 from products.tags.measures import TaggerMeasures, measured
@@ -147,12 +147,12 @@ def train_tagger(
 
 
 def _regression(strength: float) -> Any:
-    return optional("sklearn.linear_model", NEED).LogisticRegression(C=strength, max_iter=1_000)
+    return optional("sklearn.linear_model", NEED, "products").LogisticRegression(C=strength, max_iter=1_000)
 
 
 def _held_out_odds(rows: Any, true: np.ndarray, strength: float, seed: int) -> np.ndarray:
     """Return each paper's log odds by a model that was not fitted to it (stratified cross-validation)."""
-    selection = optional("sklearn.model_selection", NEED)
+    selection = optional("sklearn.model_selection", NEED, "products")
     folds = selection.StratifiedKFold(min(_FOLDS, int(true.sum()), int((~true).sum())), shuffle=True, random_state=seed)
     odds = selection.cross_val_predict(_regression(strength), rows, true, cv=folds, method="decision_function")
     return np.asarray(odds)
@@ -181,7 +181,9 @@ def _fit_label(views: Sequence[Any], truth: np.ndarray, options: TaggerOptions) 
     held_out = _logistic(odds @ slopes + shift)
     curve = None
     if options.calibration == "isotonic" or (options.calibration == "auto" and true.sum() >= ISOTONIC_FROM):
-        isotonic = optional("sklearn.isotonic", NEED).IsotonicRegression(out_of_bounds="clip").fit(held_out, true)
+        isotonic = (
+            optional("sklearn.isotonic", NEED, "products").IsotonicRegression(out_of_bounds="clip").fit(held_out, true)
+        )
         curve = np.asarray(isotonic.X_thresholds_), np.asarray(isotonic.y_thresholds_)
         held_out = np.interp(held_out, *curve)
     models = [_regression(strength).fit(view[known], true) for view, (strength, _) in zip(views, chosen, strict=True)]

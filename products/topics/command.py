@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 def topics(*, name: str | None, dry_run: bool, out: Path | None, as_json: bool, **options: Any) -> None:
     """Cluster the papers of an index into topics, and label them by phrases of their titles.
 
+    Each topic is shown with its number of papers and the title nearest to its middle.
     The labels and coordinates are written into the index, so that searches can filter, count and show them, as in
     --facet topic. Nothing is encoded again.
     """
@@ -33,15 +34,18 @@ def topics(*, name: str | None, dry_run: bool, out: Path | None, as_json: bool, 
     library = open_library(options)
     field = "" if dry_run else options["field"]
     given = {**given_of(Library.topics, options), "field": field}
+    index = name or library.default().name
     with progress_on_stderr() as progress:
-        found = library.topics(name or library.default().name, progress=progress, **given)
+        found = library.topics(index, progress=progress, **given)
     if out:
         write_csv(out, ("id", "topic", "x", "y"), _rows(found))
     rows = [
         {"topic": one.label, "papers": one.size, "terms": list(one.terms), "nearest": list(one.nearest)}
         for one in found.topics
     ]
-    lines = [f"{one.size:6,}  {one.label}" for one in found.topics]
+    held = library[index].index.papers([one.nearest[0] for one in found.topics])
+    titles = {id_: paper.title for id_, paper in held.items()}
+    lines = [f"{one.size:6,}  {one.label}: {titles.get(one.nearest[0], '')}" for one in found.topics]
     where = f"in the fields {field}, {field}_x and {field}_y" if field else "not written"
     lines.append(f"{len(found.ids):,} papers in {len(found.topics):,} topics, {where}")
     say({"topics": rows, "papers": len(found.ids)}, lines, as_json=as_json)

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import islice
 
 import numpy as np
 
@@ -97,34 +96,54 @@ def labels_of(phrases: Sequence[Sequence[str]]) -> list[str]:
     longer phrase of another group is the last that a group takes. A group that is left with nothing has its best
     phrases all the same, and a number if another one has that label.
     """
-    from Stemmer import Stemmer
-
-    stem = Stemmer("english").stemWords
-    words = [{phrase: frozenset(stem(re.findall(r"\w+", phrase))) for phrase in own} for own in phrases]
-    longer = [set[str]().union(*(held for held in own.values() if len(held) > 1)) for own in words]
-
-    def is_part(group: int, phrase: str) -> bool:
-        held = words[group][phrase]
-        return len(held) == 1 and any(held <= other for place, other in enumerate(longer) if place != group)
-
+    words = [{phrase: _stems(phrase) for phrase in own} for own in phrases]
     chosen: list[list[str]] = [[] for _ in phrases]
-
-    def is_free(group: int, phrase: str) -> bool:
-        held = words[group][phrase]
-        others = (words[at][one] for at, own in enumerate(chosen) if at != group for one in own)
-        return phrase not in chosen[group] and not any(held <= other or other <= held for other in others)
-
     for _ in range(_IN_LABEL):
         for group, own in enumerate(phrases):
-            free = (one for one in sorted(own, key=partial(is_part, group)) if is_free(group, one))
-            if len(" ".join(chosen[group]).split()) < _WORDS_IN_LABEL:
-                chosen[group] += islice(free, 1)
-    labels: dict[str, None] = {}
-    for own, best in zip(chosen, phrases, strict=True):
-        base = SEPARATOR.join(own or best[:1]) or "no terms"
-        numbered = (f"{base} ({number})" for number in range(2, len(labels) + 3))
-        labels[next(label for label in (base, *numbered) if label not in labels)] = None
-    return list(labels)
+            if len(" ".join(chosen[group]).split()) >= _WORDS_IN_LABEL:
+                continue
+            # The sort is stable, so that all phrases keep their order except for those that come last.
+            ordered = sorted(own, key=partial(_is_part_elsewhere, group=group, words=words))
+            free = [phrase for phrase in ordered if _is_free(phrase, group, words, chosen)]
+            chosen[group] += free[:1]
+    labels = [SEPARATOR.join(own or best[:1]) for own, best in zip(chosen, phrases, strict=True)]
+    return _numbered([label or "no terms" for label in labels])
+
+
+_PhraseStems = Sequence[Mapping[str, frozenset[str]]]
+"""By group and phrase, the stems of its words."""
+
+
+def _stems(phrase: str) -> frozenset[str]:
+    from Stemmer import Stemmer
+
+    return frozenset(Stemmer("english").stemWords(re.findall(r"\w+", phrase)))
+
+
+def _is_part_elsewhere(phrase: str, group: int, words: _PhraseStems) -> bool:
+    """Return whether a phrase is a single word that a longer phrase of another group holds."""
+    own = words[group][phrase]
+    others = (held for place, of_group in enumerate(words) if place != group for held in of_group.values())
+    return len(own) == 1 and any(len(held) > 1 and own <= held for held in others)
+
+
+def _is_free(phrase: str, group: int, words: _PhraseStems, chosen: Sequence[Sequence[str]]) -> bool:
+    """Return whether neither this group has chosen a phrase, nor another one a part of it or a phrase that holds it."""
+    own = words[group][phrase]
+    others = [words[place][one] for place, taken in enumerate(chosen) if place != group for one in taken]
+    return phrase not in chosen[group] and not any(own <= held or held <= own for held in others)
+
+
+def _numbered(labels: Sequence[str]) -> list[str]:
+    """Return labels, each with a number behind it if an earlier one is the same."""
+    shown: dict[str, None] = {}
+    for label in labels:
+        name, number = label, 1
+        while name in shown:
+            number += 1
+            name = f"{label} ({number})"
+        shown[name] = None
+    return list(shown)
 
 
 def _phrases(title: str, empty: Collection[str]) -> Iterator[str]:
@@ -139,24 +158,22 @@ def _phrases(title: str, empty: Collection[str]) -> Iterator[str]:
 
 def _best(counts: Mapping[str, int], own: Mapping[str, float]) -> tuple[str, ...]:
     """Return the best phrases of a group: `counts` says how many titles have each, `own` how far it is the group's."""
-    from Stemmer import Stemmer
-
-    stem, chosen = Stemmer("english").stemWords, dict[str, set[str]]()
-    within = Counter[str]()
+    longer = Counter[str]()  # titles of the most frequent phrase with one word more
     for phrase, titles in counts.items():
         for part in (phrase.partition(" ")[2], phrase.rpartition(" ")[0]):
-            within[part] = max(within[part], titles)
+            longer[part] = max(longer[part], titles)
     fewest = min(_RARE, max(counts.values(), default=0))
-    kept = [phrase for phrase, titles in counts.items() if titles >= fewest]
-
-    def worth(phrase: str) -> float:
-        return _LENGTH[len(phrase.split())] * (counts[phrase] - within[phrase])
-
-    weights = {phrase: (worth(phrase) * own[phrase], worth(phrase)) for phrase in kept}
-    for phrase in sorted(kept, key=lambda one: (-weights[one][0], -weights[one][1], -counts[one], one)):
-        words = set(stem(phrase.split()))
-        told = weights[phrase][0] > 0 or not chosen
-        if told and not any(2 * len(words & held) > min(len(words), len(held)) for held in chosen.values()):
+    weights = {}
+    for phrase, titles in counts.items():
+        if titles >= fewest:
+            weight = _LENGTH[len(phrase.split())] * (titles - longer[phrase])
+            weights[phrase] = (weight * own[phrase], weight)
+    chosen = dict[str, frozenset[str]]()
+    for phrase in sorted(weights, key=lambda one: (-weights[one][0], -weights[one][1], -counts[one], one)):
+        words = _stems(phrase)
+        # Where nothing tells the group from the others, the best phrase is taken all the same.
+        useful = weights[phrase][0] > 0 or not chosen
+        if useful and not any(2 * len(words & held) > min(len(words), len(held)) for held in chosen.values()):
             chosen[phrase] = words
         if len(chosen) == _SHOWN:
             break

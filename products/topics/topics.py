@@ -11,8 +11,9 @@ import numpy as np
 
 from corpora.custom import check_field_name
 from corpora.errors import InputError
-from products.optional import optional
+from corpora.installed import optional
 from products.topics.phrases import labels_of, phrases_of
+from search_plugin.contract.legs import unit_rows
 
 Projection = Literal["pca", "tsne"]
 
@@ -83,31 +84,48 @@ def find_topics(
         raise InputError(
             f"t-SNE is too slow for {len(ids):,} papers: up to {_LARGEST_MAP:,} is possible", "use <map=pca>"
         )
-    units = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
-    cluster = optional("sklearn.cluster", _NEED)
-    fitted = cluster.MiniBatchKMeans(wanted, n_init=5, batch_size=4096, random_state=seed).fit(units)
-    kept, sizes = np.unique(fitted.labels_, return_counts=True)
-    order = kept[np.argsort(-sizes, kind="stable")]
-    number = np.full(wanted, -1)
+    units = unit_rows(vectors)
+    k_means = optional("sklearn.cluster", _NEED, "products").MiniBatchKMeans
+    fitted = k_means(wanted, n_init=5, batch_size=4096, random_state=seed).fit(units)
+    topics, topic_of = labelled_topics(ids, titles, units, fitted.labels_, fitted.cluster_centers_, stop_words)
+    return Topics(topics, tuple(ids), topic_of, _project(units, projection, seed))
+
+
+def labelled_topics(
+    ids: Sequence[str],
+    titles: Sequence[str],
+    units: np.ndarray,
+    cluster_of: np.ndarray,
+    centres: np.ndarray,
+    stop_words: Collection[str],
+) -> tuple[tuple[LabelledTopic, ...], np.ndarray]:
+    """Return clusters of papers as topics, the largest first, and the number of each paper's topic, int64 (papers,).
+
+    `units` are vectors of length one, (papers, dimension), `cluster_of` the number of each paper's cluster, (papers,),
+    and `centres` those of the clusters, (clusters, dimension). Clusters without a paper are left out.
+    """
+    kept, first, sizes = np.unique(cluster_of, return_index=True, return_counts=True)
+    order = kept[np.lexsort((first, -sizes))]  # of equal sizes, that of the first paper
+    number = np.zeros(len(centres), np.int64)
     number[order] = np.arange(len(order))
-    topic_of = number[fitted.labels_]
-    terms = phrases_of(titles, topic_of, len(order), stop_words)
-    closeness = (units * fitted.cluster_centers_[fitted.labels_]).sum(axis=1)
+    topic_of = number[cluster_of]
+    phrases = phrases_of(titles, topic_of, len(order), stop_words)
+    closeness = (units * centres[cluster_of]).sum(axis=1)
     topics = []
-    for place, (best, label) in enumerate(zip(terms, labels_of(terms), strict=True)):
+    for place, (best, label) in enumerate(zip(phrases, labels_of(phrases), strict=True)):
         rows = np.flatnonzero(topic_of == place)
         nearest = rows[np.argsort(-closeness[rows], kind="stable")[:_NEAREST]]
         topics.append(LabelledTopic(label, best, len(rows), tuple(ids[row] for row in nearest)))
-    return Topics(tuple(topics), tuple(ids), topic_of, _project(units, projection, seed))
+    return tuple(topics), topic_of
 
 
 def _project(units: np.ndarray, projection: Projection, seed: int) -> np.ndarray:
     if projection == "tsne":
-        manifold = optional("sklearn.manifold", _NEED)
+        manifold = optional("sklearn.manifold", _NEED, "products")
         perplexity = min(30, max(1, (len(units) - 1) // 3))
         made = manifold.TSNE(2, perplexity=perplexity, init="pca", random_state=seed).fit_transform(units)
     else:
-        made = optional("sklearn.decomposition", _NEED).PCA(2, random_state=seed).fit_transform(units)
+        made = optional("sklearn.decomposition", _NEED, "products").PCA(2, random_state=seed).fit_transform(units)
     return np.asarray(made, dtype=np.float64)
 
 

@@ -88,6 +88,11 @@ def position_key(value: FieldValue | None, order: Sort) -> str | float | None:
     return date.fromisoformat(first_day(value)).toordinal() if isinstance(value, str) else value  # type: ignore[return-value]
 
 
+def unit_rows(rows: np.ndarray) -> np.ndarray:
+    """Return the rows of (rows, dimension) at length one, in their own precision; a row of zeros stays as it is."""
+    return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12))
+
+
 def closeness(vectors: np.ndarray, query: np.ndarray, similarity: Similarity) -> np.ndarray:
     """Return scores that grow with closeness, float32 (count,), of vectors, float32 (count, dimension), to a query.
 

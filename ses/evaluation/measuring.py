@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from corpora.errors import InputError, require
+from corpora.installed import needing
 from corpora.json_objects import JsonObject, read_lines
 from corpora.opening import open_binary
 from corpora.outgoing import in_a_line
 from eval.measures.metrics import MEASURES, Scores, evaluate, parse_measure
-from eval.optional import optional
 from eval.reports.results import Results
 from eval.retrieval.beir import BeirFolder, JudgedQueries, join
 from eval.retrieval.protocol import make_protocol, run_queries
@@ -188,8 +188,9 @@ def _run_of(name: str, system: Any, judged: JudgedQueries, *, batched: bool) -> 
     if isinstance(system, Run | str | Path | Mapping) or hasattr(system, "columns"):
         return to_run(system, name)
     if callable(transform := getattr(system, "transform", None)):
-        table = optional("pandas", "PyTerrier's transformers need pandas", "pandas").DataFrame
-        return to_run(transform(table({"qid": list(judged.texts), "query": list(judged.texts.values())})), name)
+        with needing("PyTerrier's transformers need pandas", "pandas"):
+            import pandas as pd
+        return to_run(transform(pd.DataFrame({"qid": list(judged.texts), "query": list(judged.texts.values())})), name)
     if not callable(system):
         raise InputError(f"The system {name} can't be {type(system).__name__}; give a function from a query to ids.")
     return Run(

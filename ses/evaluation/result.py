@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from corpora.errors import InputError, require
+from corpora.installed import needing
 from eval.files.text import write_lines
-from eval.optional import optional
 from eval.reports.plots import bars, standalone
 from eval.reports.report import Provenance, counted, gather_provenance, print_table
 from eval.reports.results import Results, differences_table, results_report
@@ -121,10 +121,11 @@ class Evaluation:
         Raises:
             UnavailableError: If pandas isn't installed.
         """
-        table = optional("pandas", "A table needs pandas, which is not installed", "pandas").DataFrame
+        with needing("A table needs pandas, which is not installed", "pandas"):
+            import pandas as pd
         if rows == "pairs":
             flat = [one.as_dict() for one in self.pairs]
-            return table([{**one, **_limits(one.pop("difference"), "difference")} for one in flat])
+            return pd.DataFrame([{**one, **_limits(one.pop("difference"), "difference")} for one in flat])
         if rows == "queries":
             columns = ["system", "query_id", "measure", "value"]
             values = [
@@ -133,9 +134,9 @@ class Evaluation:
                 for measure, of in one.items()
                 for query, value in of.items()
             ]
-            return table(values, columns=columns)
+            return pd.DataFrame(values, columns=columns)
         means = [(s, m, self._interval(m, s)) for s in self.systems for m in self.measures]
-        return table(
+        return pd.DataFrame(
             [(s, m, one.mean, one.low, one.high) for s, m, one in means],
             columns=["system", "measure", "mean", "low", "high"],
         )

@@ -107,7 +107,7 @@ class SentenceEncoder:
         Raises:
             InputError: If the model has no such format, or something other than vectors of texts is asked for.
         """
-        from eval.measures.similarity import l2_normalize
+        from search_plugin.contract.legs import unit_rows
 
         require(prompt is None, "The prompts of a model can't be replaced", "give a prompt_name instead")
         require(
@@ -120,7 +120,7 @@ class SentenceEncoder:
         vectors = self._model.encode(texts, self._format(prompt_name or self.default_prompt_name))
         vectors = vectors[:, :truncate_dim]
         if normalize_embeddings:
-            vectors = l2_normalize(vectors)
+            vectors = unit_rows(vectors)
         found: Any = vectors[0] if isinstance(sentences, str) else vectors
         if convert_to_tensor:
             return _tensor(found)

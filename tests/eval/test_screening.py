@@ -34,10 +34,6 @@ def at(size: int, *ranks: int) -> np.ndarray:
     return np.isin(np.arange(1, size + 1), ranks)
 
 
-def test_average_precision_by_hand():
-    assert average_precision(at(6, 1, 3, 6)) == pytest.approx((1 + 2 / 3 + 3 / 6) / 3)
-
-
 @given(RELEVANT)
 def test_average_precision_is_trec_evals(relevant):
     import pytrec_eval

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from corpora.errors import InputError
+from corpora.installed import optional
 from corpora.json_objects import read_items, read_lines
 from corpora.opening import BUFFER_BYTES, open_binary
 from corpora.paper import Rejected
-from eval.optional import optional
 from training.data.builders.base import PaperRecord, drawn, id_of
 
 _ROWS = 1024
@@ -49,7 +49,9 @@ def read_records(path: Path) -> Iterator[tuple[int, dict[str, Any] | str]]:
 
 
 def _parquet_records(path: Path) -> Iterator[dict[str, Any]]:
-    arrow, parquet = (optional(name, "Reading Parquet files needs pyarrow") for name in ("pyarrow", "pyarrow.parquet"))
+    arrow, parquet = (
+        optional(name, "Reading Parquet files needs pyarrow", "eval") for name in ("pyarrow", "pyarrow.parquet")
+    )
     try:
         with parquet.ParquetFile(path) as file:
             for batch in file.iter_batches(_ROWS):

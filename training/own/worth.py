@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from eval.optional import optional
+from corpora.installed import optional
 from eval.probes.nested import TargetKind, Targets, learn, macro_f1_of
 from eval.statistics.interval import Interval, bootstrap_statistic
 from products.tags.hierarchy import Hierarchy
@@ -158,14 +158,14 @@ def over_runs(
     papers = bootstrap_statistic(mean_of, truth, *runs, *others)
     reach = 0.0
     if len(runs) > 1:
-        student = optional("scipy.special", _NEED).stdtrit(len(runs) - 1, (1 + _LEVEL) / 2)
+        student = optional("scipy.special", _NEED, "eval").stdtrit(len(runs) - 1, (1 + _LEVEL) / 2)
         reach = float(student) * stdev(statistic(truth, one) for one in runs) / math.sqrt(len(runs))
     low, high = (math.hypot(limit - papers.mean, reach) for limit in (papers.low, papers.high))
     return Interval(papers.mean - low, papers.mean, papers.mean + high)
 
 
 def _kendall(truth: np.ndarray, said: np.ndarray) -> float:
-    return float(optional("scipy.stats", _NEED).kendalltau(truth, said).statistic)
+    return float(optional("scipy.stats", _NEED, "eval").kendalltau(truth, said).statistic)
 
 
 def _learned(train: np.ndarray, test: np.ndarray, targets: Targets) -> np.ndarray:

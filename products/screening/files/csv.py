@@ -44,8 +44,7 @@ def read(path: Path) -> LabelFile:
                 undecided += 1
             elif isinstance(record, Accepted):
                 paper = record.paper
-                reason = "" if decision else in_a_line(cells.get(why, ""))
-                by = in_a_line(cells.get(who, ""))
+                reason, by = (in_a_line(cells.get(name, "")) for name in (why, who))
                 labels.append(FileLabel(row.line, paper.id, title, paper.identifiers, decision, reason, by))
             else:
                 rejected += 1

@@ -92,11 +92,9 @@ class LabelFile:
 
 @dataclass(frozen=True, slots=True)
 class MatchedLabels:
-    """Whether each paper is included, why not, and by whom, by id; and lines of records that no candidate matches."""
+    """The record of each candidate, by its id in the index; and lines of records that no candidate matches."""
 
-    labels: Mapping[str, bool]
-    reasons: Mapping[str, str]
-    by: Mapping[str, str]
+    labels: Mapping[str, FileLabel]
     unknown: tuple[int, ...]
 
 
@@ -137,9 +135,7 @@ def match(file: LabelFile, papers: Sequence[Paper]) -> MatchedLabels:
             f"No record of {file.path} is a candidate of the review",
             "index the same papers first, or correct the ids, DOIs or titles of the file",
         )
-    reasons = {id_: one.reason for id_, one in labels.items() if one.reason}
-    by = {id_: one.by for id_, one in labels.items() if one.by}
-    return MatchedLabels({id_: one.included for id_, one in labels.items()}, reasons, by, tuple(unknown))
+    return MatchedLabels(labels, tuple(unknown))
 
 
 def _plain(title: str) -> str:

@@ -32,11 +32,9 @@ def read(path: Path) -> LabelFile:
             undecided += 1
         else:
             # The file's own ID is that of the index from which the file came.
-            reason = "" if decision else _told(notes, _REASON)
             own = identifier_of(paper, "key") or paper.id
-            labels.append(
-                FileLabel(record.line, own, paper.title, paper.identifiers, decision, reason, _told(notes, _BY))
-            )
+            reason, by = _told(notes, _REASON), _told(notes, _BY)
+            labels.append(FileLabel(record.line, own, paper.title, paper.identifiers, decision, reason, by))
     return LabelFile(path, tuple(labels), undecided, rejected)
 
 

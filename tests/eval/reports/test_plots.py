@@ -82,15 +82,6 @@ def test_tables_of_queries_are_sorted_cut_and_say_so():
     assert [row[0] for row in alone.rows] == ["y", "x"], "the worst first"
 
 
-def test_long_names_keep_both_ends_and_the_page_gives_the_colours():
-    assert label("model-" + "x" * 60 + "-one") != label("model-" + "x" * 60 + "-two")
-    assert len(label("y" * 90)) == 40
-    report = Results("mode", {LIGHT[0]: Outcome({"AP": 0.5})})
-    svg = results_report("t", report, PROVENANCE).plots[0].draw()
-    assert f"var(--series-0, {LIGHT[0]})" in svg
-    assert "currentColor" in svg
-
-
 @pytest.fixture
 def axes_of(monkeypatch):
     """Draw a plot on axes that can be looked at."""

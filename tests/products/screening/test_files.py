@@ -41,12 +41,16 @@ def found(path):
     return match(read(path), PAPERS)
 
 
+def included(matched):
+    return {id_: one.included for id_, one in matched.labels.items()}
+
+
 @pytest.mark.parametrize("suffix", sorted(FORMATS))
 def test_what_is_written_is_read_again(tmp_path, suffix):
     path = tmp_path / f"labels{suffix}"
     label_format(path).write(path, PAPERS, decided(LABELS))
     file = read(path)
-    assert (match(file, PAPERS).labels, match(file, PAPERS).unknown, file.undecided) == (LABELS, (), 2)
+    assert (included(match(file, PAPERS)), match(file, PAPERS).unknown, file.undecided) == (LABELS, (), 2)
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".ris"])
@@ -62,10 +66,9 @@ def test_reasons_and_names_are_written_and_read_again(tmp_path, suffix):
             at={"a": "2026-11-29T09:00:00+00:00"},
         ),
     )
-    assert found(path).reasons == {"b": "=wrong; population"}
-    assert found(path).by == {"a": "Ada B.; C.", "b": "=Bo"}
+    said = {id_: (one.included, one.reason, one.by) for id_, one in found(path).labels.items()}
+    assert said == {"a": (True, "", "Ada B.; C."), "b": (False, "=wrong; population", "=Bo"), "c": (False, "", "")}
     assert path.read_text().count("2026-11-29T09:00:00+00:00") == 1
-    assert found(path).labels == {**LABELS, "c": False}
 
 
 def test_tables_hold_no_formula(tmp_path):
@@ -78,7 +81,7 @@ def test_columns_of_decisions_are_those_of_asreview(tmp_path, column):
     path = tmp_path / "x.csv"
     path.write_text(f"id,title,{column}\na,t,1\nb,t,0.0\nc,t,\nd,t,-1\n")
     file = read(path)
-    assert (match(file, PAPERS).labels, file.undecided) == ({"a": True, "b": False}, 2)
+    assert (included(match(file, PAPERS)), file.undecided) == ({"a": True, "b": False}, 2)
 
 
 def test_records_are_found_by_doi_or_title_too(tmp_path):
@@ -88,7 +91,7 @@ def test_records_are_found_by_doi_or_title_too(tmp_path):
     )
     matched = found(path)
     # Two candidates are called the galaxy, so nobody knows which one is meant.
-    assert (matched.labels, matched.unknown) == (LABELS, (4,))
+    assert (included(matched), matched.unknown) == (LABELS, (4,))
 
 
 @pytest.mark.parametrize("header", ["doi,included\n", "record_id,doi,included\n7,"])
@@ -106,7 +109,7 @@ def test_notes_of_ris_are_those_of_asreview(tmp_path):
     record = "TY  - JOUR\nTI  - {}\nN1  - read twice\nN1  - {}\nER  - \n"
     notes = [("Masks and a virus", "ASReview_relevant"), ("hyperlink x", "ASReview_irrelevant"), ("c", "other")]
     path.write_text("".join(record.format(*one) for one in notes))
-    assert (found(path).labels, read(path).undecided) == (LABELS, 1)
+    assert (included(found(path)), read(path).undecided) == (LABELS, 1)
 
 
 def test_labels_of_a_written_ris_have_the_ids_of_the_index(tmp_path):
@@ -272,5 +275,5 @@ def test_every_record_is_labelled_unknown_or_contradicted(records):
             match(file, PAPERS)
         return
     matched = match(file, PAPERS)
-    assert matched.labels == dict(known)
+    assert included(matched) == dict(known)
     assert len(matched.unknown) == len(records) - len(known)

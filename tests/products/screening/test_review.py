@@ -17,8 +17,8 @@ REVIEW = ReviewState("papers", "embedded:/x")
 
 
 def test_labels_keep_the_order_of_the_decisions_and_who_was_offered():
-    review = offer(label(REVIEW, {"a": True}), ["b", "c"])
-    review = label(offer(review, ["c", "d"]), {"c": False, "b": True})
+    review = offer(label(REVIEW, [Decision("a", True, offered=True)]), ["b", "c"])
+    review = label(offer(review, ["c", "d"]), [Decision("c", False), Decision("b", True)])
     assert review.decisions == (Decision("a", True), Decision("c", False, True), Decision("b", True, True))
     assert review.offered == ("b", "c", "d")
     assert review.labels == {"a": True, "c": False, "b": True}
@@ -29,25 +29,26 @@ def test_labelled_papers_that_are_gone_are_no_candidates_that_were_read():
 
 
 def test_a_label_is_changed_only_on_wish():
-    review = label(REVIEW, {"a": True, "b": True, "c": False})
-    assert label(review, {"a": True}) == review
+    review = label(REVIEW, [Decision("a", True), Decision("b", True), Decision("c", False)])
+    assert label(review, [Decision("a", True)]) == review
     with pytest.raises(InputError, match="The paper 'a' is included already, and so are 1 more; say change to replace"):
-        label(review, {"a": False, "b": False})
+        label(review, [Decision("a", False), Decision("b", False)])
     with pytest.raises(InputError, match="The paper 'c' is excluded already; say"):
-        label(review, {"c": True})
-    changed = label(review, {"a": False}, change=True)
+        label(review, [Decision("c", True)])
+    changed = label(review, [Decision("a", False)], change=True)
     assert changed.decisions == (Decision("a", False), Decision("b", True), Decision("c", False))
 
 
 def test_a_decision_that_does_not_change_stays_that_of_who_made_it():
-    first = label(REVIEW, {"a": False, "b": True}, reasons={"a": "no trial"}, by={"a": "Ada"}, at="1")
-    assert first.decisions == (Decision("a", False, reason="no trial", by="Ada", at="1"), Decision("b", True, at="1"))
-    assert label(first, {"a": False, "b": True}, by={"a": "Bo", "b": "Bo"}, at="2") == first
-    again = label(first, {"a": False}, reasons={"a": "animals"}, by={"a": "Bo"}, at="2")
-    assert again.decisions[0] == Decision("a", False, reason="animals", by="Bo", at="2")
-    changed = label(first, {"a": True}, reasons={"a": "animals"}, at="3", change=True)
+    made = Decision("a", False, reason="no trial", by="Ada", at="1"), Decision("b", True, at="1")
+    first = label(REVIEW, made)
+    assert first.decisions == made
+    assert label(first, [Decision("a", False, by="Bo", at="2"), Decision("b", True, by="Bo", at="2")]) == first
+    other = Decision("a", False, reason="animals", by="Bo", at="2")
+    assert label(first, [other]).decisions[0] == other
+    changed = label(first, [Decision("a", True, reason="animals", at="3")], change=True)
     assert changed.decisions[0] == Decision("a", True, at="3")
-    named = label(replace(REVIEW, screener="Cy"), {"a": True, "b": True}, by={"a": "", "b": "Bo"})
+    named = label(replace(REVIEW, screener="Cy"), [Decision("a", True), Decision("b", True, by="Bo")])
     assert [one.by for one in named.decisions] == ["Cy", "Bo"]
 
 

@@ -44,6 +44,8 @@ def test_a_tagger_is_trained_listed_applied_and_reported(planted_folder, tmp_pat
     report = ses(planted_folder, "tags", "report", "subject", "--html", page)
     assert "Macro F1" in report.stdout
     assert page.read_text().count("<svg") == 2
+    other = ses(planted_folder, "tags", "train", "other", "--from", "topics", "--format", "rgn")
+    assert "on rgn vectors of tiny (f)" in other.stdout
     over_all = json.loads(ses(planted_folder, "tags", "report", "subject", "--from", "topics", "--json").stdout)
     assert over_all["measures"]["how"].endswith("papers with labels from the field topics of the index papers")
     assert over_all["measures"]["macro_f1"] > 0.7
@@ -96,6 +98,12 @@ def test_forecasts_are_trained_applied_and_reported_with_a_caution(planted_folde
 def test_what_cannot_be_done_is_one_sentence(planted_folder, tmp_path):
     fails(ses(planted_folder, "tags", "train", "x"), 2, "with one of --from FIELD and --labels FILE")
     fails(ses(planted_folder, "tags", "train", "x", "--names"), 2, "give --names and --hierarchy alone")
+    fails(
+        ses(planted_folder, "tags", "train", "x", "--names", "--hierarchy", __file__, "--format", "prx"),
+        2,
+        "give --names and --hierarchy alone",
+    )
+    fails(ses(planted_folder, "tags", "train", "x", "--from", "topics", "--format", "x"), 2, "The formats 'x' can't")
     fails(ses(planted_folder, "tags", "apply", "none"), 2, "There is no tagger 'none'")
     fails(ses(planted_folder, "tags", "train", "X!", "--from", "topics"), 2, "can't be named 'X!'")
     fails(ses(planted_folder, "tags", "train", "x", "--from", "cited"), 2, "is of the kind number")

@@ -102,6 +102,8 @@ def test_a_dry_run_writes_nothing_and_wrong_requests_are_told(tmp_path):
     ses(tmp_path, "index", "--corpus", "jsonl", "--path", written, "--index", "mine", "--model", model)
     done = ses(tmp_path, "topics", "--topics", 2, "--dry-run")
     assert "12 papers in 2 topics, not written" in done.stdout, done.stderr
+    first = done.stdout.splitlines()[0]
+    assert any(first.endswith(f": {paper.title}") for paper in papers(12)), first
     assert "topic" not in ses(tmp_path, "show", "p00003").stdout
     fails(ses(tmp_path, "topics", "--topics", 13), 2, "12 papers can't be divided into 13 topics")
     fails(ses(tmp_path, "topics", "--format", "clf"), 2, "no clf vectors")
