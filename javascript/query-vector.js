@@ -77,7 +77,7 @@ function compoundsOf(words) {
   if (parts.length > 4 || (words.length > 1 && !special)) return [" ", ""].map((gap) => words.join(gap).toLowerCase());
   return parts.reduce((found, part) => {
     const forms = [part, ...(GREEK.has(part) ? [GREEK.get(part)] : []), ...(part === "kappa" ? ["k"] : [])];
-    return found.flatMap((one) => (one ? ["", " "] : [""]).flatMap((gap) => forms.map((form) => one + gap + form)));
+    return found.flatMap((one) => (one ? [" ", ""] : [""]).flatMap((gap) => forms.map((form) => one + gap + form)));
   }, [""]);
 }
 

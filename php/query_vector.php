@@ -121,8 +121,8 @@ function compounds_of(array $words): array
         $forms = array_filter([$part, GREEK[$part] ?? '', $part === 'kappa' ? 'k' : ''], strlen(...));
         $longer = [];
         foreach ($found as $one) {
-            foreach ($forms as $form) {
-                array_push($longer, $one . $form, ...($one === '' ? [] : ["$one $form"]));
+            foreach ($one === '' ? [''] : [' ', ''] as $gap) {
+                array_push($longer, ...array_map(fn($form) => $one . $gap . $form, $forms));
             }
         }
         $found = $longer;

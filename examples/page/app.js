@@ -25,10 +25,11 @@ function nearest(vector) {
   return { knn: { field, query_vector: vector, k: DEEPEST, num_candidates: 2 * DEEPEST, ...where } };
 }
 
+/** The query for papers with words of the query in a field. A search by meaning searches their other spellings too. */
+let inField = (field, boost) => ({ match: { [field]: { query, boost } } });
+
 /** The query for papers with words of the query, of which those with words in the title are better. */
-const byWords = () => ({
-  bool: { must: [{ match: { title_abstract: query } }], should: [{ match: { title: { query, boost: 0.3 } } }], filter },
-});
+const byWords = () => ({ bool: { must: [inField("title_abstract", 1)], should: [inField("title", 0.3)], filter } });
 
 /** Both, ranked as a search of ses: the legs are joined, and then the papers most like a paper count too. */
 async function joined(vector) {
@@ -47,15 +48,17 @@ async function joined(vector) {
 
 /** The vector of the query by one of the ways that index.html names, or null: then papers are ranked by words alone. */
 async function meaning() {
+  if (!encode && !words && !table) return null;
+  const { QueryTable, directionOf, matching, spelledOf, vectorsOf } = await import("./query-vector.js");
+  const known = new Map(); // what the cluster knows of each word, such as other spellings
+  inField = (field, boost) => matching(spelledOf(query, known), [field], boost);
   if (encode) return (await post(encode, { texts: [query], format: "qry" })).vectors[0];
-  if (!words && !table) return null;
-  const { vectorsOf, directionOf, QueryTable } = await import("./query-vector.js");
   if (table) {
     const answer = await fetch(table);
     if (!answer.ok) throw new Error(`The table for queries is missing (${answer.status}).`);
     return new QueryTable(await answer.arrayBuffer()).vector(query);
   }
-  const vectors = await vectorsOf(query, (ids) => post(words, { ids }));
+  const vectors = await vectorsOf(query, (ids) => post(words, { ids }), known);
   return vectors.flat().some(Boolean) ? directionOf(vectors) : null;
 }
 

@@ -12,7 +12,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
-from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -81,16 +80,15 @@ def compounds(words: Sequence[str]) -> tuple[str, ...]:
         parts = ["nf", "kappa", "b"]  # the Latin k is how the Greek one is typed
     if len(parts) < 2:
         return ()
-    if len(parts) > _MOST_PARTS:
-        return tuple(dict.fromkeys(("".join(words).lower(), " ".join(words).lower())))
-    if not any(part in GREEK or part.isdecimal() for part in parts) and len(words) > 1:
+    has_sign = any(part in GREEK or part.isdecimal() for part in parts)
+    if len(parts) > _MOST_PARTS or (len(words) > 1 and not has_sign):
         return tuple(dict.fromkeys((" ".join(words).lower(), "".join(words).lower())))
-    forms = [(part, GREEK[part], *_LATIN.get(part, ())) if part in GREEK else (part,) for part in parts]
-    joined: dict[str, None] = {}
-    for gaps in product((" ", ""), repeat=len(parts) - 1):
-        for written in product(*forms):
-            joined["".join(part + gap for part, gap in zip(written, [*gaps, ""], strict=True))] = None
-    return tuple(joined)
+    # Programs in other languages keep this order too (`frontends/languages/sources`): a limit cuts the last ones off.
+    joined = [""]
+    for part in parts:
+        forms = (part, GREEK[part], *_LATIN.get(part, ())) if part in GREEK else (part,)
+        joined = [one + gap + form for one in joined for gap in ((" ", "") if one else ("",)) for form in forms]
+    return tuple(dict.fromkeys(joined))
 
 
 @lru_cache(maxsize=4096)

@@ -17,6 +17,7 @@ from encoders.query_tables import table_for
 from encoders.static import load_static
 from encoders.table_file import write_table_file
 from encoders.word_vectors import WordVectors
+from search_plugin.understanding.expansion import by_rules
 from tests.browsing import started_browser
 from tests.conftest import server_url
 from tests.front_ends.clusters import free_port, lanes, on_cluster, product, wait_for
@@ -85,10 +86,10 @@ def own_site(request, tmp_path_factory):
         encoder = load_static(table_for(index.index.schema.fingerprint), folder / "cache")
         write_table_file(encoder, folder / "site" / "query-table.safetensors")
         cluster.call("PUT", "/ses-papers-words", {"mappings": {"enabled": False}})
-        pieces = ["galaxy", "virus", "[UNK]", "z", "##z", "##q", "##x", "##xin", "##e"]
+        pieces = ["galaxy", "mice", "[UNK]", "z", "##z", "##q", "##x", "##xin", "##e"]
         for word, vector in zip(pieces, WordVectors(encoder).of(pieces).tolist(), strict=True):
             place = f"/ses-papers-words/_doc/{quote(word, safe='')}"
-            cluster.call("PUT", place, {"vector": vector, "piece": True})
+            cluster.call("PUT", place, {"vector": vector, "piece": True, "spellings": by_rules(word)})
         yield index, address
         cluster.call("DELETE", "/ses-papers-words")
         nginx.terminate()
@@ -205,11 +206,14 @@ def test_meaning_ranks_with_a_vector_of_the_service(site, visit):
 @pytest.mark.parametrize("way", ['words="/words"', 'table="query-table.safetensors"'])
 def test_meaning_ranks_with_the_cluster_alone(own_site, visit_own, way):
     index, _ = own_site
-    query = "galaxy virus Zzqxiné"  # the last word is one of pieces
+    query = "galaxy mice Zzqxiné"  # the last word is one of pieces; papers say mouse
     page = visit_own(f"?q={quote(query)}", meaning=way)
     assert page.locator("#status").text_content() == "60 papers"
-    asked = {"query_encoder": "table", "verbatim": True, "literal": True}
-    found = [hit.id for hit in index.search(query, size=30, **asked)]
+    # The cluster holds other spellings with its words, and a table does not.
+    asked = {"query_encoder": "table", "literal": True}
+    found, typed = ([hit.id for hit in index.search(query, size=30, verbatim=one, **asked)] for one in (False, True))
+    assert found != typed
+    found = found if "words" in way else typed
     assert ids(page) == found[:10]
     go(page, "link", "Next")
     go(page, "link", "Next")

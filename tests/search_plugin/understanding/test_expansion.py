@@ -65,7 +65,7 @@ def test_compounds(typed, among):
 def test_parts_that_are_names_of_no_letter_stand_together_or_apart():
     assert compounds(["stem", "cell", "line"]) == ("stem cell line", "stemcellline")
     assert compounds(["IL", "6", "Ra"]) == ("il 6 ra", "il 6ra", "il6 ra", "il6ra")
-    assert compounds(["A", "1", "alpha", "2", "B"]) == ("a1alpha2b", "a 1 alpha 2 b")
+    assert compounds(["A", "1", "alpha", "2", "B"]) == ("a 1 alpha 2 b", "a1alpha2b")
     assert len(compounds(["A", "1", "alpha", "2"])) == 16
     assert compounds(["cell"]) == compounds([]) == ()
 

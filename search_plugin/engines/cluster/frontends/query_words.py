@@ -207,31 +207,33 @@ class QueryWords(Artifact):
         known = list(vectors.pieces)[:COMMON] or vectors.common(COMMON)
         words = [word for word, _ in counts.most_common(MOST)]
         language = self._given()[0].schema.language
+        spellings = {word: by_rules(word, language) for word in dict.fromkeys([*known, *words])}
         # Who types a word that no paper has may mean one that they have.
-        others = (one for word in words for one in by_rules(word, language))
-        wanted = dict.fromkeys([*known, *words, *others])
+        others = dict.fromkeys(other for word in words for other in spellings[word] if other not in spellings)
+        spellings |= {other: by_rules(other, language) for other in others}
         cluster.call("POST", f"/{physical}/_refresh", retry=cluster.writing)
         free = MOST - int(cluster.call("GET", f"/{physical}/_count", retry=cluster.writing)["count"])
-        requests = self._requests(cluster, physical, list(wanted), vectors, free)
+        requests = self._requests(cluster, physical, spellings, vectors, free)
         if refused := bulk.write(cluster, writing_alias(physical), requests):
             raise ClusterError(f"The word {refused[0].id} can't be written: {refused[0].reason}.")
         cluster.call("POST", f"/{physical}/_refresh", retry=cluster.writing)
 
     def _requests(
-        self, cluster: Cluster, physical: str, words: Sequence[str], vectors: WordVectors, free: int
+        self, cluster: Cluster, physical: str, spellings: Mapping[str, Sequence[str]], vectors: WordVectors, free: int
     ) -> Iterator[BulkRequest]:
-        """Yield the requests that write the vectors of words that are not there yet, as many as there is room for."""
+        """Yield the requests that write the words that are not there yet, as many as there is room for.
+
+        `spellings` are the other spellings of each word.
+        """
+        words = list(spellings)
         for start in range(0, len(words), _ASKED):
             new = _missing(cluster, physical, words[start : start + _ASKED])[: max(0, free)]
             free -= len(new)
             made = zip(new, short_decimals(vectors.of(new)), strict=True) if new else ()
-            pieces, language = vectors.pieces, self._given()[0].schema.language
             # A word of no known wordpiece adds nothing to a query; a piece is a part of words, whatever it adds.
+            zeros, pieces = [0] * vectors.dimension, vectors.pieces
             lines = [
-                (
-                    word,
-                    _document(word, vector or [0] * vectors.dimension, by_rules(word, language), piece=word in pieces),
-                )
+                (word, _document(word, vector or zeros, spellings[word], piece=word in pieces))
                 for word, vector in made
                 if vector or word in pieces
             ]

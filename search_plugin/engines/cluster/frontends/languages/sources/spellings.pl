@@ -29,7 +29,11 @@ sub compounds {
   my @found = ("");
   for my $part (@parts) {
     my @forms = ($part, $greek{$part} // (), $part eq "kappa" ? "k" : ());
-    @found = map { my $one = $_; map { ("$one$_", length $one ? "$one $_" : ()) } @forms } @found;
+    my @longer;
+    for my $one (@found) {
+      for my $gap (length $one ? (" ", "") : ("")) { push @longer, map { "$one$gap$_" } @forms }
+    }
+    @found = @longer;
   }
   return @found;
 }

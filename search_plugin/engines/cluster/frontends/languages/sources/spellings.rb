@@ -20,7 +20,7 @@ def compounds_of(words)
   return [" ", ""].map { |gap| words.join(gap).downcase } if parts.length > 4 || (words.length > 1 && !special)
   parts.reduce([""]) do |found, part|
     forms = [part, GREEK[part], part == "kappa" ? "k" : nil].compact
-    found.flat_map { |one| (one.empty? ? [""] : ["", " "]).product(forms).map { |gap, form| one + gap + form } }
+    found.flat_map { |one| (one.empty? ? [""] : [" ", ""]).product(forms).map { |gap, form| one + gap + form } }
   end
 end
 
