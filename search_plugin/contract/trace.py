@@ -48,21 +48,21 @@ class Clock:
 
     def __init__(self) -> None:
         self._spent: dict[str, float] = {}
-        self._asked: dict[str, list[str]] = {}
+        self._requests: dict[str, list[str]] = {}
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
         """Measure the time of the block, and record its requests."""
-        asked: list[str] = []
-        token = _NOTED.set(asked)
+        requests: list[str] = []
+        token = _NOTED.set(requests)
         begun = time.perf_counter()
         try:
             yield
         finally:
             _NOTED.reset(token)
         self._spent[name] = self._spent.get(name, 0.0) + (time.perf_counter() - begun) * 1000
-        if asked:
-            self._asked.setdefault(name, []).extend(asked)
+        if requests:
+            self._requests.setdefault(name, []).extend(requests)
 
     @property
     def milliseconds(self) -> Mapping[str, float]:
@@ -72,4 +72,4 @@ class Clock:
     @property
     def requests(self) -> Mapping[str, tuple[str, ...]]:
         """Requests by step, without the steps that made none."""
-        return {name: tuple(asked) for name, asked in self._asked.items()}
+        return {name: tuple(requests) for name, requests in self._requests.items()}

@@ -170,10 +170,10 @@ def alike_one_of(field: Field, values: Sequence[Given]) -> Filter:
     if not _is_loose(field):
         return exactly_one_of(field, values)
     own: Manner = "name" if field.name == "authors" else "same"
-    asked: dict[Manner, dict[str, None]] = {}
+    by_manner: dict[Manner, dict[str, None]] = {}
     for given in values:
-        asked.setdefault("prefix" if given.open else own, {})[str(_value(field, given))] = None
-    return _any_of([Alike(field.name, manner, tuple(texts)) for manner, texts in asked.items()])
+        by_manner.setdefault("prefix" if given.open else own, {})[str(_value(field, given))] = None
+    return _any_of([Alike(field.name, manner, tuple(texts)) for manner, texts in by_manner.items()])
 
 
 def _is_loose(field: Field) -> bool:

@@ -68,8 +68,8 @@ def matches(  # noqa: C901 - one case for each kind of node
         case Exists(field):
             return bool(_held(paper, field, fields))
         case Says(field, words):
-            asked = terms_of(words, language)
-            return any(stand_together(asked, terms_of(text, language)) for text in texts_of(paper, field))
+            wanted = terms_of(words, language)
+            return any(stand_together(wanted, terms_of(text, language)) for text in texts_of(paper, field))
         case Begun(start):
             known = {*shorter_terms(start), term_of(start, language)}
             return any(term.startswith(start) or term in known for term in terms_of(paper.title, language) if term)
@@ -94,20 +94,20 @@ def runs_like(where: Wild | WildPhrase, text: str, language: str = DEFAULT_LANGU
 
     In the place of a stop word any word may stand.
     """
-    asked = [where] if isinstance(where, Wild) else [_asked(one, language) for one in where.words]
+    wanted = [where] if isinstance(where, Wild) else [_as_term(one, language) for one in where.words]
     words = [token[0] for token in TOKEN.finditer(text)]
-    for at in range(len(words) - len(asked) + 1):
-        run = words[at : at + len(asked)]
-        if all(_is(one, word, language) for one, word in zip(asked, run, strict=True)):
+    for at in range(len(words) - len(wanted) + 1):
+        run = words[at : at + len(wanted)]
+        if all(_is(one, word, language) for one, word in zip(wanted, run, strict=True)):
             yield run
 
 
-def _asked(one: str | Wild, language: str) -> str | Wild:
+def _as_term(one: str | Wild, language: str) -> str | Wild:
     return one if isinstance(one, Wild) else term_of(one, language)
 
 
-def _is(asked: str | Wild, word: str, language: str) -> bool:
-    return is_like(asked.typed, word) if isinstance(asked, Wild) else asked in ("", term_of(word, language))
+def _is(wanted: str | Wild, word: str, language: str) -> bool:
+    return is_like(wanted.typed, word) if isinstance(wanted, Wild) else wanted in ("", term_of(word, language))
 
 
 def texts_of(paper: Paper, field: str) -> tuple[str, ...]:

@@ -49,12 +49,12 @@ def resolve(where: Filter | None, index: Index, *, suggest: bool = True) -> Reso
     if not where:
         return Resolved(where)
     whole = _values(where, index, suggest=suggest)
-    asked = list(dict.fromkeys(_leaves(where, WildPhrase)))
-    if not asked and not any(_leaves(where, Wild)):
+    phrases_typed = list(dict.fromkeys(_leaves(where, WildPhrase)))
+    if not phrases_typed and not any(_leaves(where, Wild)):
         return whole
     from search_plugin.filters.patterns import AsWritten, phrases_like, wilds_of, words_like
 
-    phrases = {one: phrases_like(index, one) for one in asked}
+    phrases = {one: phrases_like(index, one) for one in phrases_typed}
     wilds = list(dict.fromkeys(wilds_of(where)))[:MOST_PATTERNS]
     words = {wild: words_like(index, wild) for wild in wilds}
     notes = [note for _, note in phrases.values() if note]
@@ -65,14 +65,14 @@ def resolve(where: Filter | None, index: Index, *, suggest: bool = True) -> Reso
 
 
 def _values(where: Filter, index: Index, *, suggest: bool) -> Resolved:
-    asked = list(dict.fromkeys(_leaves(where, Alike)))
-    if not asked:
+    alike = list(dict.fromkeys(_leaves(where, Alike)))
+    if not alike:
         return Resolved(where)
     wanted: dict[str, list[str]] = {}
-    for like in asked:
+    for like in alike:
         wanted.setdefault(like.field, []).extend(patterns(like))
     held = index.matching_values(wanted)
-    found = {like: [value for value in held[like.field] if accepts(like, value)] for like in asked}
+    found = {like: [value for value in held[like.field] if accepts(like, value)] for like in alike}
     for like, values in found.items():
         if len(values) > MOST_VALUES:
             raise InputError(

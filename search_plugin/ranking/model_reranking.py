@@ -29,9 +29,9 @@ def rerank_by_model(
     below the last one read as it was before.
     """
     request, end = state.request, clock() + state.request.rerank_budget / 1_000
-    asked = state.ranking[: request.rerank_depth]
-    papers = {**state.papers, **state.index.papers([hit.id for hit in asked if hit.id not in state.papers])}
-    known = [hit for hit in asked if hit.id in papers]  # others were deleted since the legs ran
+    best = state.ranking[: request.rerank_depth]
+    papers = {**state.papers, **state.index.papers([hit.id for hit in best if hit.id not in state.papers])}
+    known = [hit for hit in best if hit.id in papers]  # others were deleted since the legs ran
     parts = [known[at : at + AT_ONCE] for at in range(0, len(known), AT_ONCE)] if request.rerank_budget else [known]
     scores: dict[str, float] = {}
     for part in parts:

@@ -196,8 +196,8 @@ def nearest_sentence(state: SearchState) -> SearchState:
 
     Its vectors are read from the index, and no paper is encoded.
     """
-    asked = next((one.vector for one in state.plan.vectors if one.field == SENTENCES and one.vector.size), None)
-    if asked is None or not state.hits:
+    query = next((one.vector for one in state.plan.vectors if one.field == SENTENCES and one.vector.size), None)
+    if query is None or not state.hits:
         return state
     from search_plugin.words.sentences import sentences_of
 
@@ -209,7 +209,7 @@ def nearest_sentence(state: SearchState) -> SearchState:
         # A paper that was written since it was read has other sentences.
         if vectors is None or len(vectors) != len(places):
             return hit
-        scores = closeness(vectors, asked, similarity)
+        scores = closeness(vectors, query, similarity)
         best = int(scores.argmax())
         return replace(hit, sentence=near_sentence(hit.paper, places[best], float(scores[best])))
 

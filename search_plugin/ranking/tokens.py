@@ -44,14 +44,15 @@ def token_parts(
     clause = next((clause for clause in plan.vectors if clause.field == SPARSE), None)
     if clause is None or not ids:
         return {}
-    asked = {int(token): float(weight) for token, weight in clause.vector.tolist()}
+    weights = {int(token): float(weight) for token, weight in clause.vector.tolist()}
     held = {
-        id_: [one for one in rows.tolist() if int(one[0]) in asked] for id_, rows in index.vectors(ids, SPARSE).items()
+        id_: [one for one in rows.tolist() if int(one[0]) in weights]
+        for id_, rows in index.vectors(ids, SPARSE).items()
     }
     known = sorted({int(token) for rows in held.values() for token, _ in rows})
     names = dict(zip(known, cast("SparseEncoder", encoder_of(index, SPARSE, encoder)).tokens(known), strict=True))
     parts = {
-        id_: [TokenPart(names[int(token)], asked[int(token)], weight) for token, weight in rows]
+        id_: [TokenPart(names[int(token)], weights[int(token)], weight) for token, weight in rows]
         for id_, rows in held.items()
     }
     return {id_: tuple(sorted(rows, key=lambda one: -one.value)[:most]) for id_, rows in parts.items()}

@@ -363,15 +363,15 @@ def _usual(short: str, papers: Iterable[Paper], language: str) -> str:
     return written[terms] if count >= SHARE * counts.total() else ""
 
 
-def definitions(text: str, asked: str = "") -> Iterator[tuple[str, str]]:
+def definitions(text: str, short_form: str = "") -> Iterator[tuple[str, str]]:
     """Yield the acronyms that a title or an abstract defines, with their long forms: `("NF", "nuclear factor")`.
 
-    If `asked` is given, only that acronym is looked for, in any case.
+    If `short_form` is given, only that acronym is looked for, in any case.
     """
-    wanted = folded(asked)
+    wanted = folded(short_form)
     for found in _BRACKETS.finditer(text):
         short = found[1].strip()
-        if asked and folded(short) != wanted:
+        if short_form and folded(short) != wanted:
             continue
         if not short or len(short.split()) > 2 or not short[0].isalnum() or not any(map(str.isalpha, short)):
             continue

@@ -79,20 +79,20 @@ def look_up(index: Index, query: str, where: Filter | None = None) -> Meaning:
 
     Returns the papers that match the filter, in the order of the query, and the rest of the query as topic.
     """
-    asked, rest = read_identifiers(query)
-    if not asked:
+    typed, rest = read_identifiers(query)
+    if not typed:
         return Meaning(query)
-    held = _named(index, asked)
+    held = _named(index, typed)
     found = {one: [paper for paper in papers if _passes(paper, where, index)] for one, papers in held.items()}
     known_by: dict[str, str] = {}
     for one, papers in found.items():
         for paper in papers:
             known_by.setdefault(paper.id, str(one))
     by_id = {paper.id: paper for papers in found.values() for paper in papers}
-    certain = [one for one in asked if one.certain]
+    certain = [one for one in typed if one.certain]
     if not by_id and not certain:
         return Meaning(query)
-    topic = rest if len(certain) == len(asked) else ""
+    topic = rest if len(certain) == len(typed) else ""
     return Meaning(topic, by_id, known_by, notes=tuple(_notes(held, found)))
 
 
@@ -103,19 +103,19 @@ def find(index: Index, name: str) -> list[Paper]:
     """
     if own := index.papers([name]).get(name):
         return [own]
-    asked = (*read_identifiers(name)[0], Identifier(KEY, name.strip()))
-    papers = {paper.id: paper for found in _named(index, asked).values() for paper in found}
+    typed = (*read_identifiers(name)[0], Identifier(KEY, name.strip()))
+    papers = {paper.id: paper for found in _named(index, typed).values() for paper in found}
     if not papers:
         raise NotFoundError(f"The index {index.name} holds no paper {name!r}", "search for it to see its id")
     return list(papers.values())
 
 
-def _named(index: Index, asked: Sequence[Identifier]) -> dict[Identifier, list[Paper]]:
+def _named(index: Index, identifiers: Sequence[Identifier]) -> dict[Identifier, list[Paper]]:
     """Return the papers of each identifier, by id, in one request."""
-    ids = [id_ for one in asked for id_ in one.ids]
-    identifiers = [name for one in asked for name in one.identifiers]
-    papers = sorted(index.find_papers(ids, identifiers).values(), key=lambda paper: paper.id)
-    return {one: [paper for paper in papers if one.names(paper)] for one in asked}
+    ids = [id_ for one in identifiers for id_ in one.ids]
+    names = [name for one in identifiers for name in one.identifiers]
+    papers = sorted(index.find_papers(ids, names).values(), key=lambda paper: paper.id)
+    return {one: [paper for paper in papers if one.names(paper)] for one in identifiers}
 
 
 def _passes(paper: Paper, where: Filter | None, index: Index) -> bool:

@@ -88,12 +88,12 @@ class _Part:
     Attributes:
         words: The words that rank.
         needed: What it demands among words that rank.
-        asked: What it demands as an operand, where each of its words is demanded too.
+        as_operand: What it demands as an operand, where each of its words is demanded too.
     """
 
     words: tuple[str, ...] = ()
     needed: Filter | None = None
-    asked: Filter | None = None
+    as_operand: Filter | None = None
 
 
 def read_query(text: str, fields: Sequence[Field] = PAPER_FIELDS, language: str = DEFAULT_LANGUAGE) -> TypedQuery:
@@ -120,7 +120,7 @@ def read_query(text: str, fields: Sequence[Field] = PAPER_FIELDS, language: str 
         notes["Brackets that don't pair or hold nothing were left out."] = None
     if part.needed is None:
         return TypedQuery(text, notes=tuple(notes))
-    return TypedQuery(" ".join(part.words), part.needed, tuple(notes), whole=part.needed == part.asked)
+    return TypedQuery(" ".join(part.words), part.needed, tuple(notes), whole=part.needed == part.as_operand)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,15 +193,15 @@ class _Reader:
         while self._kind == operator:
             self._at += 1
             parts.append(operand())
-        asked = joined(kind, [part.asked for part in parts])
-        return parts[0] if len(parts) == 1 else _of(parts, asked, asked)
+        as_operand = joined(kind, [part.as_operand for part in parts])
+        return parts[0] if len(parts) == 1 else _of(parts, as_operand, as_operand)
 
     def _units(self) -> _Part:
         parts = []
         while self._kind not in ("", ")", "and", "or"):
             parts.append(self._unit())
-        needed, asked = ([getattr(part, which) for part in parts] for which in ("needed", "asked"))
-        return _of(parts, joined(And, needed), joined(And, asked))
+        needed, as_operand = ([getattr(part, which) for part in parts] for which in ("needed", "as_operand"))
+        return _of(parts, joined(And, needed), joined(And, as_operand))
 
     def _unit(self) -> _Part:
         negated = False
@@ -217,10 +217,10 @@ class _Reader:
             part = self._single(token)
         if not negated:
             return part
-        if part.asked is None:
+        if part.as_operand is None:
             self._note_no_term(" ".join(part.words))
             return _Part()
-        return _Part((), Not(part.asked), Not(part.asked))
+        return _Part((), Not(part.as_operand), Not(part.as_operand))
 
     def _single(self, token: Token) -> _Part:
         if token.kind == "field" and token.field.lower() != TITLE:
@@ -254,8 +254,8 @@ class _Reader:
         return self._tokens[self._at].kind if self._at < len(self._tokens) else ""
 
 
-def _of(parts: Sequence[_Part], needed: Filter | None, asked: Filter | None) -> _Part:
-    return _Part(tuple(chain.from_iterable(part.words for part in parts)), needed, asked)
+def _of(parts: Sequence[_Part], needed: Filter | None, as_operand: Filter | None) -> _Part:
+    return _Part(tuple(chain.from_iterable(part.words for part in parts)), needed, as_operand)
 
 
 def _is_field(name: str, fields: Sequence[Field]) -> bool:

@@ -63,14 +63,14 @@ def distinct_words(text: str) -> set[str]:
     return {folded(token[0]) for token in TOKEN.finditer(text)}
 
 
-def stand_together(asked: Sequence[str], held: Sequence[str]) -> bool:
-    """Return whether terms stand side by side in a text's terms; where a stop word is asked for, any word may stand."""
-    there = [at for at, term in enumerate(asked) if term]
+def stand_together(wanted: Sequence[str], held: Sequence[str]) -> bool:
+    """Return whether terms stand side by side in a text's terms; in the place of a stop word any word may stand."""
+    there = [at for at, term in enumerate(wanted) if term]
     if not there:
         return False
     first, last = there[0], there[-1]
     return any(
-        all(not asked[first + step] or asked[first + step] == held[at + step] for step in range(last - first + 1))
+        all(not wanted[first + step] or wanted[first + step] == held[at + step] for step in range(last - first + 1))
         for at in range(len(held) - last + first)
     )
 

@@ -19,8 +19,9 @@ from ses.indexes.open_index import encoders_for
 
 if TYPE_CHECKING:
     from search_plugin.contract.plan import Plan
-    from search_plugin.engines.cluster.frontends.http import HttpRequest, SearchedByOthers
+    from search_plugin.engines.cluster.frontends.http import HttpRequest
     from search_plugin.engines.cluster.frontends.script import Joining, NeighbourVectors, PageScript, VectorWay
+    from search_plugin.engines.cluster.index import ClusterIndex
     from search_plugin.ranking.state import SearchState
     from search_plugin.request import PageOptions, SearchRequest
     from ses.indexes.open_index import OpenIndex
@@ -94,14 +95,14 @@ def cluster_requests(
     vector: VectorWay | None = None,
 ) -> Requests:
     """Return the requests of a page; arguments and errors as of `ClusterTools.request`."""
-    from search_plugin.engines.cluster.frontends.http import SearchedByOthers
     from search_plugin.engines.cluster.frontends.page_request import page_request
     from search_plugin.engines.cluster.frontends.query_vectors import query_vector
     from search_plugin.engines.cluster.frontends.recorded_requests import opened_for
     from search_plugin.engines.cluster.frontends.script import TERMS
+    from search_plugin.engines.cluster.index import ClusterIndex
 
     index = opened.index
-    if not isinstance(index, SearchedByOthers):
+    if not isinstance(index, ClusterIndex):
         raise InputError(f"The index {index.name} is not in a cluster", "give <engine> as http://HOST:PORT")
     spelled = False
     if vector:
@@ -127,8 +128,8 @@ def cluster_requests(
     if vector:
         source = query_vector(index, vector, state.plan, state.request, FIRST_PAPERS)
         opened_source = source.request and opened_for(source.request, script.values, words=True, spelled=spelled)
-        asked = (*script.asked, *([TERMS] if vector == "words" else []))
-        script = replace(script, asked=asked, query_vector=replace(source, request=opened_source))
+        filled = (*script.parameters, *([TERMS] if vector == "words" else []))
+        script = replace(script, parameters=filled, query_vector=replace(source, request=opened_source))
     alone = [_WITHOUT_NEIGHBOURS] if left_out else []
     return Requests(script, tuple(dict.fromkeys([*state.notes, *found.notes, *alone])))
 
@@ -161,7 +162,7 @@ def _asked(opened: OpenIndex, query: str, similar: str, options: PageOptions) ->
     return prepare_search(index, request, encoders_for(opened, request), clock)
 
 
-def _weight_of_neighbours(index: SearchedByOthers, state: SearchState, options: PageOptions) -> float:
+def _weight_of_neighbours(index: ClusterIndex, state: SearchState, options: PageOptions) -> float:
     """Return how much neighbours count in a page whose legs its sender joins; `InputError` if they can't and must."""
     if state.request.join == "ses":
         # Papers with vectors of passages alone, which are an owner's, have no neighbours.
@@ -221,7 +222,7 @@ class _Page:
     notes: tuple[str, ...] = ()
 
 
-def _as_sent(index: SearchedByOthers, state: SearchState) -> _Page:
+def _as_sent(index: ClusterIndex, state: SearchState) -> _Page:
     """Return the requests of the legs and of the papers as ses sends them; `InputError` if the page has no papers."""
     from search_plugin.engines.cluster.frontends.recorded_requests import leg_requests, papers_request
     from search_plugin.engines.cluster.frontends.script import FOUND, IDS, NEAR
@@ -255,7 +256,7 @@ def _as_sent(index: SearchedByOthers, state: SearchState) -> _Page:
     return _Page(searches, papers, joining, neighbours, {IDS: ids, FOUND: found, **near}, tuple(notes))
 
 
-def _neighbours(index: SearchedByOthers, request: SearchRequest) -> NeighbourVectors:
+def _neighbours(index: ClusterIndex, request: SearchRequest) -> NeighbourVectors:
     """Return how a program lets neighbours count."""
     from search_plugin.engines.cluster.frontends.recorded_requests import vectors_request
     from search_plugin.engines.cluster.frontends.script import NeighbourVectors
@@ -274,7 +275,7 @@ def _neighbours(index: SearchedByOthers, request: SearchRequest) -> NeighbourVec
     )
 
 
-def _joining(index: SearchedByOthers, request: SearchRequest, legs: Sequence[str]) -> Joining:
+def _joining(index: ClusterIndex, request: SearchRequest, legs: Sequence[str]) -> Joining:
     """Return how the sender joins legs; `InputError` for a fusion that the programs have no code for."""
     from search_plugin.engines.cluster.frontends.script import Joining
 
@@ -290,13 +291,7 @@ def _joining(index: SearchedByOthers, request: SearchRequest, legs: Sequence[str
 
 
 def _script(
-    index: SearchedByOthers,
-    plan: Plan,
-    page: _Page,
-    parameters: Sequence[OpenParameter],
-    similar: str,
-    *,
-    spelled: bool,
+    index: ClusterIndex, plan: Plan, page: _Page, parameters: Sequence[OpenParameter], similar: str, *, spelled: bool
 ) -> PageScript:
     """Return what other programs have to do for a page."""
     from search_plugin.engines.cluster.frontends.http import as_plain
@@ -325,7 +320,7 @@ def _script(
         joining=page.joining,
         neighbours=page.neighbours,
         values=values,
-        asked=tuple(dict.fromkeys(parameters)),
+        parameters=tuple(dict.fromkeys(parameters)),
         vector_from=made_by.format(dimension=plan.vectors[0].vector.size) if plan.vectors else "",
         counted_apart=page.papers is None and is_counted_apart(plan),
         spelled=spelled,

@@ -170,13 +170,13 @@ class ClusterTools:
     def _installation(
         self, name: str, fusion: str, patterns: str | Sequence[str], connector: str, *, query_words: bool
     ) -> Installation:
-        from search_plugin.engines.cluster.frontends.http import SearchedByOthers
         from search_plugin.engines.cluster.frontends.index_artifacts import installation_of
         from search_plugin.engines.cluster.frontends.service_artifacts import service_artifacts
         from search_plugin.engines.cluster.frontends.vector_service import vector_service
+        from search_plugin.engines.cluster.index import ClusterIndex
 
         index = self.opened(name).index
-        if not isinstance(index, SearchedByOthers):
+        if not isinstance(index, ClusterIndex):
             raise _in_no_cluster(index.name)
         given = (patterns,) if isinstance(patterns, str) else tuple(patterns)
         service = vector_service(connector, self.connector_key) if connector else None

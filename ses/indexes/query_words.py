@@ -24,10 +24,11 @@ def words_to_keep(index: Index, vectors: VectorsOf, *, asked: bool = False) -> Q
     `vectors` returns what makes the vectors, by a table of a name, if one is given. If words that are asked for can't
     be made, since no table stands in for the model of the index, it is an `InputError`; otherwise that is only said.
     """
-    from search_plugin.engines.cluster.frontends.query_words import HasTexts, query_words
+    from search_plugin.engines.cluster.frontends.query_words import query_words
+    from search_plugin.engines.cluster.index import ClusterIndex
     from search_plugin.engines.cluster.word_indexes import find_word_indexes
 
-    if not isinstance(index, HasTexts):
+    if not isinstance(index, ClusterIndex):
         return None
     held = find_word_indexes(index.cluster, index.name)
     if not held and not asked:

@@ -68,14 +68,16 @@ def test_what_a_user_typed_arrives_as_it_is(language, tmp_path):
     numbers = [0.25, -1.5]
     (tmp_path / "vector.json").write_text(json.dumps(numbers))
     words = TRAPS[0] + TRAPS[1] + TRAPS[2]
-    script = one(body, values={"vector": numbers, "words": words}, asked=("vector", "words"), vector_from="From here.")
+    script = one(
+        body, values={"vector": numbers, "words": words}, parameters=("vector", "words"), vector_from="From here."
+    )
     assert language != "javascript" or "</script" not in get_language(language).write(script)
     (received,), ((line, headers),) = sent(language, script, tmp_path)
     assert json.loads(received) == {**body, "vector": numbers, "words": words}
     assert (line, headers["content-type"].split(";")[0]) == ("POST /papers/_search", "application/json")
     # The same where the vector is in the text.
     (tmp_path / "vector.json").unlink()
-    (again,), _ = sent(language, replace(script, asked=("words",)), tmp_path)
+    (again,), _ = sent(language, replace(script, parameters=("words",)), tmp_path)
     assert json.loads(again) == json.loads(received)
 
 
@@ -99,7 +101,9 @@ def test_names_of_fields_arrive_as_they_are(language, tmp_path):
     fields = ["it's", '"$HOME" `id` $(id)', "#{1} \\ {$a}"]
     body = {"query": SpelledWords(tuple(fields), 0.5), "size": 3}
     first = QueryVector("feedback", HttpRequest("POST", "/papers/_search", body), "v")
-    script = one({"query": Parameter("vector")}, values={"words": "a b-c"}, asked=("vector", "words"), spelled=True)
+    script = one(
+        {"query": Parameter("vector")}, values={"words": "a b-c"}, parameters=("vector", "words"), spelled=True
+    )
     reply = Answer({"hits": {"hits": [{"_id": "1", "fields": {"v": [3, 4]}}]}})
     seen = []
     with pretend({"/papers/_search": reply}, bodies=seen) as server:
@@ -236,5 +240,5 @@ def test_consoles_take_the_requests_as_they_are():
     text = get_language("http").write(script)
     head = "# The page of a search in the index papers, by the requests of ses.\n\n"
     assert text == head + '# the legs\nPOST /papers/_msearch\n{}\n{"query": {"match": {"title": "virus"}}}\n'
-    assert '"title": {{words}}' in get_language("http").write(replace(script, asked=("words",)))
+    assert '"title": {{words}}' in get_language("http").write(replace(script, parameters=("words",)))
     assert SimpleNamespace(**json.loads(get_language("json").write(script))).parameters == []

@@ -86,7 +86,7 @@ def own_site(request, tmp_path_factory):
         encoder = load_static(table_for(index.index.schema.fingerprint), folder / "cache")
         write_table_file(encoder, folder / "site" / "query-table.safetensors")
         cluster.call("PUT", "/ses-papers-words", {"mappings": {"enabled": False}})
-        pieces = ["galaxy", "mice", "[UNK]", "z", "##z", "##q", "##x", "##xin", "##e"]
+        pieces = ["galaxy", "virus", "mice", "[UNK]", "z", "##z", "##q", "##x", "##xin", "##e"]
         for word, vector in zip(pieces, WordVectors(encoder).of(pieces).tolist(), strict=True):
             place = f"/ses-papers-words/_doc/{quote(word, safe='')}"
             cluster.call("PUT", place, {"vector": vector, "piece": True, "spellings": by_rules(word)})
@@ -206,7 +206,7 @@ def test_meaning_ranks_with_a_vector_of_the_service(site, visit):
 @pytest.mark.parametrize("way", ['words="/words"', 'table="query-table.safetensors"'])
 def test_meaning_ranks_with_the_cluster_alone(own_site, visit_own, way):
     index, _ = own_site
-    query = "galaxy mice Zzqxiné"  # the last word is one of pieces; papers say mouse
+    query = "galaxy virus mice Zzqxiné"  # the last word is one of pieces; papers say mouse
     page = visit_own(f"?q={quote(query)}", meaning=way)
     assert page.locator("#status").text_content() == "60 papers"
     # The cluster holds other spellings with its words, and a table does not.

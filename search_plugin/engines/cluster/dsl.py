@@ -124,15 +124,15 @@ def _negated(where: Filter) -> Filter:
 
 
 def _any_of(parts: Iterable[Filter]) -> Filter:
-    asked: dict[str, dict[Value, None]] = {}
+    by_field: dict[str, dict[Value, None]] = {}
     others: dict[Filter, None] = {}
     for part in _spliced(Or, parts):
         match part:
             case OneOf(field, values):
-                asked.setdefault(field, {}).update(dict.fromkeys(values))
+                by_field.setdefault(field, {}).update(dict.fromkeys(values))
             case _:
                 others[part] = None
-    joined = (*(OneOf(field, tuple(values)) for field, values in asked.items()), *others)
+    joined = (*(OneOf(field, tuple(values)) for field, values in by_field.items()), *others)
     return joined[0] if len(joined) == 1 else Or(joined)
 
 
@@ -160,9 +160,9 @@ def _render(where: Filter, known: FieldsByName, in_order: QueryBody) -> _Clause:
             return _Clause({"match_phrase": {TEXT if field == "text" else field: {"query": words}}}, 1, 1)
         case Begun(start):
             whole = {"match": {"title": {"query": start}}}
-            asked: list[QueryBody] = [whole, {"prefix": {"title": {"value": start}}}]
-            asked += [{"terms": {"title": terms}}] if (terms := shorter_terms(start)) else []
-            return _bool(should=[_Clause(one, 1, 1) for one in asked])
+            queries: list[QueryBody] = [whole, {"prefix": {"title": {"value": start}}}]
+            queries += [{"terms": {"title": terms}}] if (terms := shorter_terms(start)) else []
+            return _bool(should=[_Clause(one, 1, 1) for one in queries])
         case TermLike(field, terms, expression):
             return _like(TEXT if field == "text" else field, terms, expression)
         case Nearness(field, one, other, within):
@@ -185,10 +185,10 @@ def _render(where: Filter, known: FieldsByName, in_order: QueryBody) -> _Clause:
 
 def _like(field: str, terms: Sequence[str], expression: str) -> _Clause:
     """Return the query for a term like these, of whose expression only letters and digits are the user's."""
-    asked: list[QueryBody] = [{"terms": {field: list(terms)}}] if terms or not expression else []
+    queries: list[QueryBody] = [{"terms": {field: list(terms)}}] if terms or not expression else []
     if expression:
-        asked.append({"regexp": {field: {"value": expression}}})
-    return _bool(should=[_Clause(one, 1, 1) for one in asked])
+        queries.append({"regexp": {field: {"value": expression}}})
+    return _bool(should=[_Clause(one, 1, 1) for one in queries])
 
 
 def _near(one: str, other: str, within: int, in_order: QueryBody) -> QueryBody:

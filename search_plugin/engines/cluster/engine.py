@@ -17,7 +17,7 @@ from search_plugin.contract.engine import Engine, Index, check_index_name, no_ea
 from search_plugin.engines.cluster.attached.attachment import companion_name, not_ours, read_attachments
 from search_plugin.engines.cluster.attached.index import open_attached
 from search_plugin.engines.cluster.dialects import dialect_of
-from search_plugin.engines.cluster.errors import ClusterError
+from search_plugin.engines.cluster.errors import ClusterError, ignoring_missing
 from search_plugin.engines.cluster.index import ClusterIndex
 from search_plugin.engines.cluster.lease import hold
 from search_plugin.engines.cluster.mapping import body_of, check_open, check_unchanged, schema_of
@@ -56,14 +56,16 @@ class ClusterEngine(Engine):
     def names(self) -> Sequence[str]:
         """Return the published indexes, the most recently published first."""
         reply = find_indexes(self.cluster, "*")
-        found = [(-g.moment, g.name) for g in read_generations(reply) if g.published]
-        found += [(-attachment.moment, attachment.name) for attachment in read_attachments(reply)]
+        found = [(-g.published_at, g.name) for g in read_generations(reply) if g.published]
+        found += [(-attachment.attached_at, attachment.name) for attachment in read_attachments(reply)]
         return [name for _, name in sorted(found)]
 
     def published_at(self, name: str) -> float:
         """Return when the generation that is searched was published, in seconds since 1970; 0 if it is not known."""
-        published = [g for g in self._generations(check_index_name(name)) if g.published]
-        return next((one.moment for one in published or self.attachments(name)), 0.0)
+        found = self._searched(name)
+        if isinstance(found, Generation):
+            return found.published_at
+        return found.attached_at if found else 0.0
 
     def schema(self, name: str) -> IndexSchema | None:
         """Return the schema of the published generation or attached index; None if there is none."""
@@ -211,13 +213,10 @@ class ClusterEngine(Engine):
 
     def _is_taken(self, name: str) -> bool:
         """Return whether the cluster has an index or alias of a name, whosever it is."""
-        try:
+        with ignoring_missing():
             self.cluster.call("GET", f"/{name}/_alias")
-        except ClusterError as error:
-            if error.status == 404:
-                return False
-            raise
-        return True
+            return True
+        return False
 
     def _check_plugins(self) -> None:
         listed = self.cluster.call("GET", "/_cat/plugins", params={"format": "json"})

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from corpora.errors import InputError, SesError, UnavailableError
@@ -58,6 +59,16 @@ class ClusterError(UnavailableError):
         super().__init__(sentence, hint)
         self.status = status
         self.type_name = type_name
+
+
+@contextmanager
+def ignoring_missing() -> Iterator[None]:
+    """Ignore that what a request in the block names is not there."""
+    try:
+        yield
+    except ClusterError as error:
+        if error.status != 404:
+            raise
 
 
 class BusyError(ClusterError):

@@ -82,16 +82,18 @@ def _value(field: Field, bucket: Mapping[str, Any]) -> str | int | float:
     return int(key) if isinstance(key, float) and key.is_integer() else key
 
 
-def matching_values_body(asked: Sequence[tuple[str, str]]) -> dict[str, Any]:
+def matching_values_body(expressions: Sequence[tuple[str, str]]) -> dict[str, Any]:
     """Return the search that lists the values of fields that regular expressions match, a pair at a time."""
-    terms = ({"terms": {"field": field, "include": expression, "size": MOST_VALUES + 1}} for field, expression in asked)
+    terms = (
+        {"terms": {"field": field, "include": expression, "size": MOST_VALUES + 1}} for field, expression in expressions
+    )
     return {"size": 0, "track_total_hits": False, "aggs": {str(place): one for place, one in enumerate(terms)}}
 
 
-def read_matching_values(reply: Mapping[str, Any], asked: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
+def read_matching_values(reply: Mapping[str, Any], expressions: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
     """Return the values by field that a cluster listed; raises `InputError` if there are too many."""
-    found: dict[str, dict[str, None]] = {field: {} for field, _ in asked}
-    for place, (field, _) in enumerate(asked):
+    found: dict[str, dict[str, None]] = {field: {} for field, _ in expressions}
+    for place, (field, _) in enumerate(expressions):
         found[field] |= dict.fromkeys(bucket["key"] for bucket in reply["aggregations"][str(place)]["buckets"])
     if field := next((field for field, values in found.items() if len(values) > MOST_VALUES), ""):
         raise too_many(field)

@@ -100,9 +100,9 @@ class ClusterIndex(Index):
 
     def matching_values(self, patterns: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:
         """Return the values of keyword fields that regular expressions match; see `Index`."""
-        asked = [(field, one) for field, expressions in patterns.items() for one in joined(expressions)]
-        reply = self.ask_search(facets.matching_values_body(asked), why=f"values of {', '.join(patterns)}")
-        return facets.read_matching_values(reply, asked)
+        pairs = [(field, one) for field, expressions in patterns.items() for one in joined(expressions)]
+        reply = self.ask_search(facets.matching_values_body(pairs), why=f"values of {', '.join(patterns)}")
+        return facets.read_matching_values(reply, pairs)
 
     def document_frequencies(self, words: Sequence[str]) -> Mapping[str, int]:
         """Return how many papers hold each of some words in title or abstract, compared by stem."""
@@ -248,8 +248,10 @@ class ClusterIndex(Index):
     def _stored_of(self, request: BulkRequest) -> set[str]:
         """Return the papers of a bulk request that are stored as it has them; the hash stands for their texts."""
         names = ["content_hash", "origins", *(field.name for field in (*self.schema.added, *self.schema.kept))]
-        asked = [{"_id": document_id(id_), "_source": names} for id_ in request.ids]
-        reply = self.cluster.call("POST", f"/{self._alias}/_mget", {"docs": asked}, retry=self.cluster.writing)
+        wanted_documents = [{"_id": document_id(id_), "_source": names} for id_ in request.ids]
+        reply = self.cluster.call(
+            "POST", f"/{self._alias}/_mget", {"docs": wanted_documents}, retry=self.cluster.writing
+        )
         wanted = zip(request.ids, request.lines[1::2], reply["docs"], strict=True)
         return {id_ for id_, line, found in wanted if _agree(names, orjson.loads(line), found.get("_source", {}))}
 

@@ -20,7 +20,7 @@ from typing import Any
 from uuid import uuid4
 
 from corpora.errors import ConflictError, UnavailableError
-from search_plugin.engines.cluster.errors import INDEX_NOT_FOUND, ClusterError
+from search_plugin.engines.cluster.errors import INDEX_NOT_FOUND, ClusterError, ignoring_missing
 from search_plugin.engines.cluster.physical import find_indexes
 from search_plugin.engines.cluster.transport import ONCE, READING, Cluster, RetryPolicy
 
@@ -213,13 +213,10 @@ class Lease:
         self._version, self._renewed = _version(reply), now
 
     def _look(self) -> Mapping[str, Any] | None:
-        try:
+        with ignoring_missing():
             found: Mapping[str, Any] = self._cluster.call("GET", self._path)
-        except ClusterError as error:
-            if error.status == 404:
-                return None
-            raise
-        return found
+            return found
+        return None
 
     def _is_mine(self) -> bool:
         found = self._look()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from corpora.errors import UnavailableError
-from search_plugin.engines.cluster.errors import SEEING, ClusterError, unseen
+from search_plugin.engines.cluster.errors import SEEING, ClusterError, ignoring_missing, unseen
 from search_plugin.engines.cluster.transport import Cluster
 from search_plugin.engines.cluster.word_indexes import switching
 
@@ -43,7 +43,7 @@ class Generation:
         return kept if isinstance(kept, Mapping) else {}
 
     @property
-    def moment(self) -> float:
+    def published_at(self) -> float:
         """When it was published, in seconds since 1970; 0 if it is not known."""
         when = self.facts.get("published")
         return when if isinstance(when, float) else 0.0
@@ -114,11 +114,8 @@ def create_index(cluster: Cluster, physical: str, body: Mapping[str, Any]) -> No
 
 def delete_index(cluster: Cluster, physical: str) -> None:
     """Delete an index; one that is not there is ignored."""
-    try:
+    with ignoring_missing():
         cluster.call("DELETE", f"/{physical}", retry=cluster.writing)
-    except ClusterError as error:
-        if error.status != 404:
-            raise
 
 
 def publish_generation(cluster: Cluster, name: str, to: Generation, before: Generation | None) -> None:

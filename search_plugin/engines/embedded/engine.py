@@ -52,11 +52,11 @@ class EmbeddedEngine(Engine):
         names = {path.stem for path in self.root.glob("*.json")}
         # A pointer may be lost.
         names |= {name for name in self._begun() - names if self.alias(name).current}
-        return sorted(names, key=lambda name: (-_moment(pointer_of(self.root, name)), name))
+        return sorted(names, key=lambda name: (-_written_at(pointer_of(self.root, name)), name))
 
     def published_at(self, name: str) -> float:
         """Return when the generation that is searched was published, in seconds since 1970; 0 if it is not known."""
-        return _moment(pointer_of(self.root, check_index_name(name)))
+        return _written_at(pointer_of(self.root, check_index_name(name)))
 
     def schema(self, name: str) -> IndexSchema | None:
         """Return the schema of the published generation without opening it; None if there is no such index."""
@@ -240,7 +240,7 @@ def _remove_generation(folder: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)
 
 
-def _moment(path: Path) -> float:
+def _written_at(path: Path) -> float:
     """Return when a file was written, in seconds since 1970; 0 if it is gone."""
     with suppress(OSError):
         return path.stat().st_mtime

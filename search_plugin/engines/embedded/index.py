@@ -251,21 +251,21 @@ class EmbeddedIndex(Index):
             return self._pinned
         with self._lock:
             seen = self._seen
-            if seen is None or seen[0] != self._moment():
+            if seen is None or seen[0] != self._commit_state():
                 seen = self._seen = self._last()
             return seen[1]
 
     def _last(self) -> tuple[object, Snapshot]:
         while True:
-            moment = self._moment()
+            state = self._commit_state()
             try:
-                return moment, Snapshot(self._files, self._words)
+                return state, Snapshot(self._files, self._words)
             except (OSError, ValueError):
                 # A writer may have been quicker, and have committed between two looks at the files.
-                if moment == self._moment():
+                if state == self._commit_state():
                     raise
 
-    def _moment(self) -> tuple[int, int]:
+    def _commit_state(self) -> tuple[int, int]:
         """Return what differs after each commit."""
         status = (self.folder / WORDS_FOLDER / META).stat()
         return status.st_ino, status.st_mtime_ns

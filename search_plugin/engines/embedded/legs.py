@@ -162,8 +162,8 @@ def _sort_values(snapshot: Snapshot, rows: np.ndarray, order: Sort, after: Posit
     """Return what rows are sorted by, float64 (rows,), infinity where there is none; and the same of a position."""
     key = after.key if after else None
     if order.field == TITLE:
-        asked = str(key or "").encode()
-        keys = [*snapshot.title_keys(rows.tolist()), asked]
+        after_title = str(key or "").encode()
+        keys = [*snapshot.title_keys(rows.tolist()), after_title]
         # The place of each title among all different ones.
         places = {one: float(place) for place, one in enumerate(sorted(set(keys)))} | {b"": np.nan}
         values = np.array([places[one] for one in keys], np.float64)

@@ -169,9 +169,9 @@ def _range(field: str, op: str, value: Value, words: Words) -> Any:
     return words.index.parse_query(f"{compared_path(field, words.kinds)}:{_RANGES[op].format(number)}", ["text"])
 
 
-def document_frequencies(searcher: Any, words: Words, asked: Sequence[str]) -> Mapping[str, int]:
+def document_frequencies(searcher: Any, words: Words, typed: Sequence[str]) -> Mapping[str, int]:
     """Return how many papers hold all terms of each word, as of `Index.document_frequencies`."""
-    terms = {word: words.analyze(words.prepare(word)) for word in asked}
+    terms = {word: words.analyze(words.prepare(word)) for word in typed}
     return {
         word: min((int(searcher.doc_freq("text", term)) for term in of_word), default=0)
         for word, of_word in terms.items()
@@ -197,7 +197,7 @@ class _Spelled(NamedTuple):
     others: Mapping[Positions, float]
 
 
-class _Asked(NamedTuple):
+class _PlanTerms(NamedTuple):
     """The words of a plan in terms of the index: those with one spelling, with their counts, and all others."""
 
     plain: Mapping[str, int]
@@ -207,7 +207,7 @@ class _Asked(NamedTuple):
 
 def matching(words: Words, searcher: Any, plan: Plan) -> Any:
     """Return the query that finds all papers with a plan's words in title or abstract."""
-    return _query(words, _asked(words, searcher, plan), 0.0)
+    return _query(words, _plan_terms(words, searcher, plan), 0.0)
 
 
 def ranking(words: Words, searcher: Any, plan: Plan) -> list[Any]:
@@ -216,35 +216,35 @@ def ranking(words: Words, searcher: Any, plan: Plan) -> list[Any]:
     tantivy skips papers that can't be among the best, but only for plain sums of terms. So in a large index, one query
     may find papers by the typed words alone, and a second one ranks the few papers that hold another spelling.
     """
-    asked = _asked(words, searcher, plan)._replace(added=_added(words, plan))
-    whole = _query(words, asked, plan.title_boost)
-    others = [terms for group in asked.groups for terms in group.others]
+    terms_of_plan = _plan_terms(words, searcher, plan)._replace(added=_added(words, plan))
+    whole = _query(words, terms_of_plan, plan.title_boost)
+    others = [terms for group in terms_of_plan.groups for terms in group.others]
     if plan.filter:
         return [both(whole, to_tantivy(plan.filter, words))]
     if not others or searcher.num_docs < max(LARGE, _RARE * sum(_held(searcher, terms) for terms in others)):
         return [whole]
-    typed = asked._replace(groups=[_Spelled(group.typed, {}) for group in asked.groups])
+    typed = terms_of_plan._replace(groups=[_Spelled(group.typed, {}) for group in terms_of_plan.groups])
     spelled = [side_by_side(words, "text", terms, "basic") for terms in others]
     return [_query(words, typed, plan.title_boost), both(whole, either(spelled))]
 
 
-def _query(words: Words, asked: _Asked, boost: float) -> Any:
+def _query(words: Words, terms_of_plan: _PlanTerms, boost: float) -> Any:
     """Return the query for words in title and abstract together, and again in the title."""
 
     def of(field: str, weight: float) -> list[Any]:
-        best = [clause for one in asked.groups for clause in _best_of(words, field, one, weight)]
+        best = [clause for one in terms_of_plan.groups for clause in _best_of(words, field, one, weight)]
         added = [
             (Occur.Should, Query.boost_query(side_by_side(words, field, terms, "freq"), share * weight))
-            for terms, share in asked.added.items()
+            for terms, share in terms_of_plan.added.items()
         ]
-        return _any_of(words, field, asked.plain, weight) + best + added
+        return _any_of(words, field, terms_of_plan.plain, weight) + best + added
 
     return Query.boolean_query([*of("text", 1.0), *(of("title", boost) if boost else [])])
 
 
-def _asked(words: Words, searcher: Any, plan: Plan) -> _Asked:
+def _plan_terms(words: Words, searcher: Any, plan: Plan) -> _PlanTerms:
     plain = _counted(words, plan.words if plan.plain is None else plan.plain)
-    return _Asked(plain, [_spelled(words, searcher, group) for group in plan.groups])
+    return _PlanTerms(plain, [_spelled(words, searcher, group) for group in plan.groups])
 
 
 def _added(words: Words, plan: Plan) -> Mapping[Positions, float]:

@@ -58,8 +58,8 @@ class TokenPostings:
             parts = [slice(begins[one], ends[one]) for one in group]
             rows = np.concatenate([np.empty(0, np.int32), *(self.rows[part] for part in parts)])
             held = np.concatenate([np.empty(0, np.uint16), *(self.weights[part] for part in parts)])
-            asked = np.repeat(query[group, 1].astype(np.float64), (ends - begins)[group])
-            scores += np.bincount(rows, unpacked(held) * asked, count)
+            weights_asked = np.repeat(query[group, 1].astype(np.float64), (ends - begins)[group])
+            scores += np.bincount(rows, unpacked(held) * weights_asked, count)
         return scores
 
 
@@ -99,11 +99,11 @@ def scored(
     """Return the dot product of a query, float32 (entries, 2), and each current row, float64 (count,)."""
     covered = postings.covered if postings else 0
     scores = postings.products(query, count) if postings else np.zeros(count, np.float64)
-    asked = np.zeros(dimension, np.float64)
-    asked[query[:, 0].astype(np.int64)] = query[:, 1]
+    weights = np.zeros(dimension, np.float64)
+    weights[query[:, 0].astype(np.int64)] = query[:, 1]
     for part in _parts(covered, count):
         held = read(part.start, part.stop)
-        products = asked[held.entries[:, 0].astype(np.int64)] * held.entries[:, 1]
+        products = weights[held.entries[:, 0].astype(np.int64)] * held.entries[:, 1]
         owners = np.repeat(np.arange(len(held.rows)), held.counts)
         scores[held.rows] = np.bincount(owners, products, len(held.rows))
     return scores

@@ -122,10 +122,10 @@ class Approximate:
     covered: int
     index: Any
 
-    def candidates(self, asked: np.ndarray, count: int, allowed: np.ndarray | None) -> np.ndarray:
+    def candidates(self, query: np.ndarray, count: int, allowed: np.ndarray | None) -> np.ndarray:
         """Return the rows of vectors among which the `count` nearest to one probably are, int64 (rows,).
 
-        The fewer vectors a filter lets pass, the farther away the nearest of them are, so more lists are read. `asked`
+        The fewer vectors a filter lets pass, the farther away the nearest of them are, so more lists are read. `query`
         is float32 (1, dimension). `allowed` says which vectors may be found, bool (vectors,); None for all.
         """
         selector, share = None, 1.0
@@ -134,7 +134,7 @@ class Approximate:
             selector = faiss.IDSelectorBitmap(np.packbits(among, bitorder="little"))
             share = max(float(among.mean()), 1 / self.covered)
         parameters = faiss.SearchParametersIVF(nprobe=read_lists(self.index.nlist, share), sel=selector)
-        _, found = self.index.search(asked, min(_CANDIDATES * count, self.covered), params=parameters)
+        _, found = self.index.search(query, min(_CANDIDATES * count, self.covered), params=parameters)
         rows: np.ndarray = found[0][found[0] >= 0]
         return rows
 

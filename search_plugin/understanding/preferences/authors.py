@@ -120,8 +120,8 @@ def readings(query: str) -> Iterator[Reading]:
     if several := _ET_AL.fullmatch(query):
         yield _first_author(several["before"], several["after"])
         return
-    if asked := _BY.fullmatch(query):
-        name, before, about = asked["name"].strip(" .?!,"), asked["topic"].strip(" ,."), asked["about"] or ""
+    if named := _BY.fullmatch(query):
+        name, before, about = named["name"].strip(" .?!,"), named["topic"].strip(" ,."), named["about"] or ""
         if len(name.split()) <= 4 and (not before or (name[0].isupper() and not _INITIALS.fullmatch(name))):
             topic = f"{before} {about}".strip()
             yield Reading(name, topic, explicit=bool(_EXPLICIT.match(query)) and not before)

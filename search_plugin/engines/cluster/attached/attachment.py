@@ -36,7 +36,7 @@ class Attachment:
         field_mappings: Where its fields are.
         schema: Model, vectors and fields.
         beside: Why the vectors are in an index beside it; empty if they are in its own documents.
-        moment: When it was attached, in seconds since 1970.
+        attached_at: When it was attached, in seconds since 1970.
         indexes: Indexes whose documents may hold vectors, also if the target reaches them no more.
         foreign: Its own vectors that searches use too.
         seen: How far the documents of each index were read, by its unique id: the number of its last change. Those
@@ -48,7 +48,7 @@ class Attachment:
     field_mappings: tuple[FieldMapping, ...]
     schema: IndexSchema
     beside: str
-    moment: float
+    attached_at: float
     indexes: tuple[str, ...] = ()
     foreign: tuple[ForeignField, ...] = ()
     seen: Mapping[str, int] = field(default_factory=dict)
@@ -71,7 +71,8 @@ class Attachment:
 
     def facts(self) -> dict[str, Any]:
         """Return the metadata to store."""
-        kept = {name: getattr(self, name) for name in ("target", "beside", "moment", "indexes", "seen")}
+        kept = {name: getattr(self, name) for name in ("target", "beside", "indexes", "seen")}
+        kept["moment"] = self.attached_at
         kept["places"] = [asdict(mapped) for mapped in self.field_mappings]
         if self.foreign:
             kept["foreign"] = [asdict(one) for one in self.foreign]
@@ -101,8 +102,10 @@ def _read(name: str, mappings: Mapping[str, Any]) -> Attachment:
         indexes = tuple(kept["indexes"])
         foreign = tuple(typed(ForeignField, one) for one in kept.get("foreign", ()))
         seen = {str(uuid): int(last) for uuid, last in kept.get("seen", {}).items()}
-        moment = float(kept["moment"])
-        return Attachment(name, kept["target"], field_mappings, schema, kept["beside"], moment, indexes, foreign, seen)
+        attached_at = float(kept["moment"])
+        return Attachment(
+            name, kept["target"], field_mappings, schema, kept["beside"], attached_at, indexes, foreign, seen
+        )
     except (AttributeError, KeyError, TypeError, ValueError, InputError) as error:
         raise UnavailableError(f"{what} is damaged", "detach it, and attach it again") from error
 

@@ -141,9 +141,9 @@ class AttachingEngine(ClusterEngine):
             foreign = find_vectors(described, wanted.vectors, self.dialect, wanted.target)
             custom = tuple(field for field in fields_of(field_mappings) if field.origin == "custom")
             schema = replace(schema, fields=(*PAPER_FIELDS, *custom))
-            moment = before.moment if before else time.time()
+            attached_at = before.attached_at if before else time.time()
             indexes = before.indexes if before else ()
-            attachment = Attachment(name, wanted.target, field_mappings, schema, "", moment, indexes, foreign)
+            attachment = Attachment(name, wanted.target, field_mappings, schema, "", attached_at, indexes, foreign)
             if schema.vectors:
                 attachment = self._placed(attachment, wanted, described, before)
             self._keep(attachment, before)

@@ -204,8 +204,8 @@ class AttachedIndex(ClusterIndex):
     def matching_values(self, patterns: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:
         """Return the values of fields that regular expressions match; of ids, none: a cluster does not list them."""
         there = {mapped.name for mapped in self.attachment.field_mappings}
-        asked = {field: expressions for field, expressions in patterns.items() if field in there}
-        found = super().matching_values(asked) if asked else {}
+        wanted = {field: expressions for field, expressions in patterns.items() if field in there}
+        found = super().matching_values(wanted) if wanted else {}
         return {field: found.get(field, []) for field in patterns}
 
     def ids(self, where: Filter | None = None) -> Iterator[str]:
@@ -219,9 +219,9 @@ class AttachedIndex(ClusterIndex):
         """Return the content hashes of the documents that have vectors."""
         found: dict[str, str] = {}
         for start in range(0, len(ids), PAGE):
-            asked = among(ids[start : start + PAGE])
+            documents = among(ids[start : start + PAGE])
             # Elasticsearch leaves vectors out of hits. Who writes a hit back keeps the hash and loses the vectors.
-            body = {**asked, "query": {"bool": {"filter": [asked["query"], *self._marks]}}, "_source": False}
+            body = {**documents, "query": {"bool": {"filter": [documents["query"], *self._marks]}}, "_source": False}
             hits = self.ask_search({**body, "docvalue_fields": ["id", "content_hash"]})["hits"]["hits"]
             found |= {str(hit["_id"]): hit["fields"].get("content_hash", [""])[0] for hit in hits}
         return {id_: content_hash for id_, content_hash in found.items() if content_hash}

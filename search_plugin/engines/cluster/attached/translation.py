@@ -157,10 +157,10 @@ class Translation:
         if kind == "exists":
             return _any_of([{"exists": {"field": mapped.path}} for mapped in there])
         found: dict[str, QueryBody] = {}
-        for asked in value if kind == "terms" else [value]:
-            name, _, bare = str(asked).partition(":")
+        for identifier in value if kind == "terms" else [value]:
+            name, _, bare = str(identifier).partition(":")
             if listed := self._by_name.get("identifiers"):
-                found[str(asked)] = {"term": {listed.path: {"value": str(asked), "case_insensitive": True}}}
+                found[str(identifier)] = {"term": {listed.path: {"value": str(identifier), "case_insensitive": True}}}
             for mapped in there:
                 if mapped.name == name.lower():
                     for form in _forms(mapped.name, bare.lower()):
@@ -171,11 +171,11 @@ class Translation:
 
     def _read(self, names: Sequence[str]) -> dict[str, Any]:
         """Return what asks for some values; the title is always among them, since a paper has one."""
-        asked = {"title", *names}
-        if "identifiers" in asked:
-            asked |= set(IDENTIFIERS)
-        read = read_from([mapped for mapped in self.field_mappings if mapped.name in asked])
-        own = [self.hash_path] if "content_hash" in asked and self.hash_path else []
+        wanted = {"title", *names}
+        if "identifiers" in wanted:
+            wanted |= set(IDENTIFIERS)
+        read = read_from([mapped for mapped in self.field_mappings if mapped.name in wanted])
+        own = [self.hash_path] if "content_hash" in wanted and self.hash_path else []
         return {**read, "_source": [*read["_source"], *own]}
 
     def _sort(self, one: Any) -> Any:

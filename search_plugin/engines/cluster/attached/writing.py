@@ -21,7 +21,7 @@ from search_plugin.engines.cluster import bulk
 from search_plugin.engines.cluster.attached.attachment import NAMESPACE, Attachment, companion_name
 from search_plugin.engines.cluster.dialect import as_json
 from search_plugin.engines.cluster.documents import BulkRequest
-from search_plugin.engines.cluster.errors import INDEX_NOT_FOUND, ClusterError
+from search_plugin.engines.cluster.errors import INDEX_NOT_FOUND, ClusterError, ignoring_missing
 from search_plugin.engines.cluster.transport import Cluster
 
 TOO_LARGE = (
@@ -88,12 +88,9 @@ def unpin(cluster: Cluster, name: str) -> None:
         for index, facts in held.items()
         for alias in facts.get("aliases", {})
     ]
-    try:
-        if actions:
+    if actions:
+        with ignoring_missing():
             cluster.call("POST", "/_aliases", {"actions": actions}, retry=cluster.writing)
-    except ClusterError as error:
-        if error.status != 404:
-            raise
 
 
 class Update(NamedTuple):

@@ -120,8 +120,8 @@ def read_shards(questions: Questions, physical: str) -> Shards:
     for kind, of_kind in kinds.items():
         numbers = sorted({whole(row.get("shard")) for row in of_kind if row.get("state") == "UNASSIGNED"})
         if numbers:
-            asked = {"index": physical, "shard": numbers[0], "primary": kind == "p"}
-            why = plain_reason(questions.ask("/_cluster/allocation/explain", asked) or {})
+            shard = {"index": physical, "shard": numbers[0], "primary": kind == "p"}
+            why = plain_reason(questions.ask("/_cluster/allocation/explain", shard) or {})
             missing.append(Unassigned(kind == "p", tuple(numbers), why))
     return Shards(
         primaries=len(kinds["p"]),
@@ -224,10 +224,10 @@ def _counts(
     fields = schema.written if schema else ()
     having = {field.name: {"filter": has_vector(field)} for field in fields}
     passages = {field.format: {"nested": {"path": field.name}} for field in fields if field.unit == "passage"}
-    asked: dict[str, Any] = {**having, **passages}
-    body = {"size": 0, "track_total_hits": True, "aggs": asked}
+    filters: dict[str, Any] = {**having, **passages}
+    body = {"size": 0, "track_total_hits": True, "aggs": filters}
     reply = questions.ask(f"/{physical}/_search", body, allow_partial_search_results=False)
-    found = {name: whole(dig(reply, "aggregations", name).get("doc_count")) for name in asked}
+    found = {name: whole(dig(reply, "aggregations", name).get("doc_count")) for name in filters}
     papers = {field.format: found[field.name] for field in fields}
     vectors = {field.format: found.get(field.format, found[field.name]) for field in fields}
     return whole(dig(reply, "hits", "total").get("value")), papers, vectors

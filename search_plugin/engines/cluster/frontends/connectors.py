@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from corpora.errors import InputError, UnavailableError
-from search_plugin.engines.cluster.errors import ClusterError
+from search_plugin.engines.cluster.errors import ClusterError, ignoring_missing
 from search_plugin.engines.cluster.frontends.artifacts import FORM, MARK, Artifact, marked_index
 from search_plugin.engines.cluster.frontends.http import replaced
 from search_plugin.engines.cluster.frontends.stored import IngestPipeline, Pipeline, SearchPipeline, StoredTemplate
@@ -176,21 +176,20 @@ class _Named(_OfMlCommons):
         return hits[0] if hits else None
 
     @classmethod
-    def _names(cls, cluster: Cluster, prefix: str) -> list[str]:
+    def listed(cls, cluster: Cluster, prefix: str) -> Iterator[Artifact]:
+        """Yield what the plugin keeps of this kind."""
         if _is_without(cluster):
-            return []
-        return sorted(str(one["name"]) for _, one in _found(cluster, cls.path, {"prefix": {"name.keyword": prefix}}))
+            return
+        found = _found(cluster, cls.path, {"prefix": {"name.keyword": prefix}})
+        yield from (cls(name, "") for name in sorted(str(one["name"]) for _, one in found))
 
 
 def _found(cluster: Cluster, path: str, query: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
     """Return ids and contents; nothing if the plugin's index is not there yet."""
-    try:
+    with ignoring_missing():
         reply = cluster.call("POST", f"/_plugins/_ml/{path}/_search", {"query": query, "size": _MOST})
-    except ClusterError as error:
-        if error.status != 404:
-            raise
-        return []
-    return [(hit["_id"], hit["_source"]) for hit in reply["hits"]["hits"]]
+        return [(hit["_id"], hit["_source"]) for hit in reply["hits"]["hits"]]
+    return []
 
 
 @dataclass(frozen=True)
@@ -227,12 +226,6 @@ class ModelGroup(_Named):
                 if error.status not in (404, 409) or time.monotonic() > until:
                     raise
             time.sleep(0.1)
-
-    @classmethod
-    def listed(cls, cluster: Cluster, prefix: str) -> Iterator[Artifact]:
-        """Yield the groups."""
-        for name in cls._names(cluster, prefix):
-            yield cls(name, "")
 
 
 def _appears(cluster: Cluster, artifact: _Named) -> tuple[str, Mapping[str, Any]]:
@@ -274,7 +267,7 @@ class RemoteModel(_Named):
 
     Attributes:
         group: Name of its group.
-        connector: How it is asked.
+        connector: How it is how.
         config: What neural-search reads of the model; empty for nothing.
         kind: What it is.
         path: Where the plugin keeps it.
@@ -288,15 +281,15 @@ class RemoteModel(_Named):
 
     def wanted(self) -> Any:
         """Return description, connector and configuration, without the key, which nobody can read again."""
-        asked = self.connector
+        how = self.connector
         action = {
             "action_type": "PREDICT",
             "method": "POST",
-            "url": asked.url,
+            "url": how.url,
             "headers": {"Authorization": "Bearer ${credential.key}"},
-            "request_body": asked.request,
-            "pre_process_function": f"connector.pre_process.{asked.processing}",
-            "post_process_function": f"connector.post_process.{asked.processing}",
+            "request_body": how.request,
+            "pre_process_function": f"connector.pre_process.{how.processing}",
+            "post_process_function": f"connector.post_process.{how.processing}",
         }
         connector = {
             "name": self.name,
@@ -346,12 +339,6 @@ class RemoteModel(_Named):
         if found := self.found(cluster):
             _delete_model(cluster, found[0])
 
-    @classmethod
-    def listed(cls, cluster: Cluster, prefix: str) -> Iterator[Artifact]:
-        """Yield the models."""
-        for name in cls._names(cluster, prefix):
-            yield cls(name, "")
-
     def _deployed(self, cluster: Cluster, model: str) -> None:
         until = time.monotonic() + _DEPLOYING
         while (state := cluster.call("GET", f"/_plugins/_ml/models/{model}").get("model_state")) != "DEPLOYED":
@@ -364,18 +351,18 @@ class RemoteModel(_Named):
 
     def _try(self, cluster: Cluster, model: str) -> None:
         """Raise `UnavailableError` if the service does not answer the cluster."""
-        asked = self.connector
+        how = self.connector
         try:
-            reply = cluster.call("POST", f"/_plugins/_ml/models/{model}/_predict", {"parameters": asked.probe})
+            reply = cluster.call("POST", f"/_plugins/_ml/models/{model}/_predict", {"parameters": how.probe})
         except ClusterError as error:
             raise UnavailableError(
-                f"The cluster got no answer from {asked.url} ({error.sentence})",
+                f"The cluster got no answer from {how.url} ({error.sentence})",
                 "check that it reaches the service under this URL, and the key in SES_CONNECTOR_KEY",
             ) from error
         (tensor,) = reply["inference_results"][0]["output"]
-        if len(tensor["data"]) != asked.answer:
+        if len(tensor["data"]) != how.answer:
             raise UnavailableError(
-                f"The cluster got {len(tensor['data'])} numbers from {asked.url}, and the index has {asked.answer}",
+                f"The cluster got {len(tensor['data'])} numbers from {how.url}, and the index has {how.answer}",
                 "let the service open the same index",
             )
 

@@ -3,46 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal
 
 import orjson
 
-from corpora.paper import Paper
-from search_plugin.contract.legs import Facets
-from search_plugin.contract.plan import Counting
 from search_plugin.engines.cluster.dialect import Enclosed, as_json
-from search_plugin.engines.cluster.joining import Searched
-
-
-@runtime_checkable
-class SearchedByOthers(Searched, Protocol):
-    """An index in a cluster, which other programs can search without ses.
-
-    Attributes:
-        physical: Name in the path of the requests of ses.
-    """
-
-    physical: str
-
-    @property
-    def address(self) -> str:
-        """The name in a path under which other programs search the index, whichever generation is published."""
-
-    @property
-    def holds_vectors(self) -> bool:
-        """Whether the vectors are in the documents that are searched by words."""
-
-    @property
-    def unshown(self) -> list[str]:
-        """The fields of its documents that no page shows."""
-
-    def as_asked(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a search in the names of ses as the cluster is asked it."""
-
-    def fetch(self, ids: Sequence[str], counting: Counting | None = None) -> tuple[Mapping[str, Paper], Facets | None]:
-        """Return the papers that exist, and the requested facet counts, in one request."""
 
 
 @dataclass(frozen=True, slots=True)

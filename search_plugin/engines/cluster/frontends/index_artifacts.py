@@ -9,7 +9,6 @@ from corpora.errors import InputError
 from search_plugin.engines.cluster import joining
 from search_plugin.engines.cluster.attached.index import AttachedIndex
 from search_plugin.engines.cluster.frontends.artifacts import Artifact, mark_of
-from search_plugin.engines.cluster.frontends.http import SearchedByOthers
 from search_plugin.engines.cluster.frontends.installation import Installation
 from search_plugin.engines.cluster.frontends.stored import (
     ComponentTemplate,
@@ -18,17 +17,14 @@ from search_plugin.engines.cluster.frontends.stored import (
     StoredTemplate,
 )
 from search_plugin.engines.cluster.frontends.templates import HYBRID, TEMPLATES, template_of
+from search_plugin.engines.cluster.index import ClusterIndex
 from search_plugin.engines.cluster.mapping import properties_of, settings_of
 from search_plugin.engines.cluster.opensearch import pipeline_for
 from search_plugin.fusion.fusions import DEFAULT_FUSION, shares
 
 
 def installation_of(
-    index: SearchedByOthers,
-    *,
-    fusion: str = DEFAULT_FUSION,
-    patterns: Sequence[str] = (),
-    more: Sequence[Artifact] = (),
+    index: ClusterIndex, *, fusion: str = DEFAULT_FUSION, patterns: Sequence[str] = (), more: Sequence[Artifact] = ()
 ) -> Installation:
     """Return the artifacts of an index.
 
@@ -72,7 +68,7 @@ def installation_of(
     return Installation(index.cluster, index.name, (*found, *more))
 
 
-def _pipelines(index: SearchedByOthers, fusion: str) -> dict[str, tuple[str, dict[str, Any]]]:
+def _pipelines(index: ClusterIndex, fusion: str) -> dict[str, tuple[str, dict[str, Any]]]:
     """Return name and content of the search pipelines of OpenSearch, by the hybrid template whose legs they join.
 
     One for vectors by a table is there only if this OpenSearch can weigh the legs of the fusion.
@@ -90,7 +86,7 @@ def _pipelines(index: SearchedByOthers, fusion: str) -> dict[str, tuple[str, dic
     return found
 
 
-def _template(index: SearchedByOthers) -> Mapping[str, Any]:
+def _template(index: ClusterIndex) -> Mapping[str, Any]:
     """Return the mappings of an index for others to make, with the settings that they need."""
     return {
         "settings": {"index": settings_of(index.schema, index.dialect)},

@@ -17,8 +17,9 @@ from search_plugin.contract.tree import Filter
 from search_plugin.engines.cluster import joining
 from search_plugin.engines.cluster.dialect import TEXT
 from search_plugin.engines.cluster.facets import counted, matching_query
-from search_plugin.engines.cluster.frontends.http import HttpRequest, SearchedByOthers
-from search_plugin.engines.cluster.frontends.score_sums import added_up
+from search_plugin.engines.cluster.frontends.http import HttpRequest
+from search_plugin.engines.cluster.frontends.score_sums import summed_scores
+from search_plugin.engines.cluster.index import ClusterIndex
 from search_plugin.engines.cluster.opensearch import pipeline_for
 from search_plugin.engines.cluster.queries import BEST_FIRST, counted_query, holding, listing_body
 from search_plugin.request import SearchRequest
@@ -35,7 +36,7 @@ MARKING: dict[str, Any] = {
 """How words are marked, in the two texts of a paper."""
 
 
-def page_request(index: SearchedByOthers, plan: Plan, request: SearchRequest) -> HttpRequest:
+def page_request(index: ClusterIndex, plan: Plan, request: SearchRequest) -> HttpRequest:
     """Return the request for a page: its hits as documents, its highlights and its facets.
 
     The plan is what is searched or listed, and the request what is shown. What is returned goes to `_search`, with a
@@ -68,7 +69,7 @@ def is_counted_apart(plan: Plan) -> bool:
     return bool(plan.vectors)
 
 
-def _counts(index: SearchedByOthers, plan: Plan, request: SearchRequest) -> dict[str, Any]:
+def _counts(index: ClusterIndex, plan: Plan, request: SearchRequest) -> dict[str, Any]:
     """Return the part of the body that counts.
 
     What a search by vectors counts by itself is wrong. A `hybrid` query of OpenSearch 3 leaves out papers that no
@@ -83,7 +84,7 @@ def _counts(index: SearchedByOthers, plan: Plan, request: SearchRequest) -> dict
     return {"track_total_hits": False, "aggs": {EVERY: {"global": {}, "aggs": {MATCHES: matches}}}}
 
 
-def highlights(index: SearchedByOthers, plan: Plan) -> dict[str, Any]:
+def highlights(index: ClusterIndex, plan: Plan) -> dict[str, Any]:
     """Return the option of a search for papers that marks the words of a plan in them; nothing without words."""
     if not plan.words:
         return {}
@@ -91,13 +92,13 @@ def highlights(index: SearchedByOthers, plan: Plan) -> dict[str, Any]:
     return {"highlight": index.as_asked(marking)["highlight"]}
 
 
-def _listed(index: SearchedByOthers, where: Filter | None, order: Sort) -> dict[str, Any]:
+def _listed(index: ClusterIndex, where: Filter | None, order: Sort) -> dict[str, Any]:
     """Return the part of the body that lists the papers of a filter in an order."""
     body = listing_body(where, order, 0, index.schema, index.dialect)
     return {"query": body["query"], "sort": body["sort"]}
 
 
-def _joined(index: SearchedByOthers, plan: Plan, request: SearchRequest) -> dict[str, Any]:
+def _joined(index: ClusterIndex, plan: Plan, request: SearchRequest) -> dict[str, Any]:
     """Return the part of the body that finds and ranks."""
     legs = joining.leg_queries(index, plan)
     if len(legs) == 1:
@@ -108,4 +109,4 @@ def _joined(index: SearchedByOthers, plan: Plan, request: SearchRequest) -> dict
             "query": {"hybrid": {"queries": legs, "pagination_depth": plan.window}},
             "search_pipeline": pipeline_for(index.cluster.product, request.fusion, shares),
         }
-    return {"query": added_up(index.schema, plan, legs, shares)}
+    return {"query": summed_scores(index.schema, plan, legs, shares)}

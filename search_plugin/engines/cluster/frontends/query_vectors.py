@@ -12,16 +12,15 @@ from typing import Any
 from corpora.errors import InputError, require
 from search_plugin.contract.plan import LEXICAL, Plan
 from search_plugin.contract.schema import ForeignField
-from search_plugin.engines.cluster.frontends.http import HttpRequest, Parameter, SearchedByOthers
+from search_plugin.engines.cluster.frontends.http import HttpRequest, Parameter
 from search_plugin.engines.cluster.frontends.page_request import page_request
 from search_plugin.engines.cluster.frontends.script import TERMS, WORDS, QueryVector, VectorWay
+from search_plugin.engines.cluster.index import ClusterIndex
 from search_plugin.engines.cluster.passages import path_of
 from search_plugin.request import SearchRequest
 
 
-def query_vector(
-    index: SearchedByOthers, way: VectorWay, plan: Plan, request: SearchRequest, first: int
-) -> QueryVector:
+def query_vector(index: ClusterIndex, way: VectorWay, plan: Plan, request: SearchRequest, first: int) -> QueryVector:
     """Return how a program makes the vector of a plan's first vector leg, for words that are a parameter.
 
     The way has its request. `first` papers by words give their vectors, for feedback. Raises `InputError` if the papers
@@ -38,8 +37,8 @@ def query_vector(
         path = f"/ses-{index.name}-words/_mget?filter_path=docs._id,docs._source"
         return QueryVector(way, HttpRequest("POST", path, {"ids": Parameter(TERMS)}, "The vectors of the words"))
     if way == "service":
-        asked = {"texts": [words], "format": "qry", "index": index.name}
-        return QueryVector(way, HttpRequest("POST", "/v1/encode", asked, "The vector of the words"))
+        body_of_service = {"texts": [words], "format": "qry", "index": index.name}
+        return QueryVector(way, HttpRequest("POST", "/v1/encode", body_of_service, "The vector of the words"))
     if way == "table":
         return QueryVector(way)
     if LEXICAL not in plan.legs or not index.holds_vectors or field.unit != "paper":

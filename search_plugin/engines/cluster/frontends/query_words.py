@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar
 
 import orjson
 
@@ -21,9 +21,9 @@ from search_plugin.engines.cluster import bulk
 from search_plugin.engines.cluster.changes import Reached, changed_since, reached
 from search_plugin.engines.cluster.dialect import QueryBody
 from search_plugin.engines.cluster.documents import BulkRequest
-from search_plugin.engines.cluster.errors import ClusterError
+from search_plugin.engines.cluster.errors import ClusterError, ignoring_missing
 from search_plugin.engines.cluster.frontends.artifacts import Artifact, mark_of, marked_index
-from search_plugin.engines.cluster.frontends.http import SearchedByOthers
+from search_plugin.engines.cluster.index import ClusterIndex
 from search_plugin.engines.cluster.physical import create_index, delete_index, find_indexes, read_generations
 from search_plugin.engines.cluster.transport import Cluster
 from search_plugin.engines.cluster.word_indexes import (
@@ -59,15 +59,7 @@ _SETTINGS = {
 }
 
 
-@runtime_checkable
-class HasTexts(SearchedByOthers, Protocol):
-    """An index in a cluster whose texts can be read."""
-
-    def texts(self, where: QueryBody) -> Iterator[tuple[str, ...]]:
-        """Yield the title and the abstract of the papers that a query finds."""
-
-
-def query_words(index: HasTexts, vectors: WordVectors) -> QueryWords:
+def query_words(index: ClusterIndex, vectors: WordVectors) -> QueryWords:
     """Return the words of an index, with vectors for its first leg, which front ends search."""
     made_by = index.schema.beside(index.schema.legs[0]) or index.schema
     return QueryWords(words_alias(index.name), index, vectors, made_by.fingerprint)
@@ -84,7 +76,7 @@ class QueryWords(Artifact):
         kind: What it is.
     """
 
-    index: HasTexts | None = None
+    index: ClusterIndex | None = None
     vectors: WordVectors | None = None
     searched: str = ""
     kind: ClassVar[str] = "index of query words"
@@ -116,16 +108,13 @@ class QueryWords(Artifact):
 
     def check(self, cluster: Cluster) -> None:
         """Raise `InputError` if somebody else has an index or alias of the name."""
-        try:
-            there: Mapping[str, Any] = cluster.call("GET", f"/{self.name}/_alias")
-        except ClusterError as error:
-            if error.status != 404:
-                raise
-            return
-        ours = {one.physical for one in find_word_indexes(cluster, self._papers)}
-        if others := sorted(set(there) - ours):
+        others: set[str] = set()
+        with ignoring_missing():
+            others = set(cluster.call("GET", f"/{self.name}/_alias"))
+            others -= {one.physical for one in find_word_indexes(cluster, self._papers)}
+        if others:
             raise InputError(
-                f"{cluster.url} has an index or alias {self.name} ({', '.join(others)}) that ses did not make",
+                f"{cluster.url} has an index or alias {self.name} ({', '.join(sorted(others))}) that ses did not make",
                 "rename or delete it, and try again",
             )
 
@@ -184,7 +173,7 @@ class QueryWords(Artifact):
         """Name of the index of papers."""
         return self.name.removeprefix("ses-").removesuffix("-words")
 
-    def _given(self) -> tuple[HasTexts, WordVectors]:
+    def _given(self) -> tuple[ClusterIndex, WordVectors]:
         assert self.index is not None  # noqa: S101 - words that are only listed are not written
         assert self.vectors is not None  # noqa: S101
         return self.index, self.vectors
@@ -241,7 +230,7 @@ class QueryWords(Artifact):
                 page = lines[part : part + _WRITTEN]
                 yield BulkRequest(tuple(word for word, _ in page), tuple(line for _, two in page for line in two))
 
-    def _tidy(self, cluster: Cluster, index: HasTexts, physical: str, found: Sequence[WordIndex]) -> None:
+    def _tidy(self, cluster: Cluster, index: ClusterIndex, physical: str, found: Sequence[WordIndex]) -> None:
         """Delete words of other models and tables, except those of the version of the papers before."""
         generations = read_generations(find_indexes(cluster, index.name))
         before = {one.facts.get("schema", {}).get("fingerprint") for one in generations if one.previous}

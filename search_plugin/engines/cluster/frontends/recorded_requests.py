@@ -14,23 +14,17 @@ from search_plugin.contract.trace import Sent
 from search_plugin.engines.cluster.attached.index import AttachedIndex
 from search_plugin.engines.cluster.dialect import as_json
 from search_plugin.engines.cluster.documents import among
-from search_plugin.engines.cluster.frontends.http import (
-    HttpRequest,
-    Parameter,
-    SearchedByOthers,
-    SpelledWords,
-    as_plain,
-    replaced,
-)
+from search_plugin.engines.cluster.frontends.http import HttpRequest, Parameter, SpelledWords, as_plain, replaced
 from search_plugin.engines.cluster.frontends.page_request import highlights
 from search_plugin.engines.cluster.frontends.script import FOUND, IDS, NEAR, VECTOR, WORDS
+from search_plugin.engines.cluster.index import ClusterIndex
 from search_plugin.engines.cluster.passages import path_of
 from search_plugin.request import SearchRequest
 
 _SEVERAL = "/_msearch"
 
 
-def leg_requests(sent: Sequence[Sent], index: SearchedByOthers, plan: Plan) -> tuple[list[HttpRequest], list[str]]:
+def leg_requests(sent: Sequence[Sent], index: ClusterIndex, plan: Plan) -> tuple[list[HttpRequest], list[str]]:
     """Return the requests that search the legs of a plan, and the legs in the order of the replies."""
     requests: list[HttpRequest] = []
     legs: list[str] = []
@@ -44,7 +38,7 @@ def leg_requests(sent: Sequence[Sent], index: SearchedByOthers, plan: Plan) -> t
     return requests, legs
 
 
-def vectors_request(index: SearchedByOthers, field: VectorField, pool: int) -> HttpRequest:
+def vectors_request(index: ClusterIndex, field: VectorField, pool: int) -> HttpRequest:
     """Return the request that reads the vectors of some papers, `pool` at most, whose ids are a parameter.
 
     Of an attached index, the field of the vectors may be in an index beside it.
@@ -53,14 +47,14 @@ def vectors_request(index: SearchedByOthers, field: VectorField, pool: int) -> H
     beside = index.companion if isinstance(index, AttachedIndex) and own else None
     holder, address = (beside, beside.physical) if beside else (index, index.address)
     mark = uuid.uuid4().hex
-    asked = {**among([mark]), "size": pool, "_source": False, "fields": ["id", path_of(field)]}
-    body = replaced(holder.as_asked(asked), _opened([mark], NEAR))
+    search = {**among([mark]), "size": pool, "_source": False, "fields": ["id", path_of(field)]}
+    body = replaced(holder.as_asked(search), _opened([mark], NEAR))
     path = f"/{address}/_search?allow_partial_search_results=false"
     return HttpRequest("POST", path, body, "The vectors of the best papers")
 
 
 def papers_request(
-    sent: Sequence[Sent], index: SearchedByOthers, request: SearchRequest, counting: Counting, ids: Sequence[str]
+    sent: Sequence[Sent], index: ClusterIndex, request: SearchRequest, counting: Counting, ids: Sequence[str]
 ) -> HttpRequest:
     """Return the request that reads the papers of a page and counts what matches, with marked words.
 
@@ -109,18 +103,18 @@ def opened_for(request: HttpRequest, values: Mapping[str, Any], *, words: bool, 
 
 
 def _matching(part: Any) -> SpelledWords | None:
-    """Return the place of a query for the words, as an index of ses or an attached one is asked it."""
+    """Return the place of a query for the words, as an index of ses or an attached one is clause it."""
     match part:
         case {"match": {**by_field}} if len(by_field) == 1:
-            ((field, asked),) = by_field.items()
+            ((field, clause),) = by_field.items()
             fields: tuple[str, ...] = (str(field),)
-        case {"multi_match": {"fields": [*named]} as asked}:
+        case {"multi_match": {"fields": [*named]} as clause}:
             fields = tuple(map(str, named))
         case _:
             return None
-    if not isinstance(asked, Mapping) or asked.get("query") != Parameter(WORDS, "text"):
+    if not isinstance(clause, Mapping) or clause.get("query") != Parameter(WORDS, "text"):
         return None
-    return SpelledWords(fields, asked.get("boost", 1.0))
+    return SpelledWords(fields, clause.get("boost", 1.0))
 
 
 def _opened(value: list[str], name: str) -> Callable[[Any], Any]:
@@ -132,6 +126,6 @@ def _lines(one: Sent) -> tuple[Any, ...]:
     return tuple(map(orjson.loads, body.splitlines()))
 
 
-def _address(path: str, index: SearchedByOthers) -> str:
+def _address(path: str, index: ClusterIndex) -> str:
     """Return a path with the name that stays the same when another generation is published."""
     return path.replace(f"/{index.physical}/", f"/{index.address}/", 1)

@@ -30,7 +30,7 @@ _SIMILARITIES: dict[Similarity, str] = {
 }
 
 
-def added_up(schema: IndexSchema, plan: Plan, legs: Sequence[QueryBody], shares: Sequence[float]) -> QueryBody:
+def summed_scores(schema: IndexSchema, plan: Plan, legs: Sequence[QueryBody], shares: Sequence[float]) -> QueryBody:
     """Return the query that adds up the scores of a plan's legs, each between 0 and the leg's share of 1.
 
     It finds all papers that any leg finds.

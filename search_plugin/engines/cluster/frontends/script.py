@@ -108,7 +108,7 @@ class PageScript:
         papers: The request for the papers and facets of a page of legs that are joined; None where there are no such.
         joining: How the legs are joined; None where nothing is joined by the sender.
         values: The present value of every parameter.
-        asked: The parameters that the sender fills.
+        parameters: The parameters that the sender fills.
         vector_from: A sentence that says where the vector comes from.
         counted_apart: Whether the counts of the page are in the aggregations of `page_request.MATCHES`.
         neighbours: How neighbours count; None if they do not.
@@ -125,7 +125,7 @@ class PageScript:
     papers: HttpRequest | None
     joining: Joining | None
     values: Mapping[str, Any]
-    asked: tuple[str, ...]
+    parameters: tuple[str, ...]
     vector_from: str
     counted_apart: bool = False
     neighbours: NeighbourVectors | None = None

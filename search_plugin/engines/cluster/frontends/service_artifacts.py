@@ -24,11 +24,12 @@ from search_plugin.engines.cluster.frontends.connectors import (
     TrustedAddress,
     called,
 )
-from search_plugin.engines.cluster.frontends.http import Parameter, SearchedByOthers
+from search_plugin.engines.cluster.frontends.http import Parameter
 from search_plugin.engines.cluster.frontends.inference import InferencePipeline, embedding_endpoint, lacks_inference
 from search_plugin.engines.cluster.frontends.stored import StoredTemplate
 from search_plugin.engines.cluster.frontends.templates import template_of
 from search_plugin.engines.cluster.frontends.vector_service import JOINED, VectorService, joining_script
+from search_plugin.engines.cluster.index import ClusterIndex
 from search_plugin.engines.cluster.opensearch import pipeline_for
 from search_plugin.engines.cluster.transport import Cluster
 from search_plugin.fusion.fusions import DEFAULT_FUSION
@@ -39,9 +40,7 @@ BATCH = 32
 _SIMILARITIES = {"cosine": "cosine", "dot": "dot_product", "l2": "l2_norm"}
 
 
-def service_artifacts(
-    index: SearchedByOthers, service: VectorService, *, fusion: str = DEFAULT_FUSION
-) -> list[Artifact]:
+def service_artifacts(index: ClusterIndex, service: VectorService, *, fusion: str = DEFAULT_FUSION) -> list[Artifact]:
     """Return the artifacts by which a cluster asks the service for the vectors of an index, each after those it names.
 
     The service is asked for the index by its name, so it has to have it, and its model is always the right one. The
@@ -52,7 +51,7 @@ def service_artifacts(
     return list(kinds(index, service, fusion))
 
 
-def _of_opensearch(index: SearchedByOthers, service: VectorService, fusion: str) -> Iterator[Artifact]:
+def _of_opensearch(index: ClusterIndex, service: VectorService, fusion: str) -> Iterator[Artifact]:
     mark, name = mark_of(index.name, index.schema), f"ses-{index.name}"
     said = f"{mark}, key {service.key_digest}"
     dimension = index.schema.vector(SEARCHED).dimension
@@ -83,8 +82,8 @@ def _of_opensearch(index: SearchedByOthers, service: VectorService, fusion: str)
     yield RemoteModel(f"{name}-rerank", said, name, ranking)
     if not isinstance(index, AttachedIndex):
         field = index.schema.vector(SEARCHED).name
-        asked = {"model_id": called(models[-1].name), "field_map": {JOINED: field}, "batch_size": BATCH}
-        yield EmbeddingPipeline(f"{name}-embed", _ingesting(str(mark), field, {"text_embedding": asked}))
+        encoding = {"model_id": called(models[-1].name), "field_map": {JOINED: field}, "batch_size": BATCH}
+        yield EmbeddingPipeline(f"{name}-embed", _ingesting(str(mark), field, {"text_embedding": encoding}))
     enriching = [{"neural_query_enricher": {"default_model_id": called(models[0].name)}}]
     pipeline = pipeline_for(index.cluster.product, fusion, [0.5, 0.5])
     body = {"description": str(mark), "request_processors": enriching, **pipeline}
@@ -96,7 +95,7 @@ def _of_opensearch(index: SearchedByOthers, service: VectorService, fusion: str)
     yield AskingTemplate(f"{name}-neural", template_of(index, "hybrid", mark, fusion, f"{name}-neural", change))
 
 
-def _of_elasticsearch(index: SearchedByOthers, service: VectorService, fusion: str) -> Iterator[Artifact]:
+def _of_elasticsearch(index: ClusterIndex, service: VectorService, fusion: str) -> Iterator[Artifact]:
     mark, name, product = mark_of(index.name, index.schema), f"ses-{index.name}", index.cluster.product
     similarity = _SIMILARITIES[index.schema.vector(SEARCHED).similarity]
     for ending, task_format in (("query", Format.QRY), ("passage", SEARCHED)):
@@ -106,8 +105,8 @@ def _of_elasticsearch(index: SearchedByOthers, service: VectorService, fusion: s
         )
     if not isinstance(index, AttachedIndex):
         field = index.schema.vector(SEARCHED).name
-        asked = {"model_id": f"{name}-passage", "input_output": [{"input_field": JOINED, "output_field": field}]}
-        yield InferencePipeline(f"{name}-embed", _ingesting(str(mark), field, {"inference": asked}))
+        encoding = {"model_id": f"{name}-passage", "input_output": [{"input_field": JOINED, "output_field": field}]}
+        yield InferencePipeline(f"{name}-embed", _ingesting(str(mark), field, {"inference": encoding}))
 
     def change(value: Any) -> Any:
         return _built(value, f"{name}-query")
@@ -115,12 +114,12 @@ def _of_elasticsearch(index: SearchedByOthers, service: VectorService, fusion: s
     yield InferenceTemplate(f"{name}-neural", template_of(index, "hybrid", mark, fusion, change=change))
 
 
-def _ingesting(description: str, field: str, asking: Mapping[str, Any]) -> Mapping[str, Any]:
+def _ingesting(description: str, field: str, encoding: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a pipeline that gives documents their vector, and leaves nothing else in them."""
     # Elasticsearch adds numbers to an existing vector, and names its model in the document.
     before = {"remove": {"field": field, "ignore_missing": True}}
     after = {"remove": {"field": [JOINED, "model_id"], "ignore_missing": True}}
-    return {"description": description, "processors": [before, joining_script("title", "abstract"), asking, after]}
+    return {"description": description, "processors": [before, joining_script("title", "abstract"), encoding, after]}
 
 
 _WORDS = Parameter("words", "text")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from corpora.errors import InputError
-from search_plugin.engines.cluster.errors import ClusterError
+from search_plugin.engines.cluster.errors import ClusterError, ignoring_missing
 from search_plugin.engines.cluster.frontends.artifacts import FORM, Artifact
 from search_plugin.engines.cluster.transport import Cluster
 
@@ -16,17 +16,38 @@ PRIORITY = 200
 """Priority of index templates: above those that the products bring with them, which have up to 100."""
 
 
+class StoredArtifact(Artifact):
+    """An artifact that a cluster keeps under a path of its own.
+
+    Attributes:
+        path: Where the cluster keeps artifacts of its kind.
+    """
+
+    path: ClassVar[str]
+
+    def write(self, cluster: Cluster) -> None:
+        """Store it."""
+        cluster.call("PUT", f"{self.path}/{self.name}", self.wanted())
+
+    def delete(self, cluster: Cluster) -> None:
+        """Delete it; one that is not there is ignored."""
+        with ignoring_missing():
+            cluster.call("DELETE", f"{self.path}/{self.name}")
+
+
 @dataclass(frozen=True)
-class StoredTemplate(Artifact):
+class StoredTemplate(StoredArtifact):
     """A search template: a stored script in mustache, which is the body of a search with places for parameters.
 
     Attributes:
         source: The template. Its first line is a comment with the mark.
         kind: What it is.
+        path: Where clusters keep scripts.
     """
 
     source: str
     kind: ClassVar[str] = "search template"
+    path: ClassVar[str] = "/_scripts"
 
     def wanted(self) -> Any:
         """Return the script."""
@@ -34,7 +55,7 @@ class StoredTemplate(Artifact):
 
     def stored(self, cluster: Cluster) -> Any:
         """Return the existing script."""
-        return _asked(cluster, f"/_scripts/{self.name}").get("script")
+        return _kept_under(cluster, f"{self.path}/{self.name}").get("script")
 
     def described(self, stored: Any) -> str:
         """Return the template's first line."""
@@ -43,18 +64,14 @@ class StoredTemplate(Artifact):
 
     def write(self, cluster: Cluster) -> None:
         """Store the script."""
-        cluster.call("PUT", f"/_scripts/{self.name}", {"script": self.wanted()})
-
-    def delete(self, cluster: Cluster) -> None:
-        """Delete the script."""
-        _deleted(cluster, f"/_scripts/{self.name}")
+        cluster.call("PUT", f"{self.path}/{self.name}", {"script": self.wanted()})
 
     @classmethod
     def listed(cls, cluster: Cluster, prefix: str) -> Iterator[Artifact]:
         """Yield the stored scripts, which only the cluster's state lists."""
         # In the path, because the clients would treat it as their own parameter.
         path = "/_cluster/state/metadata?filter_path=metadata.stored_scripts"
-        scripts = _asked(cluster, path).get("metadata", {}).get("stored_scripts", {})
+        scripts = _kept_under(cluster, path).get("metadata", {}).get("stored_scripts", {})
         for name in sorted(scripts):
             if name.startswith(prefix):
                 yield cls(name, str(scripts[name].get("source", "")))
@@ -72,16 +89,14 @@ class StoredTemplate(Artifact):
 
 
 @dataclass(frozen=True)
-class Pipeline(Artifact):
+class Pipeline(StoredArtifact):
     """A pipeline.
 
     Attributes:
         body: The pipeline, with its description.
-        path: Where the cluster keeps pipelines of its kind.
     """
 
     body: Mapping[str, Any]
-    path: ClassVar[str]
 
     def wanted(self) -> Any:
         """Return the pipeline."""
@@ -89,25 +104,17 @@ class Pipeline(Artifact):
 
     def stored(self, cluster: Cluster) -> Any:
         """Return the existing pipeline."""
-        found = _asked(cluster, f"{self.path}/{self.name}").get(self.name)
+        found = _kept_under(cluster, f"{self.path}/{self.name}").get(self.name)
         return _undated(found) if found else None
 
     def described(self, stored: Any) -> str:
         """Return the description."""
         return str(stored.get("description", ""))
 
-    def write(self, cluster: Cluster) -> None:
-        """Store the pipeline."""
-        cluster.call("PUT", f"{self.path}/{self.name}", self.wanted())
-
-    def delete(self, cluster: Cluster) -> None:
-        """Delete the pipeline."""
-        _deleted(cluster, f"{self.path}/{self.name}")
-
     @classmethod
     def listed(cls, cluster: Cluster, prefix: str) -> Iterator[Artifact]:
         """Yield the pipelines."""
-        for name, body in sorted(_asked(cluster, f"{cls.path}/{prefix}*").items()):
+        for name, body in sorted(_kept_under(cluster, f"{cls.path}/{prefix}*").items()):
             yield cls(name, body)
 
 
@@ -130,19 +137,40 @@ class IngestPipeline(Pipeline):
     path: ClassVar[str] = "/_ingest/pipeline"
 
 
+class _Template(StoredArtifact):
+    """A template for new indexes: its mark is in its metadata, and replies hold lists of templates."""
+
+    def stored(self, cluster: Cluster) -> Any:
+        """Return the existing template."""
+        return next((_undated(content) for _, content in self._all(cluster, f"/{self.name}")), None)
+
+    def described(self, stored: Any) -> str:
+        """Return the description in the metadata."""
+        return str((stored.get("_meta") or {}).get("description", ""))
+
+    @classmethod
+    def _all(cls, cluster: Cluster, under: str = "") -> list[tuple[str, Mapping[str, Any]]]:
+        """Return names and contents of the templates under a path, by name."""
+        name = cls.path.removeprefix("/_")
+        found = _kept_under(cluster, f"{cls.path}{under}").get(f"{name}s", ())
+        return sorted(((str(one["name"]), one[name]) for one in found), key=lambda one: one[0])
+
+
 @dataclass(frozen=True)
-class ComponentTemplate(Artifact):
+class ComponentTemplate(_Template):
     """A component template: mappings, and the settings that they need, for indexes that others make.
 
     Attributes:
         template: Settings and mappings.
         description: The text with the mark.
         kind: What it is.
+        path: Where clusters keep component templates.
     """
 
     template: Mapping[str, Any]
     description: str
     kind: ClassVar[str] = "component template"
+    path: ClassVar[str] = "/_component_template"
 
     def wanted(self) -> Any:
         """Return the template as clusters return it: with settings as text."""
@@ -153,23 +181,10 @@ class ComponentTemplate(Artifact):
             "_meta": {"description": self.description},
         }
 
-    def stored(self, cluster: Cluster) -> Any:
-        """Return the existing template."""
-        found = _asked(cluster, f"/_component_template/{self.name}").get("component_templates", ())
-        return next((_undated(one["component_template"]) for one in found), None)
-
-    def described(self, stored: Any) -> str:
-        """Return the description in the metadata."""
-        return str((stored.get("_meta") or {}).get("description", ""))
-
-    def write(self, cluster: Cluster) -> None:
-        """Store the template."""
-        cluster.call("PUT", f"/_component_template/{self.name}", self.wanted())
-
     def delete(self, cluster: Cluster) -> None:
         """Delete the template, or raise `InputError` if an index template of others uses it."""
         try:
-            _deleted(cluster, f"/_component_template/{self.name}")
+            super().delete(cluster)
         except ClusterError as error:
             if error.status != 400:
                 raise
@@ -182,13 +197,12 @@ class ComponentTemplate(Artifact):
     @classmethod
     def listed(cls, cluster: Cluster, prefix: str) -> Iterator[Artifact]:
         """Yield the component templates."""
-        found = _asked(cluster, f"/_component_template/{prefix}*").get("component_templates", ())
-        for one in sorted(found, key=lambda one: str(one["name"])):
-            yield cls(one["name"], one["component_template"].get("template", {}), "")
+        for name, content in cls._all(cluster, f"/{prefix}*"):
+            yield cls(name, content.get("template", {}), "")
 
 
 @dataclass(frozen=True)
-class IndexTemplate(Artifact):
+class IndexTemplate(_Template):
     """An index template: new indexes whose names match its patterns get the mappings of a component template.
 
     Attributes:
@@ -196,12 +210,14 @@ class IndexTemplate(Artifact):
         component: Name of the component template.
         description: The text with the mark.
         kind: What it is.
+        path: Where clusters keep index templates.
     """
 
     patterns: tuple[str, ...]
     component: str
     description: str
     kind: ClassVar[str] = "index template"
+    path: ClassVar[str] = "/_index_template"
 
     def wanted(self) -> Any:
         """Return the template."""
@@ -213,15 +229,6 @@ class IndexTemplate(Artifact):
             "_meta": {"description": self.description},
         }
 
-    def stored(self, cluster: Cluster) -> Any:
-        """Return the existing template."""
-        found = _asked(cluster, f"/_index_template/{self.name}").get("index_templates", ())
-        return next((_undated(one["index_template"]) for one in found), None)
-
-    def described(self, stored: Any) -> str:
-        """Return the description in the metadata."""
-        return str((stored.get("_meta") or {}).get("description", ""))
-
     def check(self, cluster: Cluster) -> None:
         """Raise `InputError` if the patterns match indexes of ses, or those of another template."""
         for pattern in self.patterns:
@@ -229,31 +236,23 @@ class IndexTemplate(Artifact):
         stored = self.stored(cluster)
         if stored and stored["index_patterns"] == list(self.patterns):
             return
-        for one in _asked(cluster, "/_index_template").get("index_templates", ()):
-            other = one["index_template"]
-            if one["name"] != self.name and int(other.get("priority") or 0) == PRIORITY:
-                for pattern in self.patterns:
-                    if any(_overlap(pattern, there) for there in other["index_patterns"]):
-                        raise InputError(
-                            f"The pattern {pattern} matches the same names as the index template {one['name']}, which "
-                            f"has the same priority {PRIORITY}",
-                            "choose another <pattern>",
-                        )
-
-    def write(self, cluster: Cluster) -> None:
-        """Store the template."""
-        cluster.call("PUT", f"/_index_template/{self.name}", self.wanted())
-
-    def delete(self, cluster: Cluster) -> None:
-        """Delete the template."""
-        _deleted(cluster, f"/_index_template/{self.name}")
+        for name, other in self._all(cluster):
+            # Of two templates that match a name, clusters refuse the second one only if both have the same priority.
+            if name == self.name or int(other.get("priority") or 0) != PRIORITY:
+                continue
+            for pattern in self.patterns:
+                if any(_overlap(pattern, there) for there in other["index_patterns"]):
+                    raise InputError(
+                        f"The pattern {pattern} matches the same names as the index template {name}, which has the "
+                        f"same priority {PRIORITY}",
+                        "choose another <pattern>",
+                    )
 
     @classmethod
     def listed(cls, cluster: Cluster, prefix: str) -> Iterator[Artifact]:
         """Yield the index templates."""
-        found = _asked(cluster, f"/_index_template/{prefix}*").get("index_templates", ())
-        for one in sorted(found, key=lambda one: str(one["name"])):
-            yield cls(one["name"], tuple(one["index_template"]["index_patterns"]), "", "")
+        for name, content in cls._all(cluster, f"/{prefix}*"):
+            yield cls(name, tuple(content["index_patterns"]), "", "")
 
 
 _PATTERN = re.compile(r"[a-z0-9][a-z0-9._-]*\*?")
@@ -285,23 +284,12 @@ def _overlap(one: str, other: str) -> bool:
     return begins.startswith(begun) or (begun.startswith(begins) and "*" in other)
 
 
-def _asked(cluster: Cluster, path: str) -> Mapping[str, Any]:
+def _kept_under(cluster: Cluster, path: str) -> Mapping[str, Any]:
     """Return what is under a path; nothing if that is not there."""
-    try:
+    with ignoring_missing():
         reply: Mapping[str, Any] = cluster.call("GET", path)
-    except ClusterError as error:
-        if error.status != 404:
-            raise
-        return {}
-    return reply
-
-
-def _deleted(cluster: Cluster, path: str) -> None:
-    try:
-        cluster.call("DELETE", path)
-    except ClusterError as error:
-        if error.status != 404:
-            raise
+        return reply
+    return {}
 
 
 def _undated(stored: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,8 +17,9 @@ from search_plugin.contract.plan import TABLE_WEIGHT, Plan, VectorClause
 from search_plugin.contract.schema import ALIASES
 from search_plugin.contract.tree import Compare
 from search_plugin.engines.cluster.frontends.artifacts import Ownership
-from search_plugin.engines.cluster.frontends.http import Parameter, SearchedByOthers, as_text, replaced
+from search_plugin.engines.cluster.frontends.http import Parameter, as_text, replaced
 from search_plugin.engines.cluster.frontends.page_request import EVERY, MATCHES, is_counted_apart, page_request
+from search_plugin.engines.cluster.index import ClusterIndex
 from search_plugin.request import SearchRequest
 
 TEMPLATES: Mapping[str, tuple[bool, float]] = {
@@ -36,7 +37,7 @@ _WORDS, _FILTER = "the words of the sender", "the filters of the sender"
 
 
 def template_of(
-    index: SearchedByOthers,
+    index: ClusterIndex,
     name: str,
     mark: Ownership,
     fusion: str,

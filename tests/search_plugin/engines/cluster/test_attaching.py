@@ -142,7 +142,7 @@ def test_an_attachment_keeps_its_moment_and_where_its_vectors_are():
     shelf = {"shelf-b": described(OWN)}
     engine = engine_with(kept(BEFORE), shelf, shelf, {}, {}, {})
     again = engine.attach(WANTED, SCHEMA)
-    assert (again.moment, again.indexes) == (7.5, ("shelf-a", "shelf-b"))
+    assert (again.attached_at, again.indexes) == (7.5, ("shelf-a", "shelf-b"))
     assert engine.cluster.requests[-2:] == ["PUT /shelves/_mapping", f"PUT {STORE}/_mapping"]
     assert engine.cluster.asked[-1][1] == {"_meta": again.facts(), "properties": {}}
     beside = attachment(beside="so", schema=BESIDE)

@@ -48,9 +48,9 @@ def test_generations_are_read_from_the_names_of_indexes():
     reply = {"ses.papers.v12": facts, "ses.papers.v3": {}, "ses.papers.vx": {}, "papers.v1": {}}
     first, second = read_generations(reply)
     assert (first.name, first.number, first.settings) == ("papers", 12, {"uuid": "u"})
-    assert (first.published, first.previous, first.moment) == (True, False, 7.5)
+    assert (first.published, first.previous, first.published_at) == (True, False, 7.5)
     assert (second.number, second.mappings, second.settings, second.aliases) == (3, {}, {}, frozenset())
-    assert (second.published, second.previous, second.moment) == (False, False, 0.0)
+    assert (second.published, second.previous, second.published_at) == (False, False, 0.0)
     assert Generation("papers", 1, {}, {}, frozenset({"ses.papers.previous"})).previous
     cluster = cluster_of((200, reply))
     assert find_indexes(cluster, "papers") == reply

@@ -143,7 +143,7 @@ def test_legs_in_two_indexes_are_two_requests():
         ("l2", "params.weight * _score"),
     ],
 )
-def test_scores_are_brought_between_0_and_1_before_they_are_added_up(similarity, scaled):
+def test_scores_are_brought_between_0_and_1_before_they_are_summed_scores(similarity, scaled):
     schema = IndexSchema("tiny", "f", (paper_vector("prx", 3, similarity),))
     index = index_in("elasticsearch", (9, 4), schema=schema)
     request = SearchRequest("virus lung", weights={"lexical": 3.0, "prx": 1.0})
@@ -160,7 +160,7 @@ def test_scores_are_brought_between_0_and_1_before_they_are_added_up(similarity,
     assert near["script_score"]["query"]["knn"]["field"] == "vector_prx"
 
 
-def test_without_words_only_vectors_are_added_up():
+def test_without_words_only_vectors_are_summed_scores():
     vectors = (VectorClause("prx", VECTOR), VectorClause("clf", np.ones(3, np.float32)))
     query = page_request(index_in("elasticsearch", (9, 4)), Plan("", vectors, None, 7), SearchRequest("")).body["query"]
     scripts = [part["script_score"]["script"] for part in query["bool"]["should"]]

@@ -45,9 +45,9 @@ def write(script: PageScript) -> str:
     )
     if made:
         head += _vector(script, made)
-    elif VECTOR in script.asked:
+    elif VECTOR in script.parameters:
         head.append("vector=$(cat vector.json)")
-    if WORDS in script.asked and not made:
+    if WORDS in script.parameters and not made:
         head += ["# The words are a JSON string.", f"words={quote(json_string(script.values[WORDS]))}"]
     parts = ["\n".join(head)] if head else []
     parts += [_command(request, script) for request in script.searches]
@@ -101,12 +101,14 @@ def _command(request: HttpRequest, script: PageScript, pipe: str = "", place: st
         options.append("--config /dev/fd/3 3<<CONFIG")
         documents = f'header = "Authorization: {_AUTHORIZATION[script.scheme]}"\nCONFIG\n'
     # In a document with a quoted name, the shell replaces nothing.
-    options.append("--data-binary @- " + ("<<JSON" if script.asked else "<<'JSON'") + (f" | {pipe}" if pipe else ""))
+    options.append(
+        "--data-binary @- " + ("<<JSON" if script.parameters else "<<'JSON'") + (f" | {pipe}" if pipe else "")
+    )
     return f"# {request.why}\n" + " \\\n  ".join(options) + f"\n{documents}{_body(request, script)}\nJSON"
 
 
 def _body(request: HttpRequest, script: PageScript) -> str:
-    if not script.asked:
+    if not script.parameters:
         notation = Notation()
     else:
         notation = Notation(

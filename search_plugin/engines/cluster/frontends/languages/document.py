@@ -24,7 +24,7 @@ def write(script: PageScript) -> str:
         "requests": [_request(request, script) for request in script.requests],
         "joining": asdict(script.joining) if script.joining else None,
         "neighbours": _neighbours(script.neighbours) if script.neighbours else None,
-        "parameters": list(script.asked),
+        "parameters": list(script.parameters),
     }
     return json_text(orjson.dumps(whole, option=orjson.OPT_INDENT_2)) + "\n"
 

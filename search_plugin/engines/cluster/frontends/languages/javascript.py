@@ -125,7 +125,7 @@ def write_with_client(script: PageScript) -> str:
 
 
 def _written(script: PageScript, imports: list[str], sending: str) -> str:
-    if VECTOR in script.asked and not (script.query_vector and script.query_vector.way != "table"):
+    if VECTOR in script.parameters and not (script.query_vector and script.query_vector.way != "table"):
         imports = ['import {readFileSync} from "node:fs";', *imports]
     said = [*explained(script), OUTPUT]
     if script.certificates:

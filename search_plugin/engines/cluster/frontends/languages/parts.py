@@ -31,7 +31,7 @@ def filled(body: Any, script: PageScript) -> Any:
     """Return a body with the present values of its parameters, except for those that its sender fills."""
 
     def value(part: Any) -> Any:
-        if isinstance(part, Parameter) and part.name not in script.asked:
+        if isinstance(part, Parameter) and part.name not in script.parameters:
             return script.values[part.name]
         return part
 
@@ -42,8 +42,8 @@ def variables(script: PageScript) -> dict[str, Any]:
     """Return the values of the variables at the head of a program; None for what is read from a file."""
     held: dict[str, Any] = {}
     if VECTOR in script.values:
-        held[VECTOR] = None if VECTOR in script.asked else script.values[VECTOR]
-    if WORDS in script.asked:
+        held[VECTOR] = None if VECTOR in script.parameters else script.values[VECTOR]
+    if WORDS in script.parameters:
         held[WORDS] = script.values[WORDS]
     return held
 
@@ -59,7 +59,7 @@ def check_reading(script: PageScript) -> None:
 
 def explained(script: PageScript) -> list[str]:
     """Return sentences about what the program needs from outside."""
-    said = [script.vector_from] if VECTOR in script.asked else []
+    said = [script.vector_from] if VECTOR in script.parameters else []
     if script.query_vector:
         said = [MADE[script.query_vector.way], "The words are the first argument of the command line."]
     if script.spelled:
