@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from corpora.aliases import SINGLE, normal_name
 from corpora.errors import InputError
 from corpora.opening import find_compressed
 
@@ -77,6 +78,8 @@ def guess_kind(head: bytes) -> str:
         return "csv"
     if any(delimiter in first_line for delimiter in (b",", b"\t", b";", b"|")):
         return "jsonl" if _OBJECT_LINE.search(text) and b'"' in first_line else "csv"
+    if normal_name(first_line.decode(errors="replace")) in SINGLE["title"]:  # a table of one column
+        return "csv"
     return "jsonl" if _OBJECT_LINE.search(text) else ""
 
 

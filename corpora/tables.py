@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import TextIOWrapper
@@ -25,8 +25,8 @@ LONGEST_CELL = 16 << 20
 """Most characters of a cell, and of a line."""
 
 _DELIMITERS = ",\t;|"
-_MOST_BEFORE = 4
-"""Lines before a header."""
+LINES_BEFORE = 4
+"""The most lines, or rows, before a header."""
 
 _TURNED = (
     *("TITLE", "AUTHOR NAMES", "SOURCE TITLE", "SOURCE", "PUBLICATION YEAR", "ABSTRACT", "DOI", "PUI", "MEDLINE PMID"),
@@ -169,17 +169,23 @@ def _header_line(path: Path, lines: _Lines) -> str:
     Dimensions and some others write a sentence before it, and Excel `sep=;`.
     """
     first = next((line for line in lines if line.strip()), "")
-    if _names_title(path, first):
-        return first
-    for number, line in enumerate(lines.ahead(_MOST_BEFORE), start=1):
-        if _names_title(path, line):
-            return [next(lines) for _ in range(number)][-1]
-    return first
+    rows = (
+        next(csv.reader([line], delimiter=_delimiter(path, line)), [])
+        for line in (first, *lines.ahead(LINES_BEFORE))
+    )
+    return [first, *(next(lines) for _ in range(find_header(rows)))][-1]
 
 
-def _names_title(path: Path, line: str) -> bool:
-    cells = next(csv.reader([line], delimiter=_delimiter(path, line)), [])
-    return len(cells) > 1 and any(normal_name(cell) in SINGLE["title"] for cell in cells)
+def find_header(rows: Iterable[Sequence[str]]) -> int:
+    """Return which of a table's first rows names the columns, from 0: the first that names the title, else the first.
+
+    `rows` are the first one and up to `LINES_BEFORE` more.
+    """
+    for number, row in enumerate(rows):
+        cells = [cell for cell in row if cell.strip()]
+        if len(cells) > 1 and any(normal_name(cell) in SINGLE["title"] for cell in cells):
+            return number
+    return 0
 
 
 def _is_turned(lines: _Lines, header: tuple[str, ...]) -> bool:

@@ -91,7 +91,8 @@ def read(
         if isinstance(block, model.String):
             strings.setdefault(block.key.lower(), _value(block.value, strings))
     entries = [(block, _fields(block, strings)) for block in blocks if isinstance(block, model.Entry)]
-    by_key = {text_of(block.key).lower(): fields for block, fields in reversed(entries)}
+    # An entry without a key is nobody's parent: a missing crossref would name it.
+    by_key = {text_of(block.key).lower(): fields for block, fields in reversed(entries) if text_of(block.key)}
     members = iter(entries)
     for block in blocks:
         line = (block.start_line or 0) + 1

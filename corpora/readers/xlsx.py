@@ -17,7 +17,7 @@ from corpora.opening import PLAIN, Opening
 from corpora.paper import Record, Rejected
 from corpora.readers.delimited import choose_columns, read_row
 from corpora.sniffing import refuse_folder
-from corpora.tables import distinct_names
+from corpora.tables import LINES_BEFORE, distinct_names, find_header
 
 LONGEST_FILE = 256 << 20
 """Most bytes of a spreadsheet, unpacked: a sheet is in memory as a whole."""
@@ -35,6 +35,8 @@ def read(
     refuse_folder(path, "a spreadsheet")
     require(not opening.encoding, "A spreadsheet has an encoding of its own", "leave <encoding> out")
     first, rows = _rows(path)
+    before = find_header([_text(cell) for cell in row] for row in rows[: LINES_BEFORE + 1])
+    first, rows = first + before, rows[before:]
     names = [_text(cell).strip() for cell in rows[0]] if rows else []
     require(any(names), f"{path} has no header: its first row must name the columns.")
     header = distinct_names(names)

@@ -220,6 +220,14 @@ def test_what_is_missing_comes_from_the_parent_but_not_its_identity(tmp_path):
     assert (papers["lost"].year, papers["lost"].extra, papers["loop"].year) == (1999, {"publisher": "Press"}, None)
 
 
+def test_an_entry_without_a_key_is_the_parent_of_none(tmp_path):
+    records = read(tmp_path, "@book{, title={Without a key}, year=1999}\n@article{a, title={A}, xdata={,}}\n")
+    assert [(record.paper.title, record.paper.venue, record.paper.year) for record in records] == [
+        ("Without a key", "", 1999),
+        ("A", "", None),
+    ]
+
+
 @pytest.mark.parametrize(
     ("author", "names"),
     [

@@ -79,6 +79,12 @@ def test_the_first_sheet_with_rows_is_read(tmp_path):
     ]
 
 
+@pytest.mark.parametrize("before", [[["About the data: a sentence"]], [["My library", 2024], [], ["Title"]]])
+def test_rows_before_a_header_are_passed_over(tmp_path, before):
+    rows = [*before, ["Nr", "Title"], [], [1, "Owls"]]
+    assert read(tmp_path, workbook(rows)) == [Accepted(len(rows), Paper("1", "Owls"))]
+
+
 def test_columns_are_checked_as_for_csv(tmp_path):
     with pytest.raises(InputError, match="has no column Name; it has: Nr, Title, Year, Bought"):
         read(tmp_path, workbook([HEADER]), {"title": "Name"})
