@@ -170,8 +170,7 @@ def _header_line(path: Path, lines: _Lines) -> str:
     """
     first = next((line for line in lines if line.strip()), "")
     rows = (
-        next(csv.reader([line], delimiter=_delimiter(path, line)), [])
-        for line in (first, *lines.ahead(LINES_BEFORE))
+        next(csv.reader([line], delimiter=_delimiter(path, line)), []) for line in (first, *lines.ahead(LINES_BEFORE))
     )
     return [first, *(next(lines) for _ in range(find_header(rows)))][-1]
 

@@ -341,8 +341,15 @@ def parse_milliseconds(given: str | float) -> float:
 
 
 def typed_query(text: str) -> str:
-    """Return what a user typed as `clean_query` does, also without markup: a title may be copied from a page."""
+    """Return what a user typed as `clean_query` does, also without markup: a title may be copied from a page.
+
+    A search history of several lines is joined into one. Raises `InputError` as `clean_query` and `with_lines` do.
+    """
     cleaned = clean_query(text)
+    if "\n" in text:
+        from search_plugin.understanding.pasted.lines import with_lines
+
+        cleaned = clean_query(with_lines(text))
     if "<" not in cleaned and "&" not in cleaned:
         return cleaned
     from corpora.markup import plain_text

@@ -48,9 +48,12 @@ class OneOf:
     values: tuple[Value, ...]
 
 
-Manner = Literal["same", "prefix", "name"]
+Manner = Literal["same", "prefix", "name", "family"]
 """How a typed text may differ from a stored value: in case; in case and all that follows; as two forms of the name of
-one author do (`search_plugin.words.names`)."""
+one author do (`search_plugin.words.names`); as those do, or in all that follows in the family name."""
+
+OPEN_END: tuple[Manner, ...] = ("prefix", "family")
+"""Manners in which a star stands for what follows."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -170,9 +170,10 @@ def alike_one_of(field: Field, values: Sequence[Given]) -> Filter:
     if not _is_loose(field):
         return exactly_one_of(field, values)
     own: Manner = "name" if field.name == "authors" else "same"
+    begun: Manner = "family" if field.name == "authors" else "prefix"
     by_manner: dict[Manner, dict[str, None]] = {}
     for given in values:
-        by_manner.setdefault("prefix" if given.open else own, {})[str(_value(field, given))] = None
+        by_manner.setdefault(begun if given.open else own, {})[str(_value(field, given))] = None
     return _any_of([Alike(field.name, manner, tuple(texts)) for manner, texts in by_manner.items()])
 
 

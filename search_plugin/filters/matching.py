@@ -34,8 +34,10 @@ from search_plugin.contract.tree import (
     Wild,
     WildPhrase,
 )
+from search_plugin.words.language_names import names_of_language
 from search_plugin.words.languages import DEFAULT_LANGUAGE
 from search_plugin.words.names import family_keys, same_author, stored_readings
+from search_plugin.words.names import fold as fold_name
 from search_plugin.words.terms import TOKEN, shorter_terms, stand_near, stand_together, term_of, terms_of
 from search_plugin.words.wildcards import is_like
 
@@ -48,6 +50,9 @@ _LONGEST_PATTERN = 900
 
 _LETTERS_OF_NAME = 4
 """Letters of a family name that an expression compares, few since any may be written with a diacritic or as two."""
+
+_INITIALS = 2
+"""Letters of a last word that may be initials."""
 
 _OTHER = "[^ -~]"
 _BETWEEN = "[ -/:-@_`]*"
@@ -137,12 +142,21 @@ def _lower(char: str) -> str:
 
 def accepts(like: Alike, stored: str) -> bool:
     """Return whether a stored value is like one that the user typed."""
-    return any(_accepts(like.manner, value, stored) for value in like.values)
+    return any(_accepts(like.manner, value, stored) for value in _meant(like))
+
+
+def _meant(like: Alike) -> Iterator[str]:
+    for value in like.values:
+        yield from names_of_language(value) if (like.field, like.manner) == ("language", "same") else (value,)
 
 
 def _accepts(manner: Manner, value: str, stored: str) -> bool:
     if manner == "name":
         return fold(value) == fold(stored) or same_author(value, stored)
+    if manner == "family":
+        families = ("".join(name.core) for name in stored_readings(stored))
+        begins = any(family.startswith(_key(value)) for family in families) if _key(value) else False
+        return begins or _accepts("name", value, stored) or _accepts("prefix", value, stored)
     if manner == "same":
         return fold(value) == fold(stored)
     return fold(stored).startswith(fold(value))
@@ -150,13 +164,22 @@ def _accepts(manner: Manner, value: str, stored: str) -> bool:
 
 def patterns(like: Alike) -> list[str]:
     """Return expressions of which at least one matches each whole stored value that `accepts` would accept."""
-    return [pattern for value in like.values for pattern in _patterns(like.manner, value)]
+    return [pattern for value in _meant(like) for pattern in _patterns(like.manner, value)]
 
 
 def _patterns(manner: Manner, value: str) -> list[str]:
     if manner == "name":
         return sorted({*map(_of_family, family_keys(value)), *_patterns("same", value)})
+    if manner == "family":
+        begun = [_of_family(_key(value))] if _key(value) else []
+        return sorted({*begun, *_patterns("name", value), *_patterns("prefix", value)})
     return [_spelled(value) + (ANYTHING if manner == "prefix" or len(value) > _LONGEST else "")]
+
+
+def _key(start: str) -> str:
+    """Return the beginning of a family name as one folded word; empty where initials end the text."""
+    words = fold_name(start)
+    return "".join(words) if len(words) == 1 or (words and len(words[-1]) > _INITIALS) else ""
 
 
 def _spelled(value: str) -> str:
@@ -207,7 +230,7 @@ def word_like(start: str) -> str:
 
 def closeness(manner: Manner, value: str, stored: str) -> float:
     """Return how much a stored value resembles a typed one, from 0 to 1: by family name, or by letters and words."""
-    if manner == "name":
+    if manner in ("name", "family"):
         families = {"".join(name.core) for name in stored_readings(stored)}
         return max((_ratio(*pair) for pair in product(family_keys(value), families)), default=0.0)
     one, other = (sorted(re.findall(r"\w+", fold(text))) for text in (value, stored))

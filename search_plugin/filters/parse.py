@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, cast
 from corpora.errors import InputError
 from search_plugin.contract.schema import PAPER_FIELDS, Field
 from search_plugin.contract.tree import (
+    OPEN_END,
     Alike,
     And,
     Begun,
@@ -100,7 +101,7 @@ def as_query(where: Filter) -> str:  # noqa: C901 - one case for each kind of no
         case Compare(field, op, value):
             return f"{field}:{'' if op == '=' else op}{_value(value)}"
         case OneOf(field, values) | Alike(field, _, values):
-            star = "*" if isinstance(where, Alike) and where.manner == "prefix" else ""
+            star = "*" if isinstance(where, Alike) and where.manner in OPEN_END else ""
             tests = [f"{field}:{_value(f'{value}{star}' if star else value)}" for value in values]
             return tests[0] if len(tests) == 1 else f"({' OR '.join(tests)})"
         case Exists(field):

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from corpora.errors import InputError
 from search_plugin.contract.engine import Index
-from search_plugin.contract.tree import Alike, And, Compare, Filter, Not, OneOf, Or, Wild, WildPhrase
+from search_plugin.contract.tree import OPEN_END, Alike, And, Compare, Filter, Not, OneOf, Or, Wild, WildPhrase
 from search_plugin.filters.matching import accepts, beginnings, closeness, patterns
 from search_plugin.filters.parse import parse_filters
 
@@ -126,7 +126,7 @@ def _notes(lacking: Sequence[Alike], index: Index) -> Iterator[str]:
     except InputError:  # too many to choose from
         held = {}
     for like in lacking:
-        shown = " or ".join(f"{value}{'*' * (like.manner == 'prefix')}" for value in like.values[:_SUGGESTED])
+        shown = " or ".join(f"{value}{'*' * (like.manner in OPEN_END)}" for value in like.values[:_SUGGESTED])
         near = nearest(like, held.get(like.field, ()))
         hint = f"; the nearest {'is' if len(near) == 1 else 'are'} {_listed(near)}" if near else ""
         yield f"No paper of the index {index.name} has {like.field} = {shown}{hint}."

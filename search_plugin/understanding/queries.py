@@ -17,7 +17,8 @@ from corpora.errors import InputError
 from search_plugin.contract.schema import ALIASES, PAPER_FIELDS, Field, find_field
 from search_plugin.contract.tree import MAX_DEPTH, And, Filter, Not, Or, Wild, WildPhrase, joined
 from search_plugin.filters.parse import comparison, parse_filter, saying
-from search_plugin.understanding.pasted.tokens import is_pasted, joins_lines
+from search_plugin.understanding.pasted.lines import joins_lines
+from search_plugin.understanding.pasted.tokens import is_pasted
 from search_plugin.words.languages import DEFAULT_LANGUAGE
 from search_plugin.words.terms import edits, terms_of
 

@@ -83,7 +83,7 @@ MARC_XML = '<collection xmlns="http://www.loc.gov/MARC21/slim">'
         ("refer", ["%0 Journal Article", "x\n%0 Book"]),
         ("bibtex", [f"% remark\n @{name}{{a, " for name in ENTRIES] + ["@STRING(", "@book  {"]),
         ("cord19", ["cord_uid,sha", "\ufeffsha,cord_uid\n"]),
-        ("csv", ["a,b", "a\tb", "a;b", "a|b", "RECORD 1\nx", "a,b\n{", "\"Article Title\"\r\nx"]),
+        ("csv", ["a,b", "a\tb", "a;b", "a|b", "RECORD 1\nx", "a,b\n{", '"Article Title"\r\nx']),
         ("", ["prose", "@unknown{a}", "prose\na,b", "TY JOUR", "PMID 12", "01234", "PT Jx", ""]),
     ],
 )

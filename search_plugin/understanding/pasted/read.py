@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from search_plugin.contract.schema import PAPER_FIELDS, Field, find_field
 from search_plugin.contract.tree import MOST_BETWEEN, And, Compare, Filter, Nearness, Not, Or, joined
 from search_plugin.filters.parse import TextField, as_query, comparison, parse_filter, saying, saying_each
-from search_plugin.understanding.pasted.tokens import MEANINGS, Sense, joins_lines
+from search_plugin.understanding.pasted.lines import joins_lines
+from search_plugin.understanding.pasted.tokens import MEANINGS, Sense
 from search_plugin.understanding.pasted.trees import Branch, Leaf, TooDeep, Tree, read_tree
 from search_plugin.words.languages import DEFAULT_LANGUAGE
 from search_plugin.words.terms import terms_of
@@ -31,6 +32,8 @@ _MOST_PAIRS = 64
 _TEXTS = frozenset({"title", "text", "abstract", "heading"})
 _DAY = r"(?:[/-]\d{1,2}){0,2}"
 _YEARS = re.compile(rf"(\d{{4}}){_DAY}(?:\s*(?:[:\-\u2013]|\.\.)\s*((?:\d{{4}}){_DAY}|current))?", re.IGNORECASE)
+_TYPE_CODE = re.compile("[a-z]{2}")
+
 _OPEN_END = 3_000
 """The year that PubMed gives to a time without an end."""
 
@@ -52,7 +55,7 @@ def read_pasted(text: str, fields: Sequence[Field] = PAPER_FIELDS, language: str
     if joins_lines(text):
         raise InputError(
             "The query joins lines of a search history by their numbers, and those lines are not here",
-            "put each line itself in brackets in the place of its number",
+            "paste all lines with their numbers, or put each line itself in brackets in the place of its number",
         )
     notes: dict[str, None] = {}
     try:
@@ -176,6 +179,7 @@ class _Builder:
     def _tested(self, meaning: str, leaf: Leaf) -> Filter | None:
         text = leaf.text.strip()
         try:
+            require(meaning != "types" or not _TYPE_CODE.fullmatch(text), f"{text} is Scopus' code of a type")
             if meaning == "year" and not leaf.sign:
                 return self._year(text)
             return parse_filter(comparison(meaning, text, leaf.sign or "="), self._fields)

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from search_plugin.words.language_names import names_of_language
+
 Sense = Literal["title", "text", "abstract", "heading", "authors", "venue", "year", "types", "language", "doi", "pmid"]
 """What a field of another system is here; `heading` and `abstract` are read as text, and that is said."""
 
@@ -39,13 +41,22 @@ _AFTER_DOT = rf"\.{_CODE}(?:,{_CODE})*\.?(?![\w.])"
 _AFTER_COLON = rf":{_CODE}(?:,{_CODE})*(?![\w:])"
 _AFTER_SLASH = r"/(?:exp|de|mj|dm|br)(?:/mj)?(?!\w)|/(?=\s|[)\]]|$)(?:\s*\[[^\]]*\])?"
 _BRACKETED = r"\[[^\[\]]{1,60}\]"
+_LIMITS = r"(?:lim|py|sd)"
+"""What limits a search of Embase, after brackets."""
+
 _WOS = r"(?:TI|TS|AB|AU|SO|PY|AK|KP|ALL|DO|DT|LA|PMID|AD|OG|FO|CU|WC|SU|UT|IS)"
 _SCOPUS = (
     r"(?:TITLE-ABS-KEY-AUTH|TITLE-ABS-KEY|TITLE-ABS|TITLE|ABS|KEY|AUTHOR-NAME|AUTHKEY|AUTH|INDEXTERMS|SRCTITLE|"
     r"EXACTSRCTITLE|DOCTYPE|LANGUAGE|DOI|PMID|AFFIL|AFFILCOUNTRY|ALL|SUBJAREA|LIMIT-TO|EXCLUDE|FUND-ALL|REF)"
 )
+_SCOPUS_ALONE = (
+    r"(?-i:INDEX|SRCTYPE|PUBSTAGE|EXACTKEYWORD|PREFNAMEAUID|AFFILORG|AFFILCITY|AF-ID|AU-ID|ISSN|ISBN|CONFNAME|"
+    r"CASREGNUMBER|CHEMNAME|REFTITLE|REFAUTH|FREETOREAD)"
+)
+"""Fields of Scopus that a search has only beside others; small letters are words."""
+
 _BEFORE = (
-    rf"\b{_WOS}\s*=\s*|\b{_SCOPUS}(?=\s*\()|\b(?:ti|ab|tiab|tw|au|so|py|dp|kw|mh|ta|pt|la):(?=[\w(\"'])"
+    rf"\b{_WOS}\s*=\s*|\b(?:{_SCOPUS}|{_SCOPUS_ALONE})(?=\s*\()|\b(?:ti|ab|tiab|tw|au|so|py|dp|kw|mh|ta|pt|la):(?=[\w(\"'])"
     r"|\b(?:title|author|authors|journal|venue|year|type|types|language):(?=[\w(\"])"
 )
 _OWN = (
@@ -61,6 +72,8 @@ _MARKS = re.compile(
     rf"""
     \[(?:{_KNOWN}|ad|affiliation|sb|filter|gr|si|pa|tt|ir|cn)(?::~\d+)?\]
     | \[mh\s
+    | \bMeSH\ descriptor:
+    | \[[^\[\]]+\]/{_LIMITS}\b
     | [\w*?$"')\]]{_AFTER_DOT}
     | [\w*?$"')]:(?:ti|ab|kw|tw)(?:,{_CODE})*(?![\w:])
     | \w/(?:exp|de|mj)\b
@@ -75,22 +88,24 @@ _MARKS = re.compile(
 )
 _CAPITALS = re.compile(rf"\b{_WOS}\s*=\s*[(\"\w]|\b{_SCOPUS}\s*\(|\bPUBYEAR\s*[<>=IAB]|\b(?:{_NEARNESS})(?!\w)")
 
-_LINE = r"(?:\#|S|L)?\d{1,3}"
-_LINES = re.compile(
-    rf"""
-    \(*{_LINE}\)*(?:\s+(?:and|or|not)\s+\(*{_LINE}\)*)+
-    | (?:and|or)/{_LINE}\s*[-,].*
-    | .*(?<![\w\#])\#\d{{1,3}}\s+(?:and|or|not)\b.*
-    | .*\b(?:and|or|not)\s+\#\d{{1,3}}(?!\w).*
-    | limit\s+{_LINE}\s+to\b.*
-    """,
-    re.IGNORECASE | re.VERBOSE,
-)
-
 _NUMBERED = re.compile(r"\A#?\d{1,3}[.)]\s+(?=\S)")
 _DATE = r'"?(\d{4}(?:/\d{1,2}){0,2})"?\s*\[[^\]]{2,40}\]'
-_DATES = re.compile(rf"{_DATE}\s*:\s*{_DATE}")
-"""A time between two dates as PubMed writes it."""
+_REWRITTEN = (
+    # A time between two dates as PubMed writes it.
+    (re.compile(rf"{_DATE}\s*:\s*{_DATE}"), r"\1:\2[dp]"),
+    # What Scopus' own limits say: who leaves several years out means none of them.
+    (re.compile(r"(?<=\))\s*\bOR\s+(?=EXCLUDE\s*\()"), " AND "),
+    (re.compile(r"\bEXCLUDE\s*\((?=\s*[A-Z-]+\s*,)"), "NOT LIMIT-TO("),
+    (re.compile(r"\bLIMIT-TO\s*\(\s*PUBYEAR\s*,\s*(\d{4})\s*\)"), r"PUBYEAR = \1"),
+    (re.compile(r"\bLIMIT-TO\s*\(\s*([A-Z-]+)\s*,\s*(\"[^\"]*\"|[^()\"]*?)\s*\)"), r"\1(\2)"),
+    # What the Cochrane Library writes into the lines that it exports.
+    (re.compile(r"\(Word variations have been searched\)", re.IGNORECASE), ""),
+    (
+        re.compile(r"\bMeSH descriptor:\s*\[([^\[\]]+)\](?:\s+(?:explode all trees|this term only))?", re.IGNORECASE),
+        r'[mh "\1"]',
+    ),
+)
+"""Forms that mean the same as others, and what stands for them."""
 
 _TOKENS = re.compile(
     rf"""
@@ -102,19 +117,21 @@ _TOKENS = re.compile(
     | (?P<own>{_OWN})
     | (?P<phrase>["\u201c\u201d](?P<inside>[^"\u201c\u201d]*)["\u201c\u201d](?:~(?P<within>\d{{1,3}}))?)
     | (?P<single>(?<!\w)'(?P<inner>[^']*)'(?=[\s)/:.]|$))
+    | (?P<limit>\[(?P<limited>[^\[\]]+)\]/(?P<limits>{_LIMITS})\b)
     | (?P<bracket>{_BRACKETED})
     | (?P<dotted>{_AFTER_DOT}) | (?P<colon>{_AFTER_COLON}) | (?P<slash>{_AFTER_SLASH})
     | (?P<near>(?:{_NEARNESS})(?!\w)) | (?P<adjacent>(?:adj|next|near|pre|same)(?=\s))
     | (?P<operator>(?:and\s+not|and|or|not|&&|\|\|)(?![\w\-]))
-    | (?P<explode>exp\s+)
+    | (?P<explode>exp\s+(?:\*(?=\w))?)
+    | (?P<focus>\*(?=[\w-]+(?:[ ,]+(?!(?:and|or|not)\b)[\w-]+){{0,9}}/(?:[\s)]|$)))
     | (?P<word>[^\s()\[\]"\u201c\u201d]+?(?={_AFTER_DOT}|{_AFTER_COLON}|{_AFTER_SLASH}|[\s()\[\]"\u201c\u201d]|$))
     | (?P<other>.)
     """,
     re.IGNORECASE | re.VERBOSE,
 )
 _KINDS = (
-    *("space", "open", "close", "after_year", "mesh", "before", "own", "phrase", "single", "bracket"),
-    *("dotted", "colon", "slash", "near", "adjacent", "operator", "explode", "word"),
+    *("space", "open", "close", "after_year", "mesh", "before", "own", "phrase", "single", "limit", "bracket"),
+    *("dotted", "colon", "slash", "near", "adjacent", "operator", "explode", "focus", "word"),
 )
 
 APART = 15
@@ -148,14 +165,10 @@ def is_pasted(text: str) -> bool:
     return bool(_MARKS.search(text) or _CAPITALS.search(text))
 
 
-def joins_lines(text: str) -> bool:
-    """Return whether a text joins lines of a search history by their numbers."""
-    return bool(_LINES.fullmatch(text))
-
-
 def reads_flat(text: str) -> bool:
     """Return whether operators are read from left to right, as PubMed does, whose fields are in brackets."""
-    return bool(re.search(_BRACKETED, text)) and not re.search(r"\[mh\s", text, re.IGNORECASE)
+    others = rf"\[mh\s|MeSH descriptor:|\]/{_LIMITS}\b"
+    return bool(re.search(_BRACKETED, text)) and not re.search(others, text, re.IGNORECASE)
 
 
 def reads_or_first(text: str) -> bool:
@@ -165,10 +178,12 @@ def reads_or_first(text: str) -> bool:
 
 def pasted_tokens(text: str) -> Iterator[PastedToken]:
     """Yield the parts of a search in their order."""
-    plain = _DATES.sub(r"\1:\2[dp]", _NUMBERED.sub("", text))
+    plain = _NUMBERED.sub("", text)
+    for form, meaning in _REWRITTEN:
+        plain = form.sub(meaning, plain)
     for found in _TOKENS.finditer(plain):
         kind = next((name for name in _KINDS if found[name] is not None), "other")
-        if kind != "space":
+        if kind not in ("space", "focus"):
             yield _token(kind, found)
 
 
@@ -178,7 +193,7 @@ def _token(kind: str, found: re.Match[str]) -> PastedToken:
         case "phrase" | "single":
             inside = found["inside"] if kind == "phrase" else found["inner"]
             return PastedToken(kind, inside, number=int(found["within"] or 0))
-        case "after_year" | "own":
+        case "after_year" | "own" | "limit":
             return _compared(kind, found)
         case "mesh":
             return PastedToken(kind, found["heading"].strip(" ^\"'"), ("mesh",))
@@ -200,6 +215,9 @@ def _token(kind: str, found: re.Match[str]) -> PastedToken:
 
 
 def _compared(kind: str, found: re.Match[str]) -> PastedToken:
+    if kind == "limit":
+        known = len(names_of_language(found["limited"])) > 1
+        return PastedToken(kind, found["limited"], ("la",) if known else (found["limits"].lower(),))
     if kind == "own":
         said = found["value"] or found["bare"] or ""
         return PastedToken(kind, said, (f"{found['field']}:",), sign=found["relation"] or "")

@@ -132,7 +132,7 @@ class _Parser:
                 names = self._next().names
                 inside = self._operand(depth)
                 return inside and _given(inside, names)
-            case "phrase" | "single" | "after_year" | "mesh" | "own":
+            case "phrase" | "single" | "after_year" | "mesh" | "own" | "limit":
                 token = self._next()
                 said = any(map(str.isalnum, token.text))
                 tree = Leaf(token.text, True, token.names, token.number, token.sign) if said else None  # noqa: FBT003

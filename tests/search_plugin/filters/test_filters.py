@@ -81,7 +81,7 @@ filters = st.recursive(tests, branches, max_leaves=8)
 values = st.lists(words, min_size=1, max_size=3, unique=True).map(tuple)
 loose = st.one_of(
     st.builds(Alike, st.sampled_from(["venue", "types", "shelf"]), st.sampled_from(["same", "prefix"]), values),
-    st.builds(Alike, st.just("authors"), st.sampled_from(["name", "prefix"]), values),
+    st.builds(Alike, st.just("authors"), st.sampled_from(["name", "family"]), values),
 )
 """Conditions that are resolved before an engine is asked."""
 SPOKEN = ("stem", "cells", "cell", "embryonic", "of", "the", "lung", "TNF-alpha", "5-HT2A", "Mice")
@@ -113,7 +113,7 @@ any_filters = st.recursive(tests | loose | says, branches, max_leaves=8)
         ("venue=*", Alike("venue", "same", ("*",))),
         (
             "author in (smith*, Toth EA, fauci)",
-            Or((Alike("authors", "prefix", ("smith",)), Alike("authors", "name", ("Toth EA", "fauci")))),
+            Or((Alike("authors", "family", ("smith",)), Alike("authors", "name", ("Toth EA", "fauci")))),
         ),
         ("id=A", Compare("id", "=", "A")),
         ("pmid=https://pubmed.ncbi.nlm.nih.gov/12/", OneOf("identifiers", ("pmid:12", "PMID:12"))),

@@ -31,6 +31,17 @@ def finds(expressions, value):
         (like("prefix", "lancet"), ["Lancet", "Lancet Oncology"], ["The Lancet"]),
         (like("same", "a", "B"), ["A", "b"], ["c"]),
         (like("name", "Toth EA"), ["Eric A Toth", "toth ea"], ["Bela Toth"]),
+        (
+            like("family", "Tot"),
+            ["Eric A Toth", "Tóth, Ödön", "toth ea", "Total Research Group"],
+            ["Berg, Totila", "Ott E"],
+        ),
+        (like("family", "Toth E"), ["Eric A Toth", "Toth, E. A."], ["Bela Toth", "Totheim, E"]),
+        (like("family", "Mü"), ["A Mueller", "Muller, B", "Jörg Müller"], ["Moller, B"]),
+        (Alike("language", "same", ("English", "fre")), ["eng", "EN", "english", "fra", "French"], ["ger", "e"]),
+        (Alike("language", "same", ("xx",)), ["XX"], ["x"]),
+        (Alike("language", "prefix", ("en",)), ["eng", "enm"], ["ger"]),
+        (like("same", "english"), ["English"], ["eng"]),
     ],
 )
 def test_what_is_alike(condition, yes, no):
@@ -73,8 +84,9 @@ letters = st.text(st.sampled_from("abeostuhéüøæß'-"), min_size=2, max_size=
 def test_the_expressions_find_any_name_that_is_accepted(family, first, form):
     for typed in (family, family.upper(), family.replace("ü", "ue").replace("é", "e").replace("ß", "ss")):
         stored = form.format(family, first)
-        if accepts(like("name", typed), stored):
-            assert finds(patterns(like("name", typed)), stored)
+        for condition in (like("name", typed), *(like("family", typed[:length]) for length in range(1, len(typed)))):
+            if accepts(condition, stored):
+                assert finds(patterns(condition), stored)
 
 
 def test_expressions_hold_nothing_of_the_user_that_could_be_syntax():

@@ -23,7 +23,7 @@ def to_text(where: Filter) -> str:
         case OneOf(field, values):
             return f"{field} == ({', '.join(map(_value, values))})"
         case Alike(field, manner, values):
-            star = "*" if manner == "prefix" else ""
+            star = "*" if manner in ("prefix", "family") else ""
             return f"{field} in ({', '.join(_value(value) + star for value in values)})"
         case Exists(field):
             return f"{field} exists"

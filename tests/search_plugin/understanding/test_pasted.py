@@ -95,6 +95,16 @@ def test_other_signs_are_words(typed):
     [
         ("exp asthma/ and tea.ti.", "asthma tea", (HEADINGS,)),
         ("tea[ti] AND oxford[ad]", "tea", ('The field ad has no counterpart here, so "oxford" in it was left out.',)),
+        ("tea:ti NOT [humans]/lim", "tea", ('The field lim has no counterpart here, so "humans" in it was left out.',)),
+        (
+            "TITLE(tea) AND DOCTYPE(ar) AND NOT INDEX(medline) AND (LIMIT-TO(SUBJAREA, MEDI))",
+            "tea",
+            (
+                '"ar" can\'t be read as a value of types, so it was left out.',
+                'The field index has no counterpart here, so "medline" in it was left out.',
+                'The field subjarea has no counterpart here, so "MEDI" in it was left out.',
+            ),
+        ),
         ("tea[ti] AND soon[dp]", "tea", ('"soon" can\'t be read as a value of year, so it was left out.',)),
         ("tea[ti] AND", "tea", ("AND lacks words that it applies to, so it was left out.",)),
         ("tea[ti] OR OR masks[ti]", "tea masks", ("OR lacks words that it applies to, so it was left out.",)),
