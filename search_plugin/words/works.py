@@ -2,7 +2,7 @@
 
 Two papers are the same work if they share an identifier, or if their titles say the same and authors, years and, where
 there are some, vectors agree. Notices (errata, retractions, replies) are never the same work as their article. A wrong
-group hides a paper, so what is doubtful stays apart. `python -m benchmarks.works` measures it.
+group hides a paper, so what is doubtful stays apart. docs/ranking.md has the measurement.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class LikeVectors:
 SIMILARITIES: Mapping[str, LikeVectors] = {
     "3b9a20da48be8dfb": LikeVectors(same_title=0.6, other_title=0.94)  # ses-minilm, which is all-MiniLM-L6-v2
 }
-"""By fingerprint of the model; fitted by `benchmarks/works.py`."""
+"""By fingerprint of the model; docs/ranking.md says how they were fitted."""
 
 _VERSION = re.compile(r"(?:(?<=\d)|[./_-])v\d{1,2}(?:\.full(?:\.pdf|-text)?)?$")
 _VERSION_OF = (
