@@ -7,11 +7,11 @@ section 14.2.3): of all linear maps to so few numbers, it keeps most of the dot 
 from __future__ import annotations
 
 import base64
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from corpora.checksums import sha256_of_text
 from corpora.errors import require
 from corpora.lazy import np
 from encoders.models.card import ModelCard
@@ -81,11 +81,11 @@ class VectorProjection:
 
     def fingerprint_after(self, fingerprint: str) -> str:
         """Return the fingerprint of shortened vectors, given that of a model: no other vectors compare with them."""
-        return hashlib.sha256(f"{fingerprint} {self._digest}".encode()).hexdigest()[:16]
+        return sha256_of_text(f"{fingerprint} {self._digest}")[:16]
 
     @cached_property
     def _digest(self) -> str:
-        return hashlib.sha256(f"{self.numbers} {self.directions}".encode()).hexdigest()
+        return sha256_of_text(f"{self.numbers} {self.directions}")
 
     @cached_property
     def _map(self) -> np.ndarray:

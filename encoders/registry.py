@@ -111,7 +111,7 @@ def fetch_model(hub_id: str, hint: str = "") -> Path:
     from encoders.layouts.adapter_kinds import FILES
 
     described = ["*.json", "vocab.txt", "merges.txt", "*.model"]  # the last of sentencepiece, to tell what is missing
-    # Of sparse models.
+    # Sparse models have further files.
     described += ["query_token_weights.txt", f"query_*/{SAFETENSORS}", f"document_*/{SAFETENSORS}"]
     described += [f"*/{file}" for file in FILES]  # of adapters in folders of their own
     folder = fetch(hub_id, [*described, *DENSE_FILES, SAFETENSORS], hint)

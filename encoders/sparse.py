@@ -31,9 +31,8 @@ if TYPE_CHECKING:
 _TEXTS = 2
 """Texts in a batch of each core: the weights of the whole vocabulary take 60 MB for a text of 512 tokens."""
 
-_KEPT_BITS = 8
-_FLOAT_BITS = 23
-"""Of the fractions of float32."""
+_FLOAT_BITS, _KEPT_BITS = 23, 8
+"""Bits of the fraction of a float32, and how many of them are kept."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,7 +98,7 @@ def load(folder: Path, step: int, learner: Learner) -> TrainingProgress:
     return progress
 
 
-def resume(folder: Path, learner: Learner, key: str, *, asked: bool) -> TrainingProgress:
+def resume(folder: Path, learner: Learner, key: str, *, allowed: bool) -> TrainingProgress:
     """Put the last state of a run into a learner, if there is one; return how far the run is.
 
     `key` is the hash of the recipe and the data. `InputError` if there is a state and the user has not asked to resume,
@@ -107,7 +107,7 @@ def resume(folder: Path, learner: Learner, key: str, *, asked: bool) -> Training
     step = last(folder)
     if step is None:
         return TrainingProgress(recipe_key=key)
-    if not asked:
+    if not allowed:
         raise InputError(
             f"{folder} holds a run of {step} steps", "add <resume> to continue it, or name another folder by <output>"
         )

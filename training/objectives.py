@@ -80,6 +80,8 @@ def targets_of(inputs: Inputs) -> Tensor:
 def cross_entropy(inputs: Inputs, options: Mapping[str, float]) -> Tensor:  # noqa: ARG001 - it has none
     """Return softmax cross-entropy of one class per paper, its mean (SciRepEval section 4.1, MIReAD section 3).
 
+    Use it when each paper has one of a fixed set of labels, such as its journal or field.
+
     >>> import torch
     >>> two_classes = Inputs([torch.ones(1, 4)], torch.tensor([[2.0, 0.0]]), [[0]])
     >>> round(float(cross_entropy(two_classes, {})), 4)  # log(1 + exp(-2))
@@ -90,6 +92,8 @@ def cross_entropy(inputs: Inputs, options: Mapping[str, float]) -> Tensor:  # no
 
 def bce(inputs: Inputs, options: Mapping[str, float]) -> Tensor:  # noqa: ARG001 - it has none
     """Return binary cross-entropy of several labels per paper, its mean over both (SciRepEval section 4.1).
+
+    Use it when a paper may have several labels at once, such as MeSH headings.
 
     >>> import torch
     >>> both_labels = Inputs([torch.ones(1, 4)], torch.zeros(1, 2), [[0, 1]])
@@ -105,6 +109,9 @@ def bce(inputs: Inputs, options: Mapping[str, float]) -> Tensor:  # noqa: ARG001
 
 def supervised_contrastive(inputs: Inputs, options: Mapping[str, float]) -> Tensor:
     """Return `mix` x cross-entropy + (1 - `mix`) x contrast, as SciRepEval's code mixes them.
+
+    Use it when the vectors themselves should group papers by their label, for neighbours or a linear model on them, and
+    not only the head should tell the labels apart.
 
     >>> import torch
     >>> alike = Inputs([torch.ones(2, 4)], torch.zeros(2, 2), [[0], [0]])
@@ -142,6 +149,8 @@ SUPERVISED_CONTRASTIVE = Objective(
 def mse(inputs: Inputs, options: Mapping[str, float]) -> Tensor:  # noqa: ARG001 - it has none
     """Return the squared error, its mean over the papers (SciRepEval section 4.1).
 
+    Use it when the number itself is wanted, such as a year.
+
     >>> import torch
     >>> far_by_one_and_three = Inputs([torch.ones(2, 4)], torch.tensor([[1.0], [5.0]]), [[2.0], [2.0]])
     >>> float(mse(far_by_one_and_three, {}))
@@ -155,6 +164,8 @@ def ranking(inputs: Inputs, options: Mapping[str, float]) -> Tensor:  # noqa: AR
 
     RankNet (Burges et al. 2005, section 3). Kendall's tau counts the pairs in the right order; this is its smooth
     bound.
+
+    Use it when only the order of papers by a number matters, such as by citations, which few outliers dominate.
 
     >>> import torch
     >>> equal_scores = Inputs([torch.ones(2, 4)], torch.zeros(2, 1), [[2.0], [1.0]])
@@ -176,6 +187,9 @@ def triplet(inputs: Inputs, options: Mapping[str, float]) -> Tensor:
 
     max(0, d(q, p) - d(q, n) + margin), d the Euclidean distance (SPECTER equation 1).
 
+    Use it when vectors are compared by their Euclidean distance, as those of SPECTER and SciNCL are, or batches are
+    small.
+
     >>> import torch
     >>> query, positive, negative = torch.zeros(1, 2), torch.tensor([[3.0, 0.0]]), torch.tensor([[0.0, 2.0]])
     >>> round(float(triplet(Inputs([query, positive, negative], None, [[]]), {"margin": 1.0})), 4)  # 3 - 2 + 1
@@ -194,6 +208,9 @@ def contrastive(inputs: Inputs, options: Mapping[str, float]) -> Tensor:
     Softmax cross-entropy over all candidates: every query has its own positive; all other positives and all negatives
     of the batch are its negatives. Similarity is the dot product (`cosine` = 0), or the cosine (1), divided by the
     temperature.
+
+    Use it when papers are searched by cosine or dot product, and a batch (or `chunk`) can be large: each other example
+    is one more negative.
 
     >>> import torch
     >>> same = Inputs([torch.ones(1, 2)] * 3, None, [[]])
@@ -217,6 +234,9 @@ def kl(inputs: Inputs, options: Mapping[str, float]) -> Tensor:
 
     The student's score is the cosine over the temperature. The mean over the queries.
 
+    Use it when a teacher has scored the candidates of each query, and its scale differs from that of the student, as a
+    reranker's does.
+
     >>> import torch
     >>> same_scores = Inputs([torch.ones(1, 2)] * 3, None, [[7.0, 7.0]])
     >>> round(float(kl(same_scores, {"temperature": 0.05, "teacher_temperature": 1.0})), 4)
@@ -233,6 +253,9 @@ def margin_mse(inputs: Inputs, options: Mapping[str, float]) -> Tensor:  # noqa:
     """Return the squared error of the differences between the first candidate's score and each other's.
 
     Hofstaetter et al. 2020, equation 4. The student's score is the dot product. The mean over queries and candidates.
+
+    Use it when a teacher has scored the candidates, and the student's dot products should have the same distances as
+    its scores.
 
     >>> import torch
     >>> query, first, second = torch.ones(1, 2), torch.ones(1, 2), torch.zeros(1, 2)
@@ -251,6 +274,8 @@ def vectors(inputs: Inputs, options: Mapping[str, float]) -> Tensor:  # noqa: AR
     As Reimers & Gurevych (2020, arXiv:2004.09813, section 2) distil a sentence encoder, and LEAF (Vujanic &
     Rueckstiess 2025, arXiv:2509.12539, section 3) one with vectors of unit length. `InputError` if the targets have
     another length than the vectors.
+
+    Use it when a teacher's vectors are known, and the student should ask or fill an index of the teacher.
 
     >>> import torch
     >>> at_right_angles = Inputs([torch.tensor([[3.0, 0.0]])], None, [[0.0, 5.0]])
@@ -277,6 +302,8 @@ def listwise(inputs: Inputs, options: Mapping[str, float]) -> Tensor:
 
     Against the first candidate, which is right (Gao et al. 2021, arXiv:2101.08751, equation 2); or, where a teacher
     scored the candidates, against the softmax of its scores over the temperature (Hinton et al. 2015, section 2).
+
+    Use it when a reranker is trained: it is the only objective of scores of pairs.
 
     >>> import torch
     >>> right, wrong = torch.tensor([[2.0]]), torch.tensor([[2.0]])

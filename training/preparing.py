@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -10,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from corpora.checksums import sha256_of_text
 from corpora.errors import ConflictError, InputError
 from corpora.writing import explaining, locking, replacing
 from encoders.encoder import load_encoder
@@ -66,7 +66,7 @@ class Prepared:
         settings = self.recipe.model_dump_json(exclude={"base", "tasks", "guard", "keep_states"})
         trained = [one.manifest.key for one in self.data.train]
         facts = [settings, tasks, bool(self.recipe.keep_states), self.base.card.fingerprint, trained]
-        return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:24]
+        return sha256_of_text(json.dumps(facts))[:24]
 
 
 def make_ready(recipe: Recipe, base: Model, folder: Path, say: Say, processes: Processes = ALONE) -> Prepared:

@@ -17,6 +17,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pydantic import Field
+
 from corpora.errors import UnavailableError, require
 from corpora.installed import extra
 from corpora.lazy import faiss, np, torch
@@ -27,6 +29,7 @@ from encoders.models.folder import write_json, writing
 from encoders.models.formats import Format
 from encoders.models.weights import SAFETENSORS
 from encoders.tokens.tokenizer import load_tokenizer, tokenized, well_formed
+from training.strict import Strict
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -36,7 +39,7 @@ if TYPE_CHECKING:
     from training.preparing import Say
 
 _CENTROIDS = 256
-"""Of a part: its number takes one byte."""
+"""Centroids of each part, so that the number of one takes a byte."""
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
 _SHORTEST, _LONGEST = 20, 250
@@ -51,8 +54,7 @@ _LEAST_FREQUENCY = 0.1
 _LAST_RATE = 0.02
 
 
-@dataclass(frozen=True)
-class TableSettings:
+class TableSettings(Strict):
     """How a table is trained.
 
     Attributes:
@@ -64,16 +66,16 @@ class TableSettings:
         seed: Seed of everything drawn at random.
     """
 
-    texts: int = 200_000
-    bytes_a_token: int = 96
-    batch_size: int = 2048
-    epochs: int = 5
-    learning_rate: float = 0.005
+    texts: int = Field(default=200_000, ge=1)
+    bytes_a_token: int = Field(default=96, ge=1)
+    batch_size: int = Field(default=2048, ge=1)
+    epochs: int = Field(default=5, ge=1)
+    learning_rate: float = Field(default=0.005, gt=0)
     seed: int = 42
 
 
 @dataclass(frozen=True, slots=True)
-class TableWorth:
+class TableLoss:
     """What a table loses against its model, on texts that it has not learned from.
 
     Attributes:
@@ -131,10 +133,10 @@ def train_table(
     tokenizer_folder: Path,
     texts: Sequence[str],
     folder: Path,
-    settings: TableSettings = TableSettings(),
+    settings: TableSettings,
     *,
     say: Say = lambda _: None,
-) -> TableWorth:
+) -> TableLoss:
     """Train a table that stands in for a model at queries, and measure what it loses.
 
     Args:
@@ -168,7 +170,7 @@ def train_table(
     counted = np.array([bool(token) and not _is_special(tokenizer, number) for number, token in enumerate(tokens)])
     fitted = fit(ids, vectors, alone, counted, settings, say=say)
     write_table(folder, fitted, card, tokenizer, tokenizer_folder, texts)
-    return fitted.worth((folder / SAFETENSORS).stat().st_size)
+    return fitted.loss((folder / SAFETENSORS).stat().st_size)
 
 
 def token_ids(tokenizer: Tokenizer, card: ModelCard, texts: Sequence[str]) -> list[np.ndarray]:
@@ -212,7 +214,7 @@ class FittedTable:
     made: np.ndarray
     wanted: np.ndarray
 
-    def worth(self, size: int) -> TableWorth:
+    def loss(self, size: int) -> TableLoss:
         """Return what the table loses, given the bytes of its file."""
         cosine = float((self.made * self.wanted).sum(axis=1).mean())
         among = self.wanted[: 10 * _BLOCK]
@@ -225,7 +227,7 @@ class FittedTable:
             len(np.intersect1d(one, other)) / _NEAREST
             for one, other in zip(*map(np.ndarray.tolist, ranks), strict=True)
         ]
-        return TableWorth(self.train, len(self.made), cosine, float(np.mean(same)), size)
+        return TableLoss(self.train, len(self.made), cosine, float(np.mean(same)), size)
 
 
 def fit(

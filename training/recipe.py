@@ -26,7 +26,7 @@ from training.data.scirepeval import read_config
 from training.objectives import OBJECTIVES
 from training.samplers import SAMPLERS
 from training.schedules import SCHEDULES
-from training.strict import Strict, ended, nearest, one_of
+from training.strict import Strict, ended, explained, nearest, one_of
 from training.task import FILES, Build, TrainingTask
 from training.trainables.registry import TRAINABLES
 
@@ -209,9 +209,7 @@ def _checked(content: Mapping[str, Any], path: Path, folder: Path) -> Recipe:
     try:
         recipe = Recipe.model_validate(content)
     except ValidationError as error:
-        # A key is often missing, and a list too short, because another key is wrong.
-        first = min(error.errors(), key=lambda one: (one["type"] == "too_short", one["type"] == "missing"))
-        raise InputError(ended(f"The recipe {path}: {_explained(first)}")) from error
+        raise InputError(ended(f"The recipe {path}: {explained(error, _TABLES, Recipe)}")) from error
     guard = tuple(folder / one for one in recipe.guard)
     if missing := next((one for one in guard if not one.exists()), None):
         raise InputError(f"The recipe {path} guards {missing}, and there is no such file or folder.")
@@ -235,18 +233,6 @@ def _located(task: TrainingTask, folder: Path) -> TrainingTask:
             raise InputError(f"The task {task.name} is built of {path}, and there is no such file.")
     build = task.build.model_copy(update={"papers": papers, "files": files})
     return task.model_copy(update={**found, "build": build})
-
-
-def _explained(error: Any) -> str:
-    """Return one plain sentence about a wrong key or value."""
-    place = ".".join(str(part) for part in error["loc"])
-    if error["type"] == "extra_forbidden":
-        inside = next((model for name, model in _TABLES.items() if name in error["loc"]), Recipe)
-        return f"the key {place} is unknown; {nearest(str(error['loc'][-1]), inside.model_fields)}"
-    if error["type"] == "missing":
-        return f"the key {place} is missing"
-    reason = str(error["ctx"]["error"]) if error["type"] == "value_error" else error["msg"]
-    return f"{place or 'the recipe'} is not valid: {reason}"
 
 
 _TABLES: dict[str, type[Strict]] = {"build": Build, "tasks": TrainingTask}

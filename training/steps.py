@@ -70,12 +70,12 @@ def run_steps(
     if overdue(recipe, progress):
         return progress
     steps = ahead(_steps(learner, data.train, progress.step, total, processes))
-    with _written(folder, progress.step, processes) as write, asked_to_stop() as asked:
+    with _written(folder, progress.step, processes) as write, asked_to_stop() as stop_requested:
         for waited, (number, batches, size) in steps:
             begun = time.perf_counter()
             entry = {"step": number + 1, **_step(learner, data.train, batches, size, number, total, folder, processes)}
             progress = replace(progress, step=number + 1)
-            late, signalled = processes.summed([time.monotonic() > until, asked()])
+            late, signalled = processes.summed([time.monotonic() > until, stop_requested()])
             if (number + 1) % recipe.validate_every == 0 or number + 1 == total:
                 measures = _validated(learner, data.validation, number + 1, folder, processes)
                 if measures:
@@ -181,9 +181,9 @@ def _steps(
     recipe = learner.recipe
     sizes = [len(one) for one in data]
     batches = (batch for epoch in count() for batch in examples_of(recipe, data, epoch))
-    asked = islice(batches, recipe.epochs * batches_an_epoch(recipe, sizes))
+    due = islice(batches, recipe.epochs * batches_an_epoch(recipe, sizes))
     for number in range(total):
-        group = list(islice(asked, recipe.accumulation))
+        group = list(islice(due, recipe.accumulation))
         if number >= done:
             shared = processes.share(list(enumerate(group)))
             ready = [Ready(part, items, parts_of(recipe, learner.card, items, data)) for part, items in shared]

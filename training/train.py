@@ -101,7 +101,7 @@ def train(
     recipe = recipe.model_copy(update={"accumulation": recipe.accumulation * processes.count})
     with plain_errors(folder), held(folder) if processes.first else nullcontext():
         ready, learner = processes.in_turn(lambda: _learner(recipe, base, folder, say, processes))
-        progress = checkpoints.resume(folder, learner, ready.key, asked=resume)
+        progress = checkpoints.resume(folder, learner, ready.key, allowed=resume)
         progress = run_steps(learner, ready.data, progress, folder, minutes, say, processes)
         return processes.in_turn(lambda: _finish(ready, learner, progress, folder, processes))
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from corpora.lazy import np, torch
 from eval.measures.classes import macro_f1
+from eval.probes.nested import macro_f1_of
 from training.batches import length_grouped, part_of
 from training.data.packed import Packed
 from training.learner import Learner
@@ -66,11 +67,8 @@ def _macro_f1(parts: Sequence[Inputs], *, several: bool) -> float:
     truth = np.zeros(outputs.shape, dtype=bool)
     for row, labels in enumerate(targets):
         truth[row, [int(label) for label in labels]] = True
-    predicted = outputs > 0
-    hits, sums = (truth & predicted).sum(axis=0), truth.sum(axis=0) + predicted.sum(axis=0)
-    # A label that is neither true nor predicted anywhere says nothing about the model.
-    seen = sums > 0
-    return float((2 * hits[seen] / sums[seen]).mean()) if seen.any() else 0.0
+    # A label that is neither true nor predicted anywhere says nothing about the model, and is left out of the mean.
+    return macro_f1_of(truth, outputs > 0)
 
 
 def _kendall(parts: Sequence[Inputs]) -> float:

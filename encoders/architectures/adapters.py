@@ -36,7 +36,11 @@ from encoders.ops.base import Ops, Tensor
 
 
 def vectors(ops: Ops, network: Network, ids: Tensor, mask: Tensor, heads: Sequence[str]) -> list[Tensor]:
-    """Return one vector per text for each head, which is the name of its adapter."""
+    """Return one vector per text for each head, which is the name of its adapter.
+
+    Use it when formats need vectors of their own, and the network below should stay as it is: few weights are trained,
+    and the layers below the first adapter run once for all formats.
+    """
 
     def adapted(number: int, head: str, normal: Tensor) -> Tensor | None:
         return bottleneck(ops, network, number, head, normal)
@@ -78,7 +82,10 @@ def bottleneck(ops: Ops, network: Network, number: int, adapter: str, normal: Te
 
 
 def fused_vectors(ops: Ops, network: Network, ids: Tensor, mask: Tensor, heads: Sequence[str]) -> list[Tensor]:
-    """Return one vector per text for each head, which is the name of its fusion."""
+    """Return one vector per text for each head, which is the name of its fusion.
+
+    Use it when there are adapters of several formats, and each may gain by what the others have learned.
+    """
 
     def fused(number: int, head: str, normal: Tensor) -> Tensor | None:
         adapters = f"{layer_name(number)}.output.adapters"

@@ -175,5 +175,9 @@ def _pool(ops: Ops, network: Network, states: Tensor, mask: Tensor) -> Tensor:
 
 
 def vectors(ops: Ops, network: Network, ids: Tensor, mask: Tensor, heads: Sequence[str]) -> list[Tensor]:
-    """Return one vector per text, the same for every head."""
+    """Return one vector per text, the same for every head.
+
+    Use it when one vector per paper is enough, or the formats differ by their prompts alone; most published models are
+    such networks.
+    """
     return run(ops, network, ids, mask, heads, plain_layer(ops, network))

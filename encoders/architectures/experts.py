@@ -23,7 +23,11 @@ from encoders.ops.base import Ops, Tensor
 
 
 def vectors(ops: Ops, network: Network, ids: Tensor, mask: Tensor, heads: Sequence[str]) -> list[Tensor]:
-    """Return one vector per text for each head, the number of its expert; with a gate, any name will do."""
+    """Return one vector per text for each head, the number of its expert; with a gate, any name will do.
+
+    Use it when tasks differ so much that whole parts of a layer should be theirs alone; the model grows with the number
+    of tasks.
+    """
     gated, plain = bool(network.options["gate"]), plain_layer(ops, network)
     sought = "0" if gated else heads[0]
 

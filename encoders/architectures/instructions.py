@@ -31,7 +31,10 @@ from encoders.ops.base import Ops, Tensor
 
 
 def vectors(ops: Ops, network: Network, ids: Tensor, mask: Tensor, heads: Sequence[str]) -> list[Tensor]:
-    """Return one vector per text for each head, which is the name of its instruction."""
+    """Return one vector per text for each head, which is the name of its instruction.
+
+    Use it when a sentence says what a vector is for: another sentence needs no new weights.
+    """
     return run(ops, network, ids, mask, heads, instructed_layer(ops, network, heads, ops))
 
 
@@ -87,7 +90,11 @@ INSTRUCTOR = "instructor."
 def vectors_with_instructor(
     ops: Ops, network: Network, ids: Tensor, mask: Tensor, heads: Sequence[str]
 ) -> list[Tensor]:
-    """Return one vector per text for each head, which is the name of its instruction."""
+    """Return one vector per text for each head, which is the name of its instruction.
+
+    Use it when the network that reads the texts must stay as it is, or be trained without the one that reads the
+    instructions.
+    """
     instructor = _PrefixedOps(ops, INSTRUCTOR)
     return run(ops, network, ids, mask, heads, instructed_layer(ops, network, heads, instructor))
 

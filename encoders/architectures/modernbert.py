@@ -19,7 +19,10 @@ GLOBAL_THETA, LOCAL_THETA = 160_000.0, 10_000.0
 
 
 def vectors(ops: Ops, network: Network, ids: Tensor, mask: Tensor, heads: Sequence[str]) -> list[Tensor]:
-    """Return one vector per text, the same for every head."""
+    """Return one vector per text, the same for every head.
+
+    Use it when texts are longer than 512 tokens, which BERT's table of positions does not reach.
+    """
     options = network.options
     words = ops.embed(ids, "embeddings.tok_embeddings.weight", network.vocabulary)
     states = ops.dropout(ops.norm_without_bias(words, "embeddings.norm"))

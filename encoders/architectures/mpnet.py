@@ -18,7 +18,10 @@ BUCKETS = 32
 
 
 def vectors(ops: Ops, network: Network, ids: Tensor, mask: Tensor, heads: Sequence[str]) -> list[Tensor]:
-    """Return one vector per text, the same for every head."""
+    """Return one vector per text, the same for every head.
+
+    Use it when a published MPNet, such as all-mpnet-base-v2, suits the texts.
+    """
     words = ops.embed(ids, WORDS, network.vocabulary)
     places = ops.embed(ops.positions(ids, network.first_position), POSITIONS, network.positions)
     states = ops.dropout(ops.norm(ops.add(words, places), "embeddings.LayerNorm"))

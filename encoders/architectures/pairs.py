@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from encoders.architectures import bert, modernbert, mpnet
+from encoders.architectures import bert
 from encoders.architectures.network import Network
+from encoders.architectures.registry import ARCHITECTURES
 from encoders.ops.base import Ops, Tensor
 
 SCORE = "score"
@@ -19,8 +20,6 @@ SCORE = "score"
 
 ScoreActivation = Literal["none", "sigmoid", "tanh"]
 """What is applied to a logit; it changes no order."""
-
-_TRUNKS = {"plain": bert.vectors, "mpnet": mpnet.vectors, "modernbert": modernbert.vectors}
 
 HEADS: Mapping[str, tuple[str, str]] = {
     "bert": ("pooler.dense", "classifier"),
@@ -34,12 +33,15 @@ def scores(ops: Ops, network: Network, ids: Tensor, mask: Tensor, heads: Sequenc
     """Return the score of each pair, (pairs, 1). `network.options` names the `trunk`, the `head` and the `activation`.
 
     With the option `segments`, the network is given which tokens are of the second text.
+
+    Use it when the first papers of a search are ranked again: it reads query and paper together, which costs a pass for
+    each pair.
     """
     options, kept = network.options, ops.present(mask)
     begun = ids
     if options["segments"]:
         begun = bert.States(bert.embeddings(ops, network, ids, ops.second(mask)), 0)
-    (vectors,) = _TRUNKS[options["trunk"]](ops, network, begun, kept, [SCORE])
+    (vectors,) = ARCHITECTURES[options["trunk"]](ops, network, begun, kept, [SCORE])
     logits = _logits(ops, options["head"], ops.states(vectors))
     activation: ScoreActivation = options["activation"]
     return [ops.vector(logits if activation == "none" else ops.activate(logits, activation))] * len(heads)

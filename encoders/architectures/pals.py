@@ -18,7 +18,11 @@ ATTENTION_HEADS = 6
 
 
 def vectors(ops: Ops, network: Network, ids: Tensor, mask: Tensor, heads: Sequence[str]) -> list[Tensor]:
-    """Return one vector per text for each head, which is the number of its task in the checkpoint."""
+    """Return one vector per text for each head, which is the number of its task in the checkpoint.
+
+    Use it when a model of SciRepEval's training with PALs is at hand, or is to be compared: each format takes a pass of
+    its own.
+    """
 
     def layer(number: int, queries: Tensor, keys: Tensor, bias: Tensor) -> Tensor:
         states = attended(ops, network, number, queries, keys, bias)

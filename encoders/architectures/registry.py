@@ -27,7 +27,10 @@ STATIC = "static"
 
 
 def _elsewhere(ops: Ops, network: Network, ids: Tensor, mask: Tensor, heads: Sequence[str]) -> list[Tensor]:  # noqa: ARG001
-    """Compute nothing: only the network's own runtime can run it. All weights count as used."""
+    """Compute nothing: only the network's own runtime can run it. All weights count as used.
+
+    Use it when a network of another family, such as DeBERTa, is wanted; it needs torch and transformers where it runs.
+    """
     return [ops.elsewhere(TRANSFORMERS)] * len(heads)
 
 

@@ -17,7 +17,10 @@ from encoders.ops.base import Ops, Tensor
 
 
 def vectors(ops: Ops, network: Network, ids: Tensor, mask: Tensor, heads: Sequence[str]) -> list[Tensor]:
-    """Return one vector per text for each head, which is the name of its code."""
+    """Return one vector per text for each head, which is the name of its code.
+
+    Use it when all formats are wanted at about the cost of one.
+    """
     text, bias, layer = embeddings(ops, network, ids), ops.mask_bias(mask), plain_layer(ops, network)
     codes = embeddings_at_start(ops, network, ops.constant([[network.options["codes"][head] for head in heads]]))
     # Codes come first, because their position then does not depend on the text's length.

@@ -17,7 +17,11 @@ HEAD = "cls.predictions"
 
 
 def vectors(ops: Ops, network: Network, ids: Tensor, mask: Tensor, heads: Sequence[str]) -> list[Tensor]:
-    """Return a weight for each token of the vocabulary, (texts, vocabulary), the same for every head."""
+    """Return a weight for each token of the vocabulary, (texts, vocabulary), the same for every head.
+
+    Use it when hits should be explained by words and found by an inverted index, with synonyms that the text does not
+    hold.
+    """
     states = trunk(ops, network, ids, mask, network.layers).hidden
     inner = ops.activate(ops.linear(states, f"{HEAD}.transform.dense"), "gelu")
     own = f"{HEAD}.decoder.weight"  # most models use the word table here

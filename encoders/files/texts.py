@@ -105,12 +105,12 @@ def _of_string(line: Line) -> TextRecord | Rejected:
 
 
 def _of_object(item: JsonObject, columns: Mapping[str, str]) -> TextRecord | Rejected:
-    asked = item.members.get("format")
+    given = item.members.get("format")
     known = [task_format.value for task_format in Format]
-    if asked is not None and asked not in known:
+    if given is not None and given not in known:
         return Rejected(
             item.line,
-            f"The record's format is {str(asked)[:40]!r}; it may be {', '.join(known)} "
+            f"The record's format is {str(given)[:40]!r}; it may be {', '.join(known)} "
             "(the corpus jsonl leaves that member alone).",
         )
     keys = {normal_name(key): key for key, value in item.members.items() if text_of(value)}
@@ -123,7 +123,7 @@ def _of_object(item: JsonObject, columns: Mapping[str, str]) -> TextRecord | Rej
         text = next(papers_as_texts([assemble(item.line, item.members, columns)]))
     else:
         text = _untitled(item.line, value_of("id", _TEXT_ID), value_of("abstract", _TEXT))
-    return text if asked is None or isinstance(text, Rejected) else replace(text, task_format=Format(asked))
+    return text if given is None or isinstance(text, Rejected) else replace(text, task_format=Format(given))
 
 
 def _untitled(line: int, name: object, text: object) -> TextRecord | Rejected:

@@ -102,7 +102,7 @@ ATTENTION = {"q": "attention.self.query", "k": "attention.self.key", "v": "atten
 """Linear layers that the configuration lists."""
 
 ELSEWHERE = {"intermediate_lora": "intermediate.dense", "output_lora": "output.dense"}
-"""Those that have a key each."""
+"""Linear layers that have a setting of their own, by its key."""
 
 _REFUSED = ("use_gating", "use_dora", "vera_d", "vera_b")
 """Variants that the library computes otherwise; its gates take the mean over padding too."""

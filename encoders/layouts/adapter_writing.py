@@ -65,7 +65,7 @@ def _write_files(
         "hidden_size": base.network.width,
         "model_type": base.family,
         "model_class": _library_names(base)[1],
-        # Of a model on this machine only the folder's own name: the file may be published.
+        # The file may be published, so a model on this machine is named by its folder alone, without the path.
         "model_name": Path(base.name).name if Path(base.name).is_absolute() else base.name,
         "name": name,
         "config": dict(config),

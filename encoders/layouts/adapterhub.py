@@ -9,14 +9,13 @@ downloaded can name what is on the hub alone.
 from __future__ import annotations
 
 import functools
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from corpora.checksums import sha256_of
+from corpora.checksums import sha256_of, sha256_of_text
 from corpora.errors import InputError
 from encoders.layouts.adapter_files import (
     FUSIONS,
@@ -151,7 +150,7 @@ def _by_format(heads: Mapping[Format, str], facts: Mapping[str, Any]) -> dict[st
 
 
 def _digest(facts: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+    return sha256_of_text(json.dumps(facts, sort_keys=True))
 
 
 def _check_fuses(folder: Path, fusion: AdapterFusion, adapters: Mapping[str, Adapter]) -> None:

@@ -6,12 +6,11 @@ The configuration and the tokenizer of the network that they started from are be
 from __future__ import annotations
 
 import functools
-import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from corpora.checksums import sha256_of
+from corpora.checksums import sha256_of, sha256_of_text
 from corpora.errors import InputError, UnavailableError, require
 from corpora.lazy import np
 from encoders.architectures.network import Pooling
@@ -58,7 +57,7 @@ def read(path: Path, name: str, find: Find) -> Model:  # noqa: ARG001 - it is ma
     members = {}
     for model in _distinct(models):
         # Two models of one file must not share a fingerprint.
-        own_digest = hashlib.sha256(f"{digest} {model}".encode()).hexdigest()
+        own_digest = sha256_of_text(f"{digest} {model}")
         card = _card(file, params, huggingface.read_card(tokenizer, name, own_digest), tokenizer, instructed=instructed)
         if _INSTRUCTIONS in models and not _same(models[_INSTRUCTIONS], models[model]):
             card = replace(card, architecture="instruction-encoder")

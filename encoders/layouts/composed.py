@@ -7,12 +7,12 @@ Paths are relative to the folder.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from corpora.checksums import sha256_of_text
 from corpora.errors import InputError, require
 from encoders.layouts.huggingface import located
 from encoders.layouts.own_card import CARD_FILE, by_format, read_own
@@ -76,7 +76,7 @@ def _composed(
         prompts={},
         heads={task_format: task_format.value for task_format in formats},
         network=replace(first.network, options=options),
-        weights_sha256=hashlib.sha256(prints.encode()).hexdigest(),
+        weights_sha256=sha256_of_text(prints),
         settings_sha256="",
     )
     return Model(card, folder, dict, members)

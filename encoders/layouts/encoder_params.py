@@ -45,7 +45,7 @@ def read_params(path: Path, given: Mapping[str, Any]) -> EncoderParams:
         raise InputError(
             f"{path} is no checkpoint of SciMult or UniPR: its encoder_params lack {error}, or have it wrong."
         ) from error
-    asked = {
+    unsupported = {
         "projection_dim": params.projection_dim,
         "factor_rep": params.factor_rep,
         "mean_pool_ctx_only": params.mean_pool_ctx_only,
@@ -53,7 +53,7 @@ def read_params(path: Path, given: Mapping[str, Any]) -> EncoderParams:
         # Experts for queries, counted apart from those for papers.
         "num_q_expert": params.use_moe and params.num_q_expert not in (None, params.num_expert),
     }
-    if unknown := [key for key, value in asked.items() if value]:
+    if unknown := [key for key, value in unsupported.items() if value]:
         settings = ", ".join(f"{key} {getattr(params, key)}" for key in unknown)
         raise InputError(f"{path} was made with {settings}, which ses can't run; use a checkpoint without.")
     if params.use_moe:

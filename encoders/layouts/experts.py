@@ -25,7 +25,7 @@ from encoders.layouts.own_card import CARD_FILE, numbered_heads, read_own
 from encoders.models.card import ModelCard
 from encoders.models.formats import Format
 from encoders.models.model import Find, Model, Weights
-from encoders.models.weights import SAFETENSORS, read_names, read_weights
+from encoders.models.weights import SAFETENSORS, read_shapes, read_weights
 
 ExpertKind = Literal["attention", "feed-forward"]
 
@@ -65,7 +65,7 @@ def read(folder: Path, name: str, find: Find) -> Model:  # noqa: ARG001 - it is 
     path = folder / SAFETENSORS
     card = huggingface.read_card(folder, name, sha256_of(path))
     require(card.architecture == "plain", f"{folder} holds a {card.family} model; experts need a BERT or RoBERTa.")
-    found = [match for weight in read_names(path) if (match := _EXPERT.match(weight))]
+    found = [match for weight in read_shapes(path) if (match := _EXPERT.match(weight))]
     if not found:
         raise InputError(f"{path} has no experts; take the architecture out of {folder / CARD_FILE}.")
     count = 1 + max(int(match[2]) for match in found)
@@ -101,7 +101,7 @@ def _read(path: Path, card: ModelCard) -> Weights:
 
 _PUBLISHED = 3
 _SEARCH, _CLASSIFICATION = 0, 2
-"""Of three experts; the one between them is for links between papers."""
+"""Numbers of the published experts; number 1 is for links between papers."""
 
 _USUAL = {Format.CLF: _CLASSIFICATION, Format.PRX: _SEARCH, Format.QRY: _SEARCH}
 """Queries and papers need the same expert, so papers have that of search; none was trained for regression."""

@@ -40,7 +40,7 @@ class Family:
 
 
 def _mpnet_options(config: Config) -> Mapping[str, Any] | None:
-    # Of a table of another size, transformers reads the rows of these 32 buckets all the same.
+    # transformers reads the rows of these 32 buckets, also where the table has another size.
     from encoders.architectures.mpnet import BUCKETS
 
     return {} if config.get("relative_attention_num_buckets", BUCKETS) == BUCKETS else None
@@ -127,7 +127,7 @@ def read_network(path: Path, config: Config, pooling: Pooling, *, normalize: boo
 
 
 _TOKENS = 512
-"""Of texts for a network that takes any length, and whose tokenizer names none."""
+"""The longest text in tokens, where neither network nor tokenizer names one."""
 
 
 def read_foreign_network(path: Path, config: Mapping[str, Any], pooling: Pooling, *, normalize: bool) -> Network:
@@ -136,7 +136,7 @@ def read_foreign_network(path: Path, config: Mapping[str, Any], pooling: Pooling
 
     known = configuration(path, config)
     settings = read_json(path.parent / "tokenizer_config.json", dict, missing={})
-    # Of position tables that keep rows for padding, only the tokenizer tells how long texts may be.
+    # Some position tables keep rows for padding. Then only the tokenizer tells how long texts may be.
     limits = [getattr(known, "max_position_embeddings", None), settings.get("model_max_length")]
     sizes = [getattr(known, key, None) for key in ("hidden_size", "vocab_size")]
     if not all(type(size) is int and size > 0 for size in sizes):

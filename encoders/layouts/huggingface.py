@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from corpora.checksums import sha256_of
+from corpora.checksums import sha256_of, sha256_of_text
 from corpora.errors import InputError
 from encoders.architectures.network import Network, Pooling
 from encoders.architectures.registry import TRANSFORMERS
@@ -35,7 +34,7 @@ _GRAPH_SETTINGS = (
 )
 
 HEAD = "vector"
-"""Of a network that has one vector for all formats."""
+"""Name of the only head of a network that has one vector for all formats."""
 
 
 def recognizes(path: Path) -> bool:
@@ -65,7 +64,7 @@ def _read_all(reads: Callable[[Path], Weights], path: Path, dense: Sequence[Dens
 def _sha256_of_all(files: Sequence[Path]) -> str:
     """Return the hash of a weights file, or of the hashes of several."""
     hashes = [sha256_of(file) for file in files]
-    return hashes[0] if len(hashes) == 1 else hashlib.sha256("\n".join(hashes).encode()).hexdigest()
+    return hashes[0] if len(hashes) == 1 else sha256_of_text("\n".join(hashes))
 
 
 def read_card(folder: Path, name: str, weights_sha256: str, tokenizer: Path | None = None) -> ModelCard:
@@ -151,7 +150,7 @@ def _settings_sha256(
     facts = [graph, words, only, *(asdict(token) for token in added)]
     if transformer.get("do_lower_case") is True:
         facts.append("do_lower_case")
-    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+    return sha256_of_text(json.dumps(facts, sort_keys=True))
 
 
 def _control_codes(tokenizer: Mapping[str, Any], added: Sequence[AddedToken]) -> list[Format]:
@@ -182,13 +181,13 @@ def read_similarity(folder: Path) -> Similarity | None:
     """Return how a sentence-transformers folder compares vectors; None for other folders, or if its card says so."""
     if not any((folder / name).is_file() for name in (MODULES, SETTINGS)) or "similarity" in read_own(folder):
         return None
-    asked = read_json(folder / SETTINGS, dict, missing={}).get("similarity_fn_name") or "cosine"
-    if asked not in _SIMILARITIES:
+    name = read_json(folder / SETTINGS, dict, missing={}).get("similarity_fn_name") or "cosine"
+    if name not in _SIMILARITIES:
         raise InputError(
-            f"{folder} compares vectors by {asked!r}, which ses can't; if cosine, dot or l2 serves as well, set it as "
+            f"{folder} compares vectors by {name!r}, which ses can't; if cosine, dot or l2 serves as well, set it as "
             f"similarity in {folder / CARD_FILE}."
         )
-    return _SIMILARITIES[asked]
+    return _SIMILARITIES[name]
 
 
 def base_of(folder: Path, find: Find) -> Model:

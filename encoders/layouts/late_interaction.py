@@ -8,19 +8,18 @@ folders hold `linear.weight` beside the network, and `artifact.metadata`. All ar
 
 from __future__ import annotations
 
-import hashlib
 import string
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from corpora.checksums import sha256_of
+from corpora.checksums import sha256_of, sha256_of_text
 from corpora.errors import InputError, require
 from encoders.architectures.tokens import PROJECTION, TOKENS
 from encoders.layouts import huggingface
 from encoders.layouts.families import FAMILIES, read_network
-from encoders.layouts.sentence_modules import Modules
+from encoders.layouts.sentence_modules import Modules, listed_modules
 from encoders.models.folder import inside, read_json, transformer_settings
 from encoders.models.formats import Format
 from encoders.models.model import Model, Weights
@@ -87,7 +86,7 @@ def read(folder: Path, name: str) -> Model:
     shape = shapes.get(f"{PROJECTION}.weight", ())
     require(len(shape) == 2, f"{folder} holds no projection ({PROJECTION}.weight); fetch the complete model.")
     hashes = [sha256_of(file) for file in files]
-    whole = hashes[0] if len(files) == 1 else hashlib.sha256("".join(hashes).encode()).hexdigest()
+    whole = hashes[0] if len(files) == 1 else sha256_of_text("".join(hashes))
     card = huggingface.card_of(folder, name, whole, config, Modules("tokens"))
     settings = _own_settings(folder) if (folder / huggingface.SETTINGS).is_file() else _metadata(folder)
     options = {**card.network.options, "trunk": card.architecture, **asdict(settings)}
@@ -109,14 +108,14 @@ def _weights(files: Sequence[Path]) -> Weights:
 
 def _projection_files(folder: Path) -> list[Path]:
     """Return the file of the module Dense, if there is one; `InputError` if ses can't run the modules."""
-    modules = [one for one in read_json(folder / "modules.json", list, missing=[]) if isinstance(one, dict)]
-    kinds = [str(one.get("type", "")).rsplit(".", 1)[-1] for one in modules]
+    modules = listed_modules(folder)
+    kinds = [one.kind for one in modules]
     if unknown := sorted(set(kinds) - set(_MODULES)):
         raise InputError(f"{folder} has modules that ses can't run: {', '.join(unknown)}.")
     require(kinds.count("Dense") <= 1, f"{folder} has several projections, and ses can run one; choose another model.")
     if "Dense" not in kinds:
         return []
-    part = inside(folder, str(modules[kinds.index("Dense")].get("path", "")))
+    part = inside(folder, modules[kinds.index("Dense")].path)
     dense = read_json(part / "config.json", dict)
     if dense.get("activation_function") not in _IDENTITY or dense.get("use_residual"):
         raise InputError(f"{folder} has a projection with an activation or a residual, which ses can't run.")
@@ -167,8 +166,7 @@ def _expansion(
 
 def _mask_words(folder: Path) -> Any:
     """Return the skipped words of a module MultiVectorMask; None if there is no such module."""
-    modules = [one for one in read_json(folder / "modules.json", list, missing=[]) if isinstance(one, dict)]
-    path = next((str(one.get("path")) for one in modules if str(one.get("type", "")).endswith("MultiVectorMask")), None)
+    path = next((one.path for one in listed_modules(folder) if one.kind == "MultiVectorMask"), None)
     if path is None:
         return None
     settings = read_json(inside(folder, path) / "config.json", dict)

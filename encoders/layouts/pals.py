@@ -7,12 +7,11 @@ other order, `ses_card.json` says what each serves: `{"tasks": {"prx": 0, "qry":
 from __future__ import annotations
 
 import functools
-import hashlib
 import itertools
 from dataclasses import dataclass
 from pathlib import Path
 
-from corpora.checksums import sha256_of
+from corpora.checksums import sha256_of, sha256_of_text
 from corpora.errors import InputError
 from corpora.lazy import np
 from encoders.architectures.bert import layer_name
@@ -103,7 +102,7 @@ def read(
             options={},
         ),
         weights_sha256=sha256_of(path),
-        settings_sha256=hashlib.sha256(settings.encode()).hexdigest(),
+        settings_sha256=sha256_of_text(settings),
     )
     return Model(card, words, functools.partial(_read, path, config, frozenset(card.heads.values())))
 

@@ -85,14 +85,14 @@ def read_model(path: Path, name: str, find: Find) -> Model:
 def _check_settings(folder: Path, layout: Layout, model: Model) -> None:
     """Check that every setting of a folder's own card is used."""
     own, path = read_own(folder), folder / CARD_FILE
-    asked = own.pop("architecture", model.card.architecture)
+    named = own.pop("architecture", model.card.architecture)
     # Adapters with fusions are fusion, whichever of the two a card asks for.
-    if asked not in (model.card.architecture, "adapters" if model.card.architecture == "fusion" else None):
+    if named not in (model.card.architecture, "adapters" if model.card.architecture == "fusion" else None):
         known = (
             "adapters, fusion, experts, instructions, instruction-encoder, shared-codes, sparse, static, ensemble, "
             "routes"
         )
-        raise InputError(f"{path} asks for the architecture {asked!r}; it may ask for one of {known}.")
+        raise InputError(f"{path} asks for the architecture {named!r}; it may ask for one of {known}.")
     if surplus := sorted(set(own) & set(COMPOSED) - set(layout.settings)):
         raise InputError(
             f"{path} sets {', '.join(surplus)}, which a model of the architecture {model.card.architecture} does not "

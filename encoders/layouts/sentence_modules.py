@@ -39,6 +39,25 @@ _ON_VECTORS = "sentence_embedding"
 
 
 @dataclass(frozen=True, slots=True)
+class Module:
+    """A line of `modules.json`: the last part of the module's class name, and the folder of its files."""
+
+    kind: str
+    path: str
+
+
+def listed_modules(folder: Path) -> list[Module]:
+    """Return the modules that a folder of sentence-transformers lists, in order; none if it is no such folder."""
+    listed = [one for one in read_json(folder / MODULES, list, missing=[]) if isinstance(one, dict)]
+    return [Module(class_name(one.get("type")), str(one.get("path") or "")) for one in listed]
+
+
+def class_name(dotted: object) -> str:
+    """Return the last part of a dotted name, such as `Pooling`."""
+    return str(dotted or "").rsplit(".", 1)[-1]
+
+
+@dataclass(frozen=True, slots=True)
 class Dense:
     """A linear layer after pooling: its folder, the length of its vectors, and what is applied to them."""
 
@@ -68,12 +87,12 @@ class Modules:
 
 def read_modules(folder: Path) -> Modules:
     """Return a folder's modules; `InputError` if ses can't run them."""
-    modules = [module for module in read_json(folder / MODULES, list, missing=[]) if isinstance(module, dict)]
-    kinds = [str(module.get("type", "")).rsplit(".", 1)[-1] for module in modules]
+    modules = listed_modules(folder)
+    kinds = [module.kind for module in modules]
     if unknown := sorted(set(kinds) - {"Transformer", "Pooling", "Dense", "Normalize"}):
         raise InputError(f"{folder} has sentence-transformers modules that ses can't run: {', '.join(unknown)}.")
     pooling: Pooling = "cls"
-    places = [inside(folder, str(module.get("path", ""))) for module in modules]
+    places = [inside(folder, module.path) for module in modules]
     if "Pooling" in kinds:
         pooling = _pooling(folder, read_json(places[kinds.index("Pooling")] / "config.json", dict))
     dense = [number for number, kind in enumerate(kinds) if kind == "Dense"]
@@ -99,7 +118,7 @@ def _pooling(folder: Path, settings: Mapping[str, Any]) -> Pooling:
 
 def _dense(folder: Path, place: Path) -> Dense:
     settings = read_json(place / "config.json", dict)
-    kind, outputs = str(settings.get("activation_function", "Tanh")).rsplit(".", 1)[-1], settings.get("out_features")
+    kind, outputs = class_name(settings.get("activation_function", "Tanh")), settings.get("out_features")
     names = [settings.get(f"module_{side}_name") or _ON_VECTORS for side in ("input", "output")]
     if type(outputs) is not int or outputs < 1:
         raise InputError(f"out_features in {place / 'config.json'} is not a whole number above 0; fetch it again.")

@@ -7,12 +7,11 @@ network beside them, or in the model that its card names as `base`.
 from __future__ import annotations
 
 import functools
-import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from corpora.checksums import sha256_of
+from corpora.checksums import sha256_of, sha256_of_text
 from corpora.errors import InputError, require
 from corpora.lazy import np
 from encoders.layouts.huggingface import base_of
@@ -42,7 +41,7 @@ def read(folder: Path, name: str, find: Find) -> Model:
     formats = [task_format for key, task_format in known.items() if key in codes]
     # The rows go below the word table, where no token of a text can name them.
     ids = {task_format.value: network.vocabulary + i for i, task_format in enumerate(formats)}
-    digest = hashlib.sha256(f"{base.card.weights_sha256} {sha256_of(path)}".encode()).hexdigest()
+    digest = sha256_of_text(f"{base.card.weights_sha256} {sha256_of(path)}")
     card = replace(
         base.card,
         name=name,

@@ -9,7 +9,6 @@ of weights (`SparseStaticEmbedding`). OpenSearch's own folders hold the table as
 from __future__ import annotations
 
 import functools
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -17,12 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from corpora import documents
-from corpora.checksums import sha256_of
+from corpora.checksums import sha256_of, sha256_of_text
 from corpora.errors import InputError, require
 from corpora.lazy import np
 from encoders.architectures.registry import SPARSE
 from encoders.layouts.huggingface import HEAD, card_of, read_prompts
 from encoders.layouts.masked import as_bert, read_masked
+from encoders.layouts.sentence_modules import Module, class_name, listed_modules
 from encoders.models.card import ModelCard
 from encoders.models.folder import inside, read_json
 from encoders.models.formats import Format
@@ -30,7 +30,7 @@ from encoders.models.model import Find, Model
 from encoders.models.weights import read_weights, weights_file
 from encoders.tokens.tokenizer import load_tokenizer
 
-_MODULES, _ROUTES = "modules.json", "router_config.json"
+_ROUTES = "router_config.json"
 _TABLES = ("idf.json", "query_token_weights.txt")
 _ROUTER, _POOLING, _STATIC = "Router", "SpladePooling", "SparseStaticEmbedding"
 _NETWORKS = ("Transformer", "MLMTransformer")
@@ -51,12 +51,12 @@ def recognizes(path: Path) -> bool:
     """Return whether a folder is such a model."""
     if any((path / name).is_file() for name in _TABLES):
         return True
-    kinds = [kind for _, kind in _modules(path)]
+    kinds = [one.kind for one in listed_modules(path)]
     if kinds[:1] == [_ROUTER]:
         types = read_json(path / _ROUTES, dict, missing={}).get("types")
         if not isinstance(types, dict) or not types:
             return True  # no layout can read it, and this one says what it lacks
-        kinds = list(map(_kind, types.values()))
+        kinds = list(map(class_name, types.values()))
     return _POOLING in kinds
 
 
@@ -82,34 +82,26 @@ def read(folder: Path, name: str, find: Find) -> Model:  # noqa: ARG001 - it is 
         prompts=read_prompts(folder),
         heads=dict.fromkeys((Format.PRX, Format.QRY), HEAD),
         network=replace(card.network, options=options),
-        settings_sha256=hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest(),
+        settings_sha256=sha256_of_text(json.dumps(settings, sort_keys=True)),
     )
     weights = functools.partial(_table, parts.table, parts.network, card) if parts.table else None
     return Model(card, parts.network, functools.partial(read_masked, path), query_weights=weights)
 
 
-def _routes(folder: Path) -> Mapping[str, list[tuple[str, str]]]:
-    """Return the modules of queries and of papers, each as its folder's name and its kind."""
-    listed = _modules(folder)
-    if [kind for _, kind in listed][:1] != [_ROUTER]:
+def _routes(folder: Path) -> Mapping[str, list[Module]]:
+    """Return the modules of queries and of papers."""
+    listed = listed_modules(folder)
+    if not listed or listed[0].kind != _ROUTER:
         return {"query": listed, "document": listed}
     routes = read_json(folder / _ROUTES, dict)
     types, structure = routes.get("types"), routes.get("structure")
     try:
         return {
-            route: [(str(part), _kind(types[part])) for part in structure[route]] for route in ("query", "document")
+            route: [Module(class_name(types[part]), str(part)) for part in structure[route]]
+            for route in ("query", "document")
         }
     except (KeyError, TypeError) as error:
         raise InputError(f"{folder / _ROUTES} has no routes for queries and documents; fetch it again.") from error
-
-
-def _modules(folder: Path) -> list[tuple[str, str]]:
-    modules = [one for one in read_json(folder / _MODULES, list, missing=[]) if isinstance(one, dict)]
-    return [(str(one.get("path", "")), _kind(one.get("type"))) for one in modules]
-
-
-def _kind(type_name: object) -> str:
-    return str(type_name or "").rsplit(".", 1)[-1]
 
 
 def _parts(folder: Path) -> _Parts:
@@ -118,15 +110,15 @@ def _parts(folder: Path) -> _Parts:
     document = routes["document"]
     if not document:
         return _Parts(folder, table=table)
-    if [kind for _, kind in document] not in [[network, _POOLING] for network in _NETWORKS]:
-        kinds = ", ".join(kind for _, kind in document)
+    if [one.kind for one in document] not in [[network, _POOLING] for network in _NETWORKS]:
+        kinds = ", ".join(one.kind for one in document)
         raise InputError(f"{folder} has sentence-transformers modules that ses can't run for sparse vectors: {kinds}.")
-    network, pooling = (inside(folder, part) for part, _ in document)
+    network, pooling = (inside(folder, one.path) for one in document)
     if routes["query"] == document:
         return _Parts(network, pooling)
-    if [kind for _, kind in routes["query"]] != [_STATIC]:
+    if [one.kind for one in routes["query"]] != [_STATIC]:
         raise InputError(f"{folder} has another network for queries, which ses can't run for sparse vectors.")
-    static = inside(folder, routes["query"][0][0])
+    static = inside(folder, routes["query"][0].path)
     named = read_json(static / "config.json", dict, missing={}).get("path")
     found = [folder / named] if isinstance(named, str) and inside(folder, named).is_file() else []
     found += [weights for weights in (static / "model.safetensors",) if weights.is_file()]

@@ -9,20 +9,19 @@ In sentence-transformers, `modules.json` names the module `StaticEmbedding`, and
 from __future__ import annotations
 
 import functools
-import hashlib
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from corpora.checksums import sha256_of
+from corpora.checksums import sha256_of, sha256_of_text
 from corpora.errors import InputError, require
 from corpora.lazy import np
 from encoders.architectures.network import Network
 from encoders.architectures.registry import STATIC
 from encoders.layouts.huggingface import HEAD, read_prompts, read_similarity
 from encoders.layouts.own_card import CARD_FILE, read_own
-from encoders.layouts.sentence_modules import MODULES
+from encoders.layouts.sentence_modules import listed_modules
 from encoders.models.card import ModelCard
 from encoders.models.folder import inside, read_json
 from encoders.models.formats import Format
@@ -46,7 +45,7 @@ _FINGERPRINT = re.compile(r"[0-9a-f]{16}")
 
 def recognizes(path: Path) -> bool:
     """Return whether a folder is one of sentence-transformers or model2vec."""
-    if _kinds(path)[:1] == [_MODULE]:
+    if any(one.kind == _MODULE for one in listed_modules(path)[:1]):
         return True
     return bool(read_json(path / "config.json", dict, missing={}).get("model_type") == _MODEL2VEC)
 
@@ -54,18 +53,17 @@ def recognizes(path: Path) -> bool:
 def read(folder: Path, name: str, find: Find) -> Model:
     """Read a model folder; see `Layout`."""
     own = read_own(folder).get("architecture") == STATIC
-    place, settings = folder, dict[str, Any]()
+    place, settings, kinds = folder, dict[str, Any](), set[str]()
     if not own:
-        settings = read_json(folder / "config.json", dict, missing={})
-        modules = [one for one in read_json(folder / MODULES, list, missing=[]) if isinstance(one, dict)]
-        place = inside(folder, str(modules[0].get("path") or "")) if modules else folder
-        if unknown := sorted(set(_kinds(folder)) - {_MODULE, _NORMALIZE}):
+        settings, modules = read_json(folder / "config.json", dict, missing={}), listed_modules(folder)
+        place, kinds = inside(folder, modules[0].path) if modules else folder, {one.kind for one in modules}
+        if unknown := sorted(kinds - {_MODULE, _NORMALIZE}):
             raise InputError(f"{folder} has modules after its table that ses can't run: {', '.join(unknown)}.")
     path = place / SAFETENSORS
     require(path.is_file(), f"{folder} holds no weights: put {SAFETENSORS} there.")
     rows, dimension = _size(path)
     model2vec = settings.get("model_type") == _MODEL2VEC
-    normalize = own or bool(settings.get("normalize")) or _NORMALIZE in _kinds(folder)
+    normalize = own or bool(settings.get("normalize")) or _NORMALIZE in kinds
     words = _words(place)
     if own and words is None:
         words = _words(_imitated(folder, find).folder)
@@ -84,7 +82,7 @@ def read(folder: Path, name: str, find: Find) -> Model:
         heads=dict.fromkeys((Format.QRY,) if own else tuple(Format), HEAD),
         network=_network(rows, dimension, {NO_UNKNOWN: True} if model2vec else {}, normalize=normalize),
         weights_sha256=sha256_of(path),
-        settings_sha256=hashlib.sha256(sha256_of(words).encode()).hexdigest() if words else "",
+        settings_sha256=sha256_of_text(sha256_of(words)) if words else "",
         papers_by=stands_in_for(folder)[1] if own else "",
     )
     return Model(card, words.parent if words else place, functools.partial(_arrays, path))
@@ -152,9 +150,3 @@ def _size(path: Path) -> tuple[int, int]:
 def _arrays(path: Path) -> dict[str, np.ndarray]:
     arrays = {_OTHERS.get(name, name): array for name, array in read_as_stored(path).items()}
     return {name: array for name, array in arrays.items() if name in (ROWS, CODES, CENTROIDS, WEIGHTS, MAPPING)}
-
-
-def _kinds(folder: Path) -> list[str]:
-    """Return the kinds of the modules of a folder of sentence-transformers, none if it has none."""
-    modules = [one for one in read_json(folder / MODULES, list, missing=[]) if isinstance(one, dict)]
-    return [str(one.get("type") or "").rsplit(".", 1)[-1] for one in modules]

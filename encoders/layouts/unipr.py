@@ -11,11 +11,11 @@ by its instruction only.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from corpora.checksums import sha256_of_text
 from corpora.errors import InputError
 from corpora.lazy import np
 from encoders.architectures.bert import layer_name
@@ -30,7 +30,7 @@ from encoders.tokens.batching import pieces
 from encoders.tokens.tokenizer import load_tokenizer, well_formed
 
 MAX_TOKENS = 32
-"""Of an instruction, special tokens included (the papers' code)."""
+"""The longest instruction in tokens, special ones included, as in the papers' code."""
 
 TOPICS = "Tag a scientific paper with relevant scientific topic classes."
 SEMANTIC = "Retrieve a scientific paper that is relevant to the query."
@@ -57,9 +57,7 @@ def read(folder: Path, name: str, find: Find) -> Model:
         return Model(card, base.folder, base.read)
     instructor = _instructor(folder, find, base)
     both = f"{base.card.weights_sha256} {instructor.card.weights_sha256}"
-    card = replace(
-        card, architecture="instruction-encoder", weights_sha256=hashlib.sha256(both.encode()).hexdigest(), licence=""
-    )
+    card = replace(card, architecture="instruction-encoder", weights_sha256=sha256_of_text(both), licence="")
     return Model(card, base.folder, lambda: {**base.read(), **instructor_weights(card, instructor.read())})
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Literal
 
+from corpora.checksums import sha256_of_text
 from corpora.errors import InputError
 from encoders.architectures.network import Network
 from encoders.models.formats import Format, Similarity
@@ -73,7 +73,7 @@ class ModelCard:
             return self.projected
         facts = asdict(self)
         del facts["name"], facts["licence"], facts["papers_by"], facts["projected"]
-        return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
+        return sha256_of_text(json.dumps(facts, sort_keys=True))[:16]
 
     @property
     def formats(self) -> tuple[Format, ...]:

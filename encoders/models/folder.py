@@ -77,7 +77,7 @@ _MOST_POSITIONS = 1 << 17
 _MOST = 1 << 24
 
 _LIMITS = (("layers", MOST_LAYERS), ("position", _MOST_POSITIONS), ("", _MOST))
-"""Of whole numbers, by a part of their names; the first that fits counts."""
+"""The largest whole number for each part of a setting's name; the first part that the name holds counts."""
 _DIMENSION = re.compile(r"size|dim|inner|hidden|embed|ffn|model")
 
 

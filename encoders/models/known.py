@@ -17,7 +17,7 @@ Speed = Literal["fast", "medium", "slow"]
 _DATA = Path(__file__).with_name("known_models.toml")
 
 _LAYERS, _WIDTH = 6, 384
-"""Of the default model."""
+"""Layers and width of the default model."""
 
 _FAST, _MEDIUM = 1.5, 4.0
 """The most work of a class."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ TORCH = "pytorch_model.bin"
 
 _IN_PARTS = (f"{SAFETENSORS}.index.json", f"{TORCH}.index.json")
 _NESTED = ("model_dict", "state_dict")
-"""Under which training programs keep the weights, beside the state of their optimizer."""
+"""Keys under which training programs keep the weights, beside the state of their optimizer."""
 
 _ZIP = b"PK\x03\x04"
 _MOST_TO_FILE = 16
@@ -52,28 +53,12 @@ def read_arrays(path: Path) -> Mapping[str, np.ndarray]:
     return _read_safetensors(path) if path.suffix == ".safetensors" else read_checkpoint(path).arrays
 
 
-def read_names(path: Path) -> list[str]:
-    """Return the names of a safetensors file's arrays as `read_weights` gives them, without reading the arrays."""
-    from safetensors import SafetensorError, safe_open
-
-    try:
-        with safe_open(path, framework="numpy") as file:
-            return [plain_name(name) for name in file.keys()]  # noqa: SIM118
-    except (SafetensorError, OSError) as error:
-        raise _incomplete(path, error) from error
-
-
 def read_shapes(path: Path) -> dict[str, tuple[int, ...]]:
     """Return the shapes of a checkpoint's arrays by `plain_name`; errors as of `read_weights`."""
     if path.suffix != ".safetensors":
         return {name: array.shape for name, array in read_weights(path).items()}
-    from safetensors import SafetensorError, safe_open
-
-    try:
-        with safe_open(path, framework="numpy") as file:
-            return {plain_name(name): tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, OSError) as error:
-        raise _incomplete(path, error) from error
+    with _opened(path) as file:
+        return {plain_name(name): tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
 
 
 def plain_name(name: str) -> str:
@@ -146,22 +131,26 @@ def _stays_inside(name: str) -> bool:
 def read_as_stored(path: Path) -> Mapping[str, np.ndarray]:
     """Return a safetensors file's arrays by name, in the types of the file; `InputError` if it is damaged."""
     import ml_dtypes  # noqa: F401 - numpy knows bfloat16 by its name only once this is imported
+
+    with _opened(path) as file:
+        return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    """Open a safetensors file, or raise `InputError` if it is damaged, also by what is read of it in the block."""
     from safetensors import SafetensorError, safe_open
 
     try:
         with safe_open(path, framework="numpy") as file:
-            return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            yield file
     except (SafetensorError, AttributeError, TypeError, OSError) as error:
-        raise _incomplete(path, error) from error
+        raise InputError(f"{path} is an incomplete safetensors file ({error}); fetch the model again.") from error
 
 
 def _read_safetensors(path: Path) -> Mapping[str, np.ndarray]:
     """Return a file's arrays by name, float32 in their shapes."""
     return {name: array.astype(np.float32, copy=False) for name, array in read_as_stored(path).items()}
-
-
-def _incomplete(path: Path, error: Exception) -> InputError:
-    return InputError(f"{path} is an incomplete safetensors file ({error}); fetch the model again.")
 
 
 def write_safetensors(path: Path, arrays: Mapping[str, np.ndarray]) -> None:

@@ -139,7 +139,7 @@ class OnnxOps:
         return query, self._linear(keys, key_name), self._linear(keys, value_name)
 
     def attend(self, query: str, key: str, value: str, heads: int, bias: str | None, before: int = 0) -> str:
-        # Of a reshape, 0 keeps an axis and -1 takes what is left.
+        # In a reshape, 0 keeps an axis and -1 takes what is left.
         shape = self._ints(0, 0, heads, -1)
         query = self._op("Transpose", self._op("Reshape", query, shape), perm=[0, 2, 1, 3])
         key = self._op("Transpose", self._op("Reshape", key, shape), perm=[0, 2, 3, 1])

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 class CrossEncoder:
     """A cross-encoder ready to score; see `PairScorer`.
 
+    Use it when accuracy counts more than time: every pair of query and paper takes a pass of the network.
+
     Attributes:
         card: What the model declares.
         runtime: Runtime and precision, such as `onnx-int8`.

@@ -38,6 +38,8 @@ class Prefix:
 class LateInteraction:
     """A late-interaction model ready to score; see `PairScorer`.
 
+    Use it when each word of a query should find its match, as in long questions with several conditions.
+
     Attributes:
         card: What the model declares; its network's options are the layout's settings.
         runtime: Runtime and precision, such as `onnx-int8`.
@@ -63,7 +65,7 @@ class LateInteraction:
 
         float32 (texts,); for some models the mean over the query's tokens.
         """
-        asked, found = self._query_vectors(query), np.empty(len(texts), dtype=np.float32)
+        wanted, found = self._query_vectors(query), np.empty(len(texts), dtype=np.float32)
         if not texts:
             return found
         options, session = self.card.network.options, self.sessions((TOKENS,))
@@ -71,9 +73,9 @@ class LateInteraction:
         for batch, (vectors,) in session.each(batches(ids)):
             for row, of_text in zip(batch.rows.tolist(), vectors, strict=True):
                 kept = [place for place, token in enumerate(ids[row]) if token not in self.skipped]
-                found[row] = (asked @ of_text[kept].T).max(axis=1).sum() if kept else 0.0
+                found[row] = (wanted @ of_text[kept].T).max(axis=1).sum() if kept else 0.0
         if options["mean"]:
-            found /= len(asked)
+            found /= len(wanted)
         check_numbers(self.card, found)
         return found
 

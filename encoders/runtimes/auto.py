@@ -8,7 +8,6 @@ precision allows.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import shutil
@@ -19,6 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, get_args
 
+from corpora.checksums import sha256_of_text
 from corpora.cores import cores
 from corpora.documents import read_json
 from corpora.errors import InputError, UnavailableError
@@ -124,7 +124,7 @@ def version(runtimes: Sequence[Runtime], precision: Precision, threads: int) -> 
     # A build for GPUs has a name of its own, as that of onnxruntime.
     versions = [[installed_version(name) for name in (package, f"{package}-gpu")] for package in packages]
     facts = (sorted(candidates), packages, versions, processor(), threads)
-    return hashlib.sha256(repr(facts).encode()).hexdigest()[:8]
+    return sha256_of_text(repr(facts))[:8]
 
 
 def _candidates(runtimes: Iterable[Runtime], precision: Precision) -> Candidates:

@@ -28,7 +28,7 @@ _INSTRUCTION_SETS: Mapping[str, frozenset[str]] = {
     "i8mm": frozenset({"i8mm", "FEAT_I8MM"}),
     "bf16": frozenset({"avx512_bf16", "amx_bf16", "bf16", "FEAT_BF16"}),
 }
-"""Those that decide how fast an encoder is, and what Linux and macOS call them."""
+"""Instruction sets that decide how fast an encoder is, with their names in Linux and macOS."""
 
 
 class Processor(NamedTuple):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import shutil
 import tempfile
@@ -13,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from corpora.checksums import sha256_of_text
 from corpora.errors import InputError, UnavailableError
 from corpora.lazy import np
 from encoders.architectures.registry import TRANSFORMERS
@@ -124,7 +124,7 @@ class BuiltSessions:
 
     def _built(self, heads: tuple[str, ...]) -> Path:
         card = self._model.card
-        marks = hashlib.sha256("\0".join(heads).encode()).hexdigest()[:8]
+        marks = sha256_of_text("\0".join(heads))[:8]
         version = self._runtime.version(self._precision, self._threads)
         runtime = "-".join(part for part in (self._runtime.name, self._precision, version) if part)
         folder = self._folder / f"{card.fingerprint}-{runtime}-{marks}-v{GRAPH_VERSION}"

@@ -33,7 +33,7 @@ _NO_SETTINGS = (
 _LABELS = ("num_labels", "id2label", "label2id")
 
 _ALIKE: Mapping[Precision, float] = {"fp32": 1e-3, "bf16": 0.1}
-"""By how much of the largest a text's states may differ between alone and padded: by rounding only."""
+"""How much a text's states may differ between alone and padded, as a share of the largest: by rounding only."""
 
 
 def plain_settings(config: Mapping[str, Any]) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from corpora.installed import installed_version
 from corpora.lazy import orjson
 
 _MOST_GROWTH = 4096
-"""Of a text, in all steps together; published tokenizers have up to 36, those of NFKC."""
+"""How many times as long all steps together may make a text; published tokenizers reach 36, by NFKC."""
 
 _MOST_ADDED = 1 << 28
 """Characters of all added tokens after these steps, through which some of them go when the file is loaded."""

@@ -42,6 +42,8 @@ def minmax(legs: Legs, weights: Mapping[str, float], *, floor: float = 0.0) -> l
 
     OpenSearch's `normalization-processor` (`min_max` with `arithmetic_mean`) differs in one point: it lifts a leg's
     last hit from 0 to 0.001, so that being found last is worth more than not being found. `floor=0.001` equals it.
+
+    Use it when the distances between scores mean something, as those of words and vectors do; it is the default.
     """
 
     def scaled(scores: Sequence[float]) -> list[float]:
@@ -63,6 +65,8 @@ def zscore(legs: Legs, weights: Mapping[str, float], *, floor: float = 0.001) ->
     It differs from OpenSearch in three points. The deviation is the population's (OpenSearch divides by n - 1). A leg
     whose scores are all equal, one hit among them, has z-scores of 0 (OpenSearch passes the raw score through). And
     z-scores between 0 and the floor are lifted too, so that a better score never gets less.
+
+    Use it when single hits score far above all others, which would press those together between 0 and 1.
     """
 
     def standardized(scores: Sequence[float]) -> list[float]:
@@ -83,6 +87,8 @@ def rrf(legs: Legs, weights: Mapping[str, float], *, k: int = RANK_CONSTANT) -> 
     Cormack, Clarke and Buettcher, "Reciprocal rank fusion outperforms Condorcet and individual rank learning methods",
     SIGIR 2009, section 2, which has k = 60 and no weights; a weight multiplies its leg's term. Ranks count from 1 by
     position, so the scores themselves and ties among them don't matter.
+
+    Use it when the scores of a leg can't be compared with each other, or their scale is unknown.
     """
     return combine(legs, check_weights(legs, weights), lambda scores: [1 / (k + i) for i in range(1, len(scores) + 1)])
 

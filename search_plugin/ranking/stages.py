@@ -33,6 +33,8 @@ def complete(state: SearchState) -> Sequence[Fused]:
     A fusion gives a paper nothing for a leg that did not find it, though the paper may rank just below the leg's
     window. Here the legs run again over the papers found only, with exact vector scores. So the only missing scores are
     lexical scores of papers without a word of the query.
+
+    Use it when legs find different papers, and a search may take twice the time.
     """
     plan, request = state.plan, state.request
     if not plan.vectors:

@@ -274,9 +274,9 @@ def _queries(papers: Sequence[Text], kind: Pseudo, seed: int) -> Iterator[tuple[
     for paper in sorted(papers, key=lambda paper: _drawn(seed, paper.id)):
         text = {"title": paper.title, "abstract": paper.abstract or ""}
         made = query_of({"id": paper.id, **text}, text, options, seed)
-        if made and (words := folded(str(made.asked))) not in seen:
+        if made and (words := folded(str(made.content))) not in seen:
             seen.add(words)
-            yield paper.id, str(made.asked)
+            yield paper.id, str(made.content)
 
 
 def _drawn(seed: int, key: str) -> float:

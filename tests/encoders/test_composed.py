@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from corpora.errors import InputError
-from encoders.encoder import load_encoder
 from encoders.models.formats import Format
 from encoders.registry import find_model
+from tests.encoders.exact import encoder_of
 from tests.tiny import WORDS, make_model
 
 TEXTS = ["virus", " ".join(WORDS[:17]), "lung [SEP] cell protein", ""]
@@ -22,10 +22,6 @@ def compose(tmp_path, **card):
     folder.mkdir(exist_ok=True)
     (folder / "ses_card.json").write_text(json.dumps(card))
     return folder
-
-
-def encoder_of(folder, tmp_path):
-    return load_encoder(str(folder), cache_dir=tmp_path / "cache", precision="fp32")
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from corpora.errors import InputError
-from encoders.encoder import load_encoder
 from encoders.models.formats import Format
 from encoders.registry import find_model
+from tests.encoders.exact import encoder_of
 from tests.encoders.formulas.shared_codes import code_vector
 from tests.encoders.oracle import Oracle
 from tests.tiny import WORDS, make_model
@@ -30,10 +30,6 @@ def write_codes(folder, codes, **card):
 def drawn(formats=Format, width=64):
     draw = np.random.default_rng(5)
     return {task_format.value: draw.standard_normal(width) for task_format in formats}
-
-
-def encoder_of(folder, tmp_path):
-    return load_encoder(str(folder), cache_dir=tmp_path / "cache", precision="fp32")
 
 
 def ids_of(encoder, texts):

@@ -39,7 +39,7 @@ def test_the_last_and_the_best_states_are_kept_and_restore_all_that_training_cha
 
     learner, run = stepped(tmp_path, keep=2), tmp_path / "run"
     assert checkpoints.last(run) is None
-    assert checkpoints.resume(run, learner, "key", asked=False) == TrainingProgress(0, {}, "key")
+    assert checkpoints.resume(run, learner, "key", allowed=False) == TrainingProgress(0, {}, "key")
     scores, kept = {}, []
     for step, score in ((2, 0.5), (4, 0.9), (6, 0.7), (8, 0.1)):
         scores[step] = score
@@ -54,14 +54,14 @@ def test_the_last_and_the_best_states_are_kept_and_restore_all_that_training_cha
     assert {name for name in before if "heads" in name and "exp_avg" in name}
     for name, tensor in checkpoints._state(learner).items():
         tensor.add_(1) if "mse" not in name else tensor.zero_()
-    assert checkpoints.resume(run, learner, "key", asked=True) == TrainingProgress(8, scores, "key")
+    assert checkpoints.resume(run, learner, "key", allowed=True) == TrainingProgress(8, scores, "key")
     after = checkpoints._state(learner)
     assert after.keys() == before.keys()
     assert all(torch.equal(after[name], before[name]) for name in before)
     with pytest.raises(InputError, match=r"run holds a run of 8 steps; add resume to continue it"):
-        checkpoints.resume(run, learner, "key", asked=False)
+        checkpoints.resume(run, learner, "key", allowed=False)
     with pytest.raises(InputError, match="holds a run of another recipe, base or data"):
-        checkpoints.resume(run, learner, "other", asked=True)
+        checkpoints.resume(run, learner, "other", allowed=True)
     (run / "state-00000008" / "state.json").write_text(json.dumps({"step": 8}))
     with pytest.raises(InputError, match=r"state-00000008 is damaged .*; delete it, and the run resumes"):
         checkpoints.load(run, 8, learner)

@@ -30,7 +30,6 @@ from training.log import read_log
 from training.objectives import OBJECTIVES
 from training.processes import Processes
 from training.train import _finish, train
-from training.trainables.registry import TRAINABLES
 
 pytestmark = pytest.mark.torch
 
@@ -86,8 +85,9 @@ def test_every_objective_is_tried():
     assert TASKS.keys() | {"listwise"} == OBJECTIVES.keys()
 
 
-@pytest.mark.parametrize("trains", [name for name, one in TRAINABLES.items() if not one.pairs])
+@pytest.mark.parametrize("trains", ["adapters", "all"])
 def test_every_objective_learns_together(tmp_path, trains):
+    """What else can be trained takes two steps with every objective in tests/training/test_smoke.py."""
     recipe = write_recipe(tmp_path, tuple(TASKS), trains=trains, epochs=3, batch_size=24, dropout=0.0)
     done = train(read_recipe(recipe), tmp_path / "run")
     assert done.folder == tmp_path / "run" / "model"
@@ -131,13 +131,6 @@ def test_codes_change_their_own_rows_only(tmp_path):
     base = find_model(str(tmp_path / "base")).read()[words]
     np.testing.assert_array_equal(after[words][: len(base)], base)
     assert not np.isclose(after[words][len(base) :], before[words][len(base) :]).all(axis=1).any()
-
-
-def test_adapters_that_start_as_the_identity_give_the_bases_vectors(tmp_path):
-    recipe = write_recipe(tmp_path, steps=1, options={"identity": 1})
-    train(read_recipe(recipe), tmp_path / "run")
-    start = vectors(tmp_path / "run" / "start", tmp_path / "cache", Format.CLF)
-    np.testing.assert_allclose(start, vectors(tmp_path / "base", tmp_path / "cache", Format.CLF), atol=1e-6)
 
 
 def test_formats_of_the_model_are_those_of_the_tasks(tmp_path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections import Counter
@@ -12,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from corpora.checksums import data_hash, sha256_of
+from corpora.checksums import data_hash, sha256_of, sha256_of_text
 from corpora.errors import InputError
 from corpora.writing import replacing
 from encoders.registry import find_model
@@ -102,7 +101,7 @@ def _built(
     # File names are left out: the same files in another place give the same task.
     inputs = [list(sources.values()), recipe.seed, base, task.fields]
     facts = [_FORM, build.builder, options, build.validation, share, *inputs]
-    key = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:12]
+    key = sha256_of_text(json.dumps(facts))[:12]
     place = folder / f"{re.sub(r'[^A-Za-z0-9._-]', '_', task.name)}-{key}"
     if (place / _MANIFEST).is_file():
         return place

@@ -45,8 +45,8 @@ class Guard:
                 return "title of an evaluation set"
         # In DPR's form, a paper that asks is one text: its title, a separator and its abstract.
         query, question = record.get("query"), str(record.get("question") or "").partition("[SEP]")[0]
-        asked = {title_key(text) for text in (query, question) if text and isinstance(text, str)}
-        return "title of an evaluation set" if not asked.isdisjoint(self.titles) else ""
+        titles = {title_key(text) for text in (query, question) if text and isinstance(text, str)}
+        return "title of an evaluation set" if not titles.isdisjoint(self.titles) else ""
 
 
 def make_guard(paths: Sequence[Path], frozen: Frozen | None = None) -> Guard:

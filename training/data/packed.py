@@ -6,7 +6,6 @@ the numbers of all examples, `ends.npy` where each example's numbers end; `manif
 
 from __future__ import annotations
 
-import hashlib
 import json
 from array import array
 from collections import Counter
@@ -15,7 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
 
-from corpora.checksums import sha256_of
+from corpora.checksums import sha256_of, sha256_of_text
 from corpora.errors import InputError
 from corpora.lazy import np
 from corpora.writing import replacing
@@ -143,7 +142,7 @@ def pack(task: TrainingTask, path: Path, labels: Sequence[str], model: Model, ma
         max_tokens,
         *([model.card.architecture] if model.card.architecture == PAIRS else []),
     ]
-    key = hashlib.sha256(json.dumps([*facts, sorted(model.card.prompts.items())]).encode()).hexdigest()[:24]
+    key = sha256_of_text(json.dumps([*facts, sorted(model.card.prompts.items())]))[:24]
     folder = cache / key
     if not (folder / "manifest.json").is_file():
         cache.mkdir(parents=True, exist_ok=True)

@@ -33,14 +33,14 @@ class PoolQuery:
     Attributes:
         key: Identity of the paper that it was made of, or of the query itself.
         kind: Kind of the query, as an `AnsweredQuery` has it.
-        asked: Plain text or a paper.
+        content: Plain text or a paper.
         answers: Rows of the papers that answer it.
         held_out: Whether it is only validated on.
     """
 
     key: str
     kind: str
-    asked: str | PaperFields
+    content: str | PaperFields
     answers: tuple[int, ...]
     held_out: bool = False
 
@@ -71,7 +71,7 @@ class Pool:
         """Return the record of a query and of candidates with their scores, by row."""
         candidates = [{**self.shown(query, row), "score": score} for row, score in scores.items()]
         papers = (query.key, *(self.identities[row] for row in scores))
-        return Made(papers, {"query": query.asked, "candidates": candidates})
+        return Made(papers, {"query": query.content, "candidates": candidates})
 
     def shown(self, query: PoolQuery, row: int) -> dict[str, Any]:
         """Return a paper as a candidate for a query."""
@@ -98,10 +98,10 @@ def read_pool(source: BuilderSource, options: BuilderOptions) -> Pool:
         return rows[key]
 
     for record in source.papers():
-        found = (_asked_in if "query" in record else _made_of)(record, source, options, add)
+        found = (_judged_query if "query" in record else _query_from)(record, source, options, add)
         if found is None:
             source.left_out["no query can be made of it"] += 1
-        elif (words := hash(folded(_words_of(found.asked)))) in seen:
+        elif (words := hash(folded(_words_of(found.content)))) in seen:
             source.left_out["its query is another's too"] += 1
         elif answers := tuple(row for row in found.answers if row not in pool.barred(found)):
             seen.add(words)
@@ -111,24 +111,24 @@ def read_pool(source: BuilderSource, options: BuilderOptions) -> Pool:
     return pool
 
 
-def _asked_in(record: PaperRecord, source: BuilderSource, options: BuilderOptions, add: _Add) -> PoolQuery | None:  # noqa: ARG001
+def _judged_query(record: PaperRecord, source: BuilderSource, options: BuilderOptions, add: _Add) -> PoolQuery | None:  # noqa: ARG001
     """Return the query of a judged record; its candidates become papers of the pool."""
     right, wrong = ([(one, text) for one in side if (text := source.text_of(one))] for side in _judged(record))
     answers = tuple(add(text, text, one) for one, text in right)
     for one, text in wrong:
         add(text, text, one)
-    asked = record["query"] if isinstance(record["query"], str) else source.text_of(record["query"])
+    content = record["query"] if isinstance(record["query"], str) else source.text_of(record["query"])
     key = identity_of(record["query"])
-    return PoolQuery(key, "", asked, answers, source.holds_out(key)) if answers and asked else None
+    return PoolQuery(key, "", content, answers, source.holds_out(key)) if answers and content else None
 
 
-def _made_of(record: PaperRecord, source: BuilderSource, options: BuilderOptions, add: _Add) -> PoolQuery | None:
+def _query_from(record: PaperRecord, source: BuilderSource, options: BuilderOptions, add: _Add) -> PoolQuery | None:
     """Return a query made of a paper, which becomes a paper of the pool."""
     if not (text := source.text_of(record)):
         return None
     query = query_of(record, text, options, source.seed)
     row, key = add(text, query.answer if query else text, record), identity_of(record)
-    return PoolQuery(key, query.kind, query.asked, (row,), source.holds_out(key)) if query else None
+    return PoolQuery(key, query.kind, query.content, (row,), source.holds_out(key)) if query else None
 
 
 def _judged(record: PaperRecord) -> tuple[list[PaperRecord], list[PaperRecord]]:
@@ -208,9 +208,9 @@ def judged(pool: Pool, judges: Sequence[Judge]) -> Iterator[tuple[PoolQuery, lis
     """Yield every query with each judge's scores of all papers, float (papers,); minus infinity for no candidate."""
     # Texts and papers apart, since models encode them for different formats.
     for plain in (True, False):
-        queries = (query for query in pool.queries if isinstance(query.asked, str) is plain)
+        queries = (query for query in pool.queries if isinstance(query.content, str) is plain)
         while block := list(islice(queries, _QUERIES_AT_ONCE)):
-            scores = [judge.scores([query.asked for query in block]) for judge in judges]
+            scores = [judge.scores([query.content for query in block]) for judge in judges]
             for number, query in enumerate(block):
                 barred = np.isin(np.arange(len(pool.papers)), pool.barred(query))
                 yield query, [np.where(barred, -np.inf, of_judge[number]) for of_judge in scores]

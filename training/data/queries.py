@@ -41,13 +41,13 @@ class AnsweredQuery:
     Attributes:
         key: Id of the paper.
         kind: `titles`, `conclusions`, `keywords` or `citations`; empty if the query is from a file.
-        asked: Plain text; or a paper, where a file gives one.
+        content: Plain text; or a paper, where a file gives one.
         answer: The paper, without the query's text.
     """
 
     key: str
     kind: str
-    asked: str | PaperFields
+    content: str | PaperFields
     answer: PaperFields
 
 
@@ -65,8 +65,7 @@ def query_of(paper: PaperRecord, text: PaperFields, options: BuilderOptions, see
             place -= shares[kind]
             if place < 0:
                 break
-        asked = KINDS[kind](paper, options, seed)
-        query = AnsweredQuery(key, kind, asked, shown(kind, text))
+        query = AnsweredQuery(key, kind, KINDS[kind](paper, options, seed), shown(kind, text))
         if _fits(query, options):
             return query
         del shares[kind]
@@ -86,11 +85,11 @@ def shown(kind: str, text: PaperFields) -> dict[str, Any]:
 
 
 def _fits(query: AnsweredQuery, options: BuilderOptions) -> bool:
-    asked, answer = str(query.asked), " ".join(str(value) for value in query.answer.values())
-    if not options["shortest"] <= len(asked.split()) <= options["longest"] or len(answer.split()) < options["least"]:
+    words, answer = str(query.content), " ".join(str(value) for value in query.answer.values())
+    if not options["shortest"] <= len(words.split()) <= options["longest"] or len(answer.split()) < options["least"]:
         return False
     # Keywords are words of the paper, as a user's are; a sentence that it repeats would be a copy.
-    return query.kind == "keywords" or folded(asked) not in folded(answer)
+    return query.kind == "keywords" or folded(words) not in folded(answer)
 
 
 def folded(text: str) -> str:

@@ -32,10 +32,9 @@ from search_plugin.contract.plan import Plan, VectorClause
 from search_plugin.contract.schema import SEARCHED
 from training.data.builders.base import drawn, held_out_at
 from training.data.builders.hybrid_queries import moved
-from training.own.recipes import RECIPE, VALIDATIONS, queries_recipe
+from training.own.recipes import RECIPE, VALIDATIONS, queries_recipe, write_recipe
 from training.own.run import measured_speed, plain_base, write_beside
 from training.preparing import Say, held
-from training.recipe import read_variants
 from training.train import Trained, train
 
 TRAIN, VALIDATION = "train.jsonl", "validation.jsonl"
@@ -52,11 +51,11 @@ _MOVING = {"temperature": 0.05, "steps": 5, "rate": 0.2}
 _DIGITS = 6
 _OF_REPORT = 0.2
 _SCALE = (-1.0, 1.0)
-"""Of the difference of a measure from 0 to 1."""
+"""Bounds of the difference of two values of a measure that is from 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)
-class QueriesWorth:
+class QueriesComparison:
     """How searches by trained queries compare with those by the index's own model, on queries that only measure.
 
     Attributes:
@@ -72,7 +71,7 @@ class QueriesWorth:
     gains: Mapping[str, Interval]
 
     @property
-    def worth(self) -> bool:
+    def is_better(self) -> bool:
         """Whether a hybrid search, which is the usual one, is better with them, and not by chance."""
         return self.gains["hybrid"].low > 0
 
@@ -81,14 +80,14 @@ class QueriesWorth:
         """Whether the trained queries are worth using, and by how much, in a line."""
         gain, before = self.gains["hybrid"], self.before["hybrid"]
         amount = f"{MEASURE} {gain.mean:+.3f} [{gain.low:+.3f}, {gain.high:+.3f}] beside the {before:.3f} of before"
-        if self.worth:
+        if self.is_better:
             return f"Worth using: {amount}."
         why = "searches become worse" if gain.high < 0 else "the difference may be chance"
         return f"Not worth using: {amount}; {why}, so search as before."
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON."""
-        return {**asdict(self), "worth": self.worth, "sentence": self.sentence}
+        return {**asdict(self), "worth": self.is_better, "sentence": self.sentence}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +102,7 @@ class OwnQueries:
 
     model: Path
     trained: Trained
-    worth: QueriesWorth
+    worth: QueriesComparison
 
 
 def train_queries(
@@ -130,17 +129,16 @@ def train_queries(
     with held(folder), explaining(folder, "name another folder by <output>"):
         for name in (TRAIN, VALIDATION):
             _write_targets(index, encoder, parts[name], folder / name)
-        (folder / RECIPE).write_text(queries_recipe(index.name, base), encoding="utf-8")
-    speed = measured_speed(read_variants(folder / RECIPE)[""], folder / "trial", say)
+        recipe = write_recipe(folder, queries_recipe(index.name, base))
+    speed = measured_speed(recipe, folder / "trial", say)
     seconds = 60 * minutes * (1 - _OF_REPORT) - (time.monotonic() - begun)
     steps = speed.steps(seconds, VALIDATIONS + 1)
-    (folder / RECIPE).write_text(queries_recipe(index.name, base, steps=steps), encoding="utf-8")
-    trained = train(read_variants(folder / RECIPE)[""], folder, say=say)
+    trained = train(write_recipe(folder, queries_recipe(index.name, base, steps=steps)), folder, say=say)
     assert trained.folder is not None  # noqa: S101 - the run had no time limit
     asking = write_beside(find_model(index.schema.model), Format.QRY, trained.folder, folder / ASKING)
     test = parts["test"]
     say({"measured": {"queries": len(test.texts)}})
-    worth = _worth(index, test, len(parts[TRAIN].texts) + len(parts[VALIDATION].texts), encoder, load(asking))
+    worth = _compared(index, test, len(parts[TRAIN].texts) + len(parts[VALIDATION].texts), encoder, load(asking))
     return OwnQueries(folder / ASKING, trained, worth)
 
 
@@ -206,7 +204,9 @@ def _target(index: Index, vector: np.ndarray, gains: Mapping[str, int]) -> np.nd
     return moved(vector, papers, relevant / relevant.sum(), _MOVING)
 
 
-def _worth(index: Index, test: JudgedQueries, train: int, before: TextEncoder, after: TextEncoder) -> QueriesWorth:
+def _compared(
+    index: Index, test: JudgedQueries, train: int, before: TextEncoder, after: TextEncoder
+) -> QueriesComparison:
     """Search the queries that only measure by both encoders."""
     protocol = make_protocol(modes=("vector", "hybrid"), measures=(MEASURE,))
     found = [evaluate_queries(test, index, encoder, protocol) for encoder in (before, after)]
@@ -215,4 +215,4 @@ def _worth(index: Index, test: JudgedQueries, train: int, before: TextEncoder, a
     ]
     means = {mode: float(one.mean()) for mode, one in values[0].items()}
     gains = {mode: mean_interval(values[1][mode] - one, scale=_SCALE) for mode, one in values[0].items()}
-    return QueriesWorth(train, len(test.texts), means, gains)
+    return QueriesComparison(train, len(test.texts), means, gains)

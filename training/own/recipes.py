@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from encoders.models.formats import Format
 from training.own.papers import FEWEST, LABEL, PAPERS, TEST, FieldPapers
+from training.recipe import Recipe, read_variants
 
 if TYPE_CHECKING:
     from encoders.models.model import Model
@@ -38,36 +40,19 @@ def field_recipe(
     similarity = model.card.similarity if model else base.card.similarity
     alone = model is None or model.card.architecture == base.card.architecture
     share = min(_VALIDATION_SHARE, _MOST_VALIDATION / papers.train)
-    layers = base.card.network.layers
-    adapted = adapted_layers(base)
     number = papers.task == "number"
     builder = "numbers" if number else "labels"
     options = f'field = "{LABEL}"' + (', scale = "standard"' if number else f", fewest = {FEWEST}")
-    plain = ", ".join(f'"{one.value}"' for one in (Format.PRX, Format.QRY))
-    lines = [
-        f"# The format {papers.format} by the field {papers.field} of the index {index}.",
-        "# It can be changed and trained again, into another folder.",
-        f"base = {json.dumps(base.card.name, ensure_ascii=False)}",
-        'trains = "adapters"',
-        *([f"plain = [{plain}]  # as in the index"] if alone else []),
+    settings = [
+        *(['plain = ["prx", "qry"]  # as in the index'] if alone else []),
         *([f'similarity = "{similarity}"  # as in the index'] if similarity != base.card.similarity else []),
         "learning_rate = 1e-3",
-        "warmup = 0.1",
-        "weight_decay = 0.01",
-        f"batch_size = {BATCH}",
-        f"epochs = {EPOCHS}",
-        *([f"steps = {steps}", f"validate_every = {max(1, steps // VALIDATIONS)}", "patience = 3"] if steps else []),
-        f"max_tokens = {min(_TOKENS, base.card.max_tokens)}",
-        *(['keep_states = "states"'] if adapted < layers else []),
+        *_pace(EPOCHS, steps, min(_TOKENS, base.card.max_tokens)),
+        *(['keep_states = "states"'] if adapted_layers(base) < base.card.network.layers else []),
         "group_by_length = true",
         f'guard = ["{TEST}"]  # the papers that only measure',
-        "",
-        "[options]",
-        f"layers = {adapted}",
-        "reduction = 2",
-        "identity = 1",
-        "",
-        "[[tasks]]",
+    ]
+    task = [
         f'name = "{papers.field}"',
         f'format = "{papers.format.value}"',
         *(["multi_label = true"] if papers.task == "labels" else []),
@@ -79,7 +64,11 @@ def field_recipe(
         f"validation = {share:.3g}",
         f"options = {{{options}}}",
     ]
-    return "\n".join(lines) + "\n"
+    comments = [
+        f"# The format {papers.format} by the field {papers.field} of the index {index}.",
+        "# It can be changed and trained again, into another folder.",
+    ]
+    return _adapter_recipe(comments, base, settings, task)
 
 
 _QUERY_TOKENS, _QUERY_EPOCHS = 64, 100
@@ -90,29 +79,39 @@ def queries_recipe(index: str, base: Model, *, steps: int = 0) -> str:
 
     `index` is the name of the index, and `base` the plain network under its model.
     """
-    lines = [
-        f"# Queries of the index {index}; papers keep their vectors.",
-        f"base = {json.dumps(base.card.name, ensure_ascii=False)}",
-        'trains = "adapters"',
-        'plain = ["prx"]',
-        "learning_rate = 5e-4",
-        "warmup = 0.1",
-        "weight_decay = 0.01",
-        f"batch_size = {BATCH}",
-        f"epochs = {_QUERY_EPOCHS}",
-        *([f"steps = {steps}", f"validate_every = {max(1, steps // VALIDATIONS)}", "patience = 3"] if steps else []),
-        f"max_tokens = {min(_QUERY_TOKENS, base.card.max_tokens)}",
-        "",
-        "[options]",
-        f"layers = {adapted_layers(base)}",
-        "reduction = 2",
-        "identity = 1",
-        "",
-        "[[tasks]]",
+    pace = _pace(_QUERY_EPOCHS, steps, min(_QUERY_TOKENS, base.card.max_tokens))
+    settings = ['plain = ["prx"]', "learning_rate = 5e-4", *pace]
+    task = [
         'name = "queries"',
         'type = "vectors"',
         'train = "train.jsonl"',
         'validation = "validation.jsonl"',
         'format = "qry"',
     ]
-    return "\n".join(lines) + "\n"
+    return _adapter_recipe([f"# Queries of the index {index}; papers keep their vectors."], base, settings, task)
+
+
+def _pace(epochs: int, steps: int, tokens: int) -> list[str]:
+    """Return the settings that decide how long a run takes; 0 steps if their number is not known yet."""
+    limited = [f"steps = {steps}", f"validate_every = {max(1, steps // VALIDATIONS)}", "patience = 3"] if steps else []
+    return [
+        "warmup = 0.1",
+        "weight_decay = 0.01",
+        f"batch_size = {BATCH}",
+        f"epochs = {epochs}",
+        *limited,
+        f"max_tokens = {tokens}",
+    ]
+
+
+def _adapter_recipe(comments: Sequence[str], base: Model, settings: Sequence[str], task: Sequence[str]) -> str:
+    name = json.dumps(base.card.name, ensure_ascii=False)
+    options = ["[options]", f"layers = {adapted_layers(base)}", "reduction = 2", "identity = 1"]
+    begun = [*comments, f"base = {name}", 'trains = "adapters"', *settings]
+    return "\n".join([*begun, "", *options, "", "[[tasks]]", *task]) + "\n"
+
+
+def write_recipe(folder: Path, text: str) -> Recipe:
+    """Write a recipe into the folder of a run, and return it as it is read."""
+    (folder / RECIPE).write_text(text, encoding="utf-8")
+    return read_variants(folder / RECIPE)[""]

@@ -26,6 +26,7 @@ from encoders.text_encoder import TextEncoder
 from products.trained import TrainedVectors, all_vectors, vectors_for
 from products.words import texts_of
 from search_plugin.contract.engine import Index
+from training.own.comparison import FormatComparison, LabelledVectors, comparison_of, predictions, truth_of
 from training.own.papers import (
     FEWEST,
     LABEL,
@@ -37,10 +38,9 @@ from training.own.papers import (
     read_records,
     write_papers,
 )
-from training.own.recipes import RECIPE, VALIDATIONS, adapted_layers, field_recipe
-from training.own.worth import FormatWorth, LabelledVectors, measured_worth, said_by, truth_of
+from training.own.recipes import RECIPE, VALIDATIONS, adapted_layers, field_recipe, write_recipe
 from training.preparing import Say, held
-from training.recipe import Recipe, read_variants
+from training.recipe import Recipe
 from training.train import Trained, train
 from training.trainables.base import write_card
 
@@ -137,7 +137,7 @@ class OwnFormat:
     read: int
     trained: Trained
     runs: int
-    worth: FormatWorth
+    worth: FormatComparison
 
 
 def train_format(
@@ -193,11 +193,11 @@ def fitted(
     papers the time allowed to read.
     """
     begun = time.monotonic()
-    _write_recipe(folder, field_recipe(name, papers, base, model))
-    speed = measured_speed(_recipe(folder), folder / _TRIAL, say)
+    recipe = write_recipe(folder, field_recipe(name, papers, base, model))
+    speed = measured_speed(recipe, folder / _TRIAL, say)
     passes = 1 + (FEWEST_RUNS - 1) * adapted_layers(base) / base.card.network.layers
     limit = speed.fitting(papers.train, papers.test, seconds - (time.monotonic() - begun), passes)
-    (task,) = _recipe(folder).tasks
+    (task,) = recipe.tasks
     assert task.build is not None  # noqa: S101 - the recipe is that of `field_recipe`
     # The limit is of papers that train; those of the validation are read too.
     read = min(papers.train, round(limit / (1 - task.build.validation)))
@@ -206,8 +206,7 @@ def fitted(
     learning = time.monotonic() - started
     reading = speed.reading(limit, papers.test, passes)
     steps = speed.steps((seconds - (time.monotonic() - begun) - reading) / FEWEST_RUNS - learning, VALIDATIONS + 1)
-    _write_recipe(folder, field_recipe(name, papers, base, model, limit=limit, steps=steps))
-    recipe = _recipe(folder)
+    recipe = write_recipe(folder, field_recipe(name, papers, base, model, limit=limit, steps=steps))
     runs: list[Trained] = []
     took, encoding = list[float](), reading - speed.text * limit
     while len(runs) < MOST_RUNS:
@@ -260,14 +259,6 @@ def plain_base(index: Index) -> Model:
     return base
 
 
-def _write_recipe(folder: Path, text: str) -> None:
-    (folder / RECIPE).write_text(text, encoding="utf-8")
-
-
-def _recipe(folder: Path) -> Recipe:
-    return read_variants(folder / RECIPE)[""]
-
-
 class _Report:
     """Compares a new format with the vectors of an index, by the papers in the files of a folder."""
 
@@ -291,9 +282,9 @@ class _Report:
             plain, tagged = (_rows(self._index, one, ids) for one in (search, self._source))
             self._texts[part] = texts_of(self._index, ids)
             made[part] = LabelledVectors(self._truth[part], plain, tagged, self._texts[part])
-        self._indexed = self._said_by(made)
+        self._indexed = self._predictions(made)
 
-    def compare(self, encoder: TextEncoder, runs: int, say: Say) -> FormatWorth:
+    def compare(self, encoder: TextEncoder, runs: int, say: Say) -> FormatComparison:
         """Let the same models learn from the vectors of each run, as the formats of an encoder; return the result."""
         say({"measured": {part: len(some) for part, some in self._records.items()}})
         formats = tuple(Format)[:runs]
@@ -308,12 +299,12 @@ class _Report:
                 part: LabelledVectors(self._truth[part], found[one], found[one], self._texts[part])
                 for part, found in vectors.items()
             }
-            own.append(self._said_by(made))
-        return measured_worth(self._truth[TEST], self._indexed, own, len(self._records[PAPERS]))
+            own.append(self._predictions(made))
+        return comparison_of(self._truth[TEST], self._indexed, own, len(self._records[PAPERS]))
 
-    def _said_by(self, made: Mapping[str, LabelledVectors]) -> dict[str, np.ndarray]:
+    def _predictions(self, made: Mapping[str, LabelledVectors]) -> dict[str, np.ndarray]:
         language = self._index.schema.language
-        return said_by(made[PAPERS], made[TEST], self._papers.task, self._source, language)
+        return predictions(made[PAPERS], made[TEST], self._papers.task, self._source, language)
 
 
 def _rows(index: Index, source: TrainedVectors, ids: list[str]) -> np.ndarray:

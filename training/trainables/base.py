@@ -50,14 +50,14 @@ class Trainable:
     described: Callable[[Sequence[Format], TrainableOptions], dict[str, Any]] = lambda _, __: {}
 
 
-def last_layers(card: ModelCard, asked: int) -> range:
+def last_layers(card: ModelCard, count: int) -> range:
     """Return the last layers; all of them for 0; `InputError` if there are not as many."""
     layers = card.network.layers
-    if not 0 <= asked <= layers:
+    if not 0 <= count <= layers:
         raise InputError(
-            f"The recipe asks for {asked} layers, and {card.name} has {layers}; choose 0 (all) to {layers}."
+            f"The recipe asks for {count} layers, and {card.name} has {layers}; choose 0 (all) to {layers}."
         )
-    return range(layers - asked if asked else 0, layers)
+    return range(layers - count if count else 0, layers)
 
 
 def at_least_one(options: TrainableOptions, key: str) -> int:

@@ -28,21 +28,21 @@ _DENSE = dense_name(0).removesuffix("0")
 
 def start(base: Model, formats: Sequence[Format], options: TrainableOptions, seed: int) -> dict[str, Any]:  # noqa: ARG001
     """Make the linear layer, if one is asked for; `InputError` if the base can't have one."""
-    network, asked = base.card.network, options["dimension"]
-    if not asked:
+    network, dimension = base.card.network, options["dimension"]
+    if not dimension:
         return {}
-    if asked < 0 or network.pooling == "code" or "dense" in network.options:
-        why = (
-            "it has one"
-            if "dense" in network.options
-            else "its vector is a code's"
-            if asked > 0
-            else "choose 0 or more"
-        )
+    if dimension < 0 or network.pooling == "code" or "dense" in network.options:
+        if "dense" in network.options:
+            why = "it has one"
+        elif dimension > 0:
+            why = "its vector is a code's"
+        else:
+            why = "choose 0 or more"
+        name = base.card.name
         raise InputError(
-            f"The recipe asks for a linear layer of dimension {asked} on {base.card.name}, and can't have it: {why}."
+            f"The recipe asks for a linear layer of dimension {dimension} on {name}, and can't have it: {why}."
         )
-    return new_linear(np.random.default_rng(seed), dense_name(0), asked, network.width)
+    return new_linear(np.random.default_rng(seed), dense_name(0), dimension, network.width)
 
 
 def write(base: Model, formats: Sequence[Format], weights: Weights, folder: Path) -> None:  # noqa: ARG001

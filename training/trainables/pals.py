@@ -51,10 +51,10 @@ def _start(base: Model, formats: Sequence[Format], options: TrainableOptions, se
 def _width(width: int, options: TrainableOptions) -> int:
     """Return the width of the projection: as asked, or in proportion to the paper's."""
     papers, step = (_LOW_RANK, 1) if options["low_rank"] else (_PALS, ATTENTION_HEADS)
-    asked = options["width"] or step * max(1, round(width * papers / _OF / step))
-    if asked % step or asked < 1:
-        raise InputError(f"The recipe sets the option width to {asked}; choose a multiple of {step}, or 0.")
-    return asked
+    chosen = options["width"] or step * max(1, round(width * papers / _OF / step))
+    if chosen % step or chosen < 1:
+        raise InputError(f"The recipe sets the option width to {chosen}; choose a multiple of {step}, or 0.")
+    return chosen
 
 
 def _write(base: Model, formats: Sequence[Format], weights: Weights, folder: Path) -> None:

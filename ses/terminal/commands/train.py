@@ -291,7 +291,7 @@ def _of_format(index: str, own: OwnFormat) -> tuple[dict[str, Any], list[str]]:
         *aligned([["linear model", worth.measure, "from", "to"], *rows], text_columns=1),
         worth.sentence,
         f"The model is in {own.model} (step {own.trained.chosen:,} of {own.trained.steps:,}), its recipe beside it.",
-        *([f"To use it: ses index --index {index} --fresh --own {own.format}={own.model}"] if worth.worth else []),
+        *([f"To use it: ses index --index {index} --fresh --own {own.format}={own.model}"] if worth.is_better else []),
     ]
     described = {"format": own.format.value, "papers": asdict(papers), "read": own.read, "runs": own.runs}
     return _document(own) | described, lines
@@ -336,7 +336,7 @@ def _of_queries(index: str, own: OwnQueries) -> tuple[dict[str, Any], list[str]]
         *aligned([["search", "nDCG@10 before", "after", "gain", "from", "to"], *rows], text_columns=1),
         worth.sentence,
         f"The model that asks the index is in {own.model}, its recipe beside it.",
-        *([f"To use it: ses search --index {index} --model {own.model}"] if worth.worth else []),
+        *([f"To use it: ses search --index {index} --model {own.model}"] if worth.is_better else []),
     ]
     return _document(own), lines
 

@@ -10,11 +10,11 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from corpora.errors import InputError
-from encoders.encoder import load_encoder
 from encoders.models.formats import Format
 from encoders.registry import find_model
 from encoders.tokens.tokenizer import load_tokenizer
 from tests.encoders import checkpoints
+from tests.encoders.exact import encoder_of
 from tests.encoders.formulas.adapters import adapter_vector
 from tests.encoders.oracle import Oracle
 from tests.tiny import make_model, papers
@@ -81,10 +81,6 @@ def change(path, **values):
 
 def change_weights(path, function):
     save_file({name: array.copy() for name, array in function(load_file(path)).items()}, path)
-
-
-def encoder_of(model, tmp_path):
-    return load_encoder(str(model), cache_dir=tmp_path / "cache", precision="fp32")
 
 
 def ids_of(model):

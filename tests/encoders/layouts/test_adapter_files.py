@@ -32,7 +32,6 @@ from tests.encoders.layouts.adapted import (
     refused,
     write_card,
 )
-from tests.tiny import make_model
 
 REFUSED = {
     "mh_adapter": True,
@@ -59,12 +58,14 @@ def test_other_networks_are_refused_by_name(key, value, base, tmp_path):
     assert told.startswith(f"{folder / 'adapter_config.json'} sets {key} to {value}, which ses can't run; it knows ")
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), 10**400, True, None, [1]], ids=str)
-@pytest.mark.parametrize("key", ["scaling", "reduction_factor"])
-def test_numbers_that_are_none_are_refused(key, value, base, tmp_path):
-    told = refused(model_with(tmp_path / "m", base, prx=adapter(tmp_path / "a", base, **{key: value})), tmp_path)
-    assert key in told or "NaN is not finite" in told or "Infinity is not finite" in told or "401 digits" in told
-    assert len(told) < 400
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [("scaling", float("nan"), "NaN is not finite"), ("reduction_factor", True, "gives no red")],
+)
+def test_numbers_that_are_none_are_refused(key, value, said, base, tmp_path):
+    assert said in refused(
+        model_with(tmp_path / "m", base, prx=adapter(tmp_path / "a", base, **{key: value})), tmp_path
+    )
 
 
 def test_activations_of_the_first_releases_had_other_names(base, tmp_path):
@@ -73,17 +74,6 @@ def test_activations_of_the_first_releases_had_other_names(base, tmp_path):
     assert find_model(str(model)).card.network.options["adapters"]["prx"]["activation"] == "gelu"
     change(folder / "adapter_config.json", non_linearity="gelu")
     assert "sets non_linearity to gelu_new" in refused(model, tmp_path)
-
-
-def test_adapters_for_another_base_are_refused(base, tmp_path):
-    other = make_model(tmp_path / "wide", width=128)
-    folder = adapter(tmp_path / "a", base)
-    told = refused(model_with(tmp_path / "m", other, prx=folder), tmp_path)
-    assert "was made for a model with hidden size 64, and " in told
-    assert told.endswith(f"{other} has 128; use the base that it was made for.")
-    roberta = make_model(tmp_path / "roberta", architecture="roberta")
-    told = refused(model_with(tmp_path / "r", roberta, prx=folder), tmp_path)
-    assert f"was made for a bert model, and {roberta} is a roberta model" in told
 
 
 def part(layer, rest, name="[PRX]"):
@@ -132,15 +122,7 @@ def test_a_fusion_whose_weights_do_not_fit_is_told(base, tmp_path):
         assert f"sets {key} to {value}, which ses can't run" in refused(model, tmp_path)
 
 
-CONFIGS = {
-    "no JSON": "{",
-    "a list": "[]",
-    "no object inside": '{"config": "pfeiffer", "name": "a", "hidden_size": 64}',
-    "nothing": "{}",
-    "deep": "[" * 100_000,
-    "no width": '{"config": {}, "name": "a"}',
-    "empty inside": '{"config": {}, "name": "a", "hidden_size": 64}',
-}
+CONFIGS = {"no JSON": "{", "empty inside": '{"config": {}, "name": "a", "hidden_size": 64}'}
 
 
 @pytest.mark.parametrize("content", CONFIGS.values(), ids=CONFIGS)
@@ -148,13 +130,6 @@ def test_a_damaged_configuration_is_told(content, base, tmp_path):
     folder = adapter(tmp_path / "a", base)
     (folder / "adapter_config.json").write_text(content)
     assert str(folder / "adapter_config.json") in refused(model_with(tmp_path / "m", base, prx=folder), tmp_path)
-
-
-@pytest.mark.parametrize("left_out", ["0", [True], [0.5], {"0": 1}], ids=str)
-def test_left_out_layers_must_be_a_list_of_numbers(left_out, base, tmp_path):
-    folder = adapter(tmp_path / "a", base)
-    change(folder / "adapter_config.json", leave_out=left_out)
-    assert "sets leave_out to something" in refused(model_with(tmp_path / "m", base, prx=folder), tmp_path)
 
 
 def test_a_folder_without_a_part_is_told(base, tmp_path):

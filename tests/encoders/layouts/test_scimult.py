@@ -12,6 +12,7 @@ import pytest
 from corpora.errors import InputError, UnavailableError
 from encoders.encoder import load_encoder
 from encoders.models.formats import Format
+from encoders.models.model import read_checked
 from encoders.registry import find_model
 from encoders.tokens.tokenizer import load_tokenizer
 from eval.embedder import Text, by_encoder
@@ -64,8 +65,18 @@ def check(path, tmp_path, experts=None, model=None, parts=()):
     return encoder
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("which", EXPERT_LAYERS)
+def test_every_choice_of_layers_is_read(which, tmp_path):
+    layers = min(EXPERT_LAYERS[which]) + 2
+    path = make_scimult(tmp_path / "m" / "moe.ckpt", seed=1, moe_type=f"{which}:attn+fwd", layers=layers)
+    model = find_model(str(path))
+    assert model.card.network.shared_layers == min(EXPERT_LAYERS[which])
+    names = read_checked(model, tuple(dict.fromkeys(model.card.heads.values())))
+    having = {int(name.split(".")[2]) for name in names if ".moe_" in name}
+    assert having == {one for one in range(layers) if one in EXPERT_LAYERS[which]}
+
+
+@pytest.mark.parametrize(("which", "kind"), [*(("mod2", kind) for kind in KINDS), ("mod3", "attn+fwd")])
 def test_experts_told_by_the_task(which, kind, tmp_path):
     layers = min(EXPERT_LAYERS[which]) + 2  # one above them is shared again
     path = make_scimult(tmp_path / "m" / "moe.ckpt", seed=1, moe_type=f"{which}:{kind}", layers=layers)

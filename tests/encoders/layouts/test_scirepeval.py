@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from corpora.errors import InputError
-from encoders.encoder import load_encoder
 from encoders.models.formats import Format
 from encoders.registry import find_model
 from encoders.tokens.tokenizer import load_tokenizer
 from tests.encoders import checkpoints
+from tests.encoders.exact import encoder_of
 from tests.encoders.formulas.adapters import adapter_vector, fusion_vector
 from tests.encoders.oracle import Oracle
 from tests.tiny import CODES, make_model, papers
@@ -32,10 +32,6 @@ def tree(tmp_path_factory):
 @pytest.fixture(scope="module")
 def fused(tmp_path_factory):
     return checkpoints.make_scirepeval_tree(tmp_path_factory.mktemp("trees") / "fused", seed=3, fusion=True)
-
-
-def encoder_of(path, tmp_path):
-    return load_encoder(str(path), cache_dir=tmp_path / "cache", precision="fp32")
 
 
 def adapters_of(tree):

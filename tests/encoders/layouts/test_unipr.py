@@ -69,9 +69,9 @@ def test_instructions_come_in_from_the_first_layer_or_later_in_each_or_in_some(w
 
 
 @pytest.mark.torch
-@pytest.mark.parametrize("gate", [False, True])
-@pytest.mark.parametrize("adaptor", [False, True])
-@pytest.mark.parametrize("mean", [False, True])
+@pytest.mark.parametrize(
+    ("gate", "adaptor", "mean"), [(False, False, False), (True, True, False), (True, False, True), (False, True, True)]
+)
 def test_gates_adaptors_and_means(gate, adaptor, mean, tmp_path):
     path = make_unipr(
         tmp_path / "m" / "m.ckpt", seed=2, use_attn_gate=gate, proj_adaptor=adaptor, mean_pool=mean, layers=3
@@ -199,8 +199,11 @@ def test_checkpoints_that_would_be_misread_are_refused(edit, changes, told, tmp_
 
 
 @pytest.mark.torch
-@pytest.mark.parametrize("which", ["all", "mod3", "embed", "le7mod3"])
-@pytest.mark.parametrize("options", [{}, {"use_attn_gate": True, "proj_adaptor": True, "mean_pool": True}], ids=str)
+@pytest.mark.parametrize(
+    ("which", "options"),
+    [("all", {}), ("mod3", {"use_attn_gate": True, "proj_adaptor": True, "mean_pool": True}), ("embed", {})],
+    ids=str,
+)
 def test_another_network_may_read_the_instructions(which, options, tmp_path):
     path = make_unipr(tmp_path / "m" / "m.ckpt", seed=6, shared=False, instruct_type=which, **options)
     card = check_file(path, FACTORS, tmp_path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import pytest
@@ -66,52 +67,49 @@ def test_bf16_takes_half_the_room(encode, folder, tmp_path):
     assert half < 0.6 * whole
 
 
-@pytest.mark.parametrize(
-    ("path", "value"),
-    [
-        (["card", "architecture"], "ensemble"),
-        (["card", "architecture"], "experts"),
-        (["card", "network", "layers"], 10**9),
-        (["card", "network", "layers"], 4),
-        (["card", "network", "layers"], "many"),
-        (["card", "network", "attention_heads"], 0),
-        (["card", "network", "attention_heads"], 5),
-        (["card", "network", "first_position"], 1),
-        (["card", "network", "first_position"], -1),
-        (["card", "network", "positions"], 512),
-        (["card", "network", "vocabulary"], 10**6),
-        (["card", "network", "options"], {}),
-        (["card", "network", "pooling"], "max"),
-        (["card", "max_tokens"], 512),
-        (["card", "dimension"], 32),
-        (["heads"], 3),
-        (["heads"], ["none"]),
-    ],
-)
-def test_a_network_that_does_not_fit_is_told(path, value, encode, folder):
-    changed(folder, path, value)
-    with pytest.raises(InputError) as told:
-        encode()
-    assert str(told.value) == f"{folder} holds an incomplete torch model; delete it, and it is created again."
+NOT_FITTING = [
+    (["card", "architecture"], "ensemble"),
+    (["card", "architecture"], "experts"),
+    (["card", "network", "layers"], 10**9),
+    (["card", "network", "layers"], 4),
+    (["card", "network", "layers"], "many"),
+    (["card", "network", "attention_heads"], 0),
+    (["card", "network", "attention_heads"], 5),
+    (["card", "network", "first_position"], 1),
+    (["card", "network", "first_position"], -1),
+    (["card", "network", "positions"], 512),
+    (["card", "network", "vocabulary"], 10**6),
+    (["card", "network", "options"], {}),
+    (["card", "network", "pooling"], "max"),
+    (["card", "max_tokens"], 512),
+    (["card", "dimension"], 32),
+    (["heads"], 3),
+    (["heads"], ["none"]),
+]
 
 
-@pytest.mark.parametrize("damage", ["missing", "shape", "none", "half", "no json", "no files"])
-def test_damaged_files_are_told(damage, encode, folder):
-    path = folder / "model.safetensors"
-    weights, name = load_file(path), "encoder.layer.1.output.dense.weight"
-    if damage == "missing":
-        del weights[name]
-    elif damage == "shape":
-        weights[name] = weights[name][:, :5].copy()
-    save_file({} if damage == "none" else weights, path)
-    if damage == "half":
-        path.write_bytes(path.read_bytes()[:-1000])
-    elif damage == "no json":
-        (folder / "network.json").write_text("{")
-    elif damage == "no files":
-        (folder / "network.json").unlink()
-    with pytest.raises(InputError, match="holds an incomplete torch model"):
-        encode()
+def test_files_that_are_damaged_or_do_not_fit_are_told(encode, folder):
+    network, weights = (folder / name for name in ("network.json", "model.safetensors"))
+    whole, arrays = {file: file.read_bytes() for file in (network, weights)}, load_file(weights)
+    name = "encoder.layer.1.output.dense.weight"
+    damages = {
+        **{f"{path} {value}": partial(changed, folder, path, value) for path, value in NOT_FITTING},
+        "missing": lambda: save_file({key: array for key, array in arrays.items() if key != name}, weights),
+        "shape": lambda: save_file(arrays | {name: arrays[name][:, :5].copy()}, weights),
+        "none": lambda: save_file({}, weights),
+        "half": lambda: weights.write_bytes(whole[weights][:-1000]),
+        "no json": lambda: network.write_text("{"),
+        "no files": network.unlink,
+    }
+    for damage, do in damages.items():
+        do()
+        with pytest.raises(InputError) as told:
+            encode()
+        expected = f"{folder} holds an incomplete torch model; delete it, and it is created again."
+        assert str(told.value) == expected, damage
+        for file, content in whole.items():
+            file.write_bytes(content)
+    encode()
 
 
 def test_weights_of_another_shape_are_told_as_for_onnx(models, tmp_path):

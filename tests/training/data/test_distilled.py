@@ -38,7 +38,7 @@ def test_scores_are_the_mean_of_scaled_ones_over_all_candidates(encoder, teacher
         fused = sum(share * scaled(judge.scores([query])[0]) for share, judge in zip(shares, judges, strict=True))
         rows = [texts.index(text(one)) for one in candidates]
         np.testing.assert_allclose([one["score"] for one in candidates], fused[rows], atol=1e-6)
-        answer = next(asked.answers[0] for asked in pool.queries if asked.asked == query)
+        answer = next(asked.answers[0] for asked in pool.queries if asked.content == query)
         assert rows[0] == answer
         assert len(set(rows)) == 6
         others = sorted((fused[row] for row in range(len(texts)) if row != answer), reverse=True)

@@ -35,7 +35,7 @@ def only(kind, paper=MOUSE, seed=1, **options):
 
 def test_a_title_asks_for_its_abstract():
     query = only("titles")
-    assert (query.key, query.kind, query.asked, query.answer) == (
+    assert (query.key, query.kind, query.content, query.answer) == (
         "p1",
         "titles",
         MOUSE["title"],
@@ -46,19 +46,19 @@ def test_a_title_asks_for_its_abstract():
 def test_a_conclusion_asks_for_the_rest_of_its_paper():
     query = only("conclusions")
     rest = "Mice were kept in the cold. They ate less than before. More is to be done."
-    assert (query.asked, query.answer) == ("Cold makes mice thin.", {"title": MOUSE["title"], "abstract": rest})
+    assert (query.content, query.answer) == ("Cold makes mice thin.", {"title": MOUSE["title"], "abstract": rest})
 
 
 def test_keywords_are_two_to_four_of_the_first_field_that_has_two():
-    asked = {only("keywords", seed=seed, shortest=1).asked for seed in range(20)}
+    asked = {only("keywords", seed=seed, shortest=1).content for seed in range(20)}
     assert asked == {"mice cold", "cold mice"}
     assert only("keywords", shortest=1).answer == {"title": MOUSE["title"], "abstract": ABSTRACT}
-    mesh = {only("keywords", MOUSE | {"keywords": ["one"]}, seed, shortest=1).asked for seed in range(99)}
+    mesh = {only("keywords", MOUSE | {"keywords": ["one"]}, seed, shortest=1).content for seed in range(99)}
     assert {len(one.split()) for one in mesh} == {2, 3}
     assert {word for one in mesh for word in one.split()} == {"Mus", "Cold", "Weight"}
     many = {"keywords": [f"w{n}" for n in range(9)]}
     drawn = [
-        len(only("keywords", MOUSE | many, seed).asked.split())
+        len(only("keywords", MOUSE | many, seed).content.split())
         for seed in range(200)
         if only("keywords", MOUSE | many, seed)
     ]
@@ -66,10 +66,10 @@ def test_keywords_are_two_to_four_of_the_first_field_that_has_two():
 
 
 def test_a_citing_sentence_asks_for_what_it_cites():
-    asked = {only("citations", seed=seed).asked for seed in range(20)}
+    asked = {only("citations", seed=seed).content for seed in range(20)}
     assert asked == set(MOUSE["citation_sentences"])
     one = {**MOUSE, "contexts": "Only this says it."}
-    assert only("citations", one, citation_field="contexts").asked == "Only this says it."
+    assert only("citations", one, citation_field="contexts").content == "Only this says it."
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_no_answer_holds_its_query(sentences, title, seed, kind):
     paper = {"id": "p", "title": " ".join(title), "abstract": " ".join(sentences), "keywords": WORDS[:3]}
     query = only(kind, paper, seed, shortest=1, least=0)
     if query and kind != "keywords":
-        words = [re.findall(r"\w+", text.lower()) for text in (query.asked, " ".join(query.answer.values()))]
+        words = [re.findall(r"\w+", text.lower()) for text in (query.content, " ".join(query.answer.values()))]
         copies = [n for n in range(len(words[1])) if words[1][n : n + len(words[0])] == words[0]]
         assert words[0]
         assert not copies

@@ -33,9 +33,9 @@ def teacher(tmp_path_factory):
     return load_encoder(str(folder), cache_dir=folder.parent, precision="fp32")
 
 
-def given(papers, teacher, asked=None):
-    """A source whose models are the teacher; what it is asked for is recorded."""
-    record = [] if asked is None else asked
+def given(papers, teacher, calls=None):
+    """A source whose models are the teacher; the calls that load one are recorded."""
+    record = [] if calls is None else calls
     return source(papers, model=lambda *name, **options: record.append((name, options)) or teacher)
 
 
@@ -44,9 +44,9 @@ def unit(vector):
 
 
 def test_papers_get_the_vectors_of_papers(teacher):
-    asked = []
-    made = build("teacher", given(PAPERS, teacher, asked), teacher="model:org/m")
-    assert asked == [(("org/m",), {"precision": "fp32"})]
+    calls = []
+    made = build("teacher", given(PAPERS, teacher, calls), teacher="model:org/m")
+    assert calls == [(("org/m",), {"precision": "fp32"})]
     assert [one.record["title"] for one in made] == [one["title"] for one in PAPERS]
     assert [one.papers for one in made] == [(identity_of(one),) for one in PAPERS]
     texts = [teacher.card.text(one["title"], one["abstract"]) for one in PAPERS]
@@ -58,9 +58,9 @@ def test_papers_get_the_vectors_of_papers(teacher):
 
 def test_queries_get_the_vectors_of_queries(teacher):
     options = {"teacher": "model:org/m", "texts": "queries", "runtime": "torch", "precision": "bf16"}
-    asked = []
-    made = build("teacher", given(PAPERS, teacher, asked), **options, **EASY)
-    assert asked == [(("org/m",), {"precision": "bf16", "runtime": "torch"})]
+    calls = []
+    made = build("teacher", given(PAPERS, teacher, calls), **options, **EASY)
+    assert calls == [(("org/m",), {"precision": "bf16", "runtime": "torch"})]
     queries = [f"We conclude that drug {n} is a vaccine." for n in range(12)]
     assert [set(one.record) for one in made] == [{"title", "label"}] * 12
     assert [one.record["title"] for one in made] == queries
@@ -76,9 +76,9 @@ def test_some_are_drawn_and_those_without_text_are_counted(teacher):
     every = given(papers, teacher)
     assert len(build("teacher", every, teacher="model:m")) == 13
     assert every.left_out == {"it has no text": 1}
-    asked = given(papers, teacher)
-    assert len(build("teacher", asked, teacher="model:m", texts="queries", **EASY)) == 12
-    assert asked.left_out == {"no query can be made of it": 2}
+    calls = given(papers, teacher)
+    assert len(build("teacher", calls, teacher="model:m", texts="queries", **EASY)) == 12
+    assert calls.left_out == {"no query can be made of it": 2}
 
 
 def test_more_than_a_block(teacher, monkeypatch):

@@ -10,7 +10,7 @@ from eval.trec.judgments import Qrels
 from tests.tiny import WORDS
 from tests.training.own.library import SUBJECTS, open_library, papers
 from training.own.papers import read_records
-from training.own.queries import QueriesWorth, train_queries
+from training.own.queries import QueriesComparison, train_queries
 
 pytestmark = pytest.mark.torch
 
@@ -96,7 +96,7 @@ def test_what_can_not_be_trained_is_told(own, tmp_path):
 
 
 def told(low, mean, high):
-    return QueriesWorth(50, 20, {"hybrid": 0.7, "vector": 0.5}, {"hybrid": Interval(low, mean, high)})
+    return QueriesComparison(50, 20, {"hybrid": 0.7, "vector": 0.5}, {"hybrid": Interval(low, mean, high)})
 
 
 def test_one_line_says_whether_they_are_worth_using():
@@ -108,4 +108,4 @@ def test_one_line_says_whether_they_are_worth_using():
         "search as before."
     )
     assert "searches become worse" in told(-0.05, -0.03, -0.01).sentence
-    assert not told(0.0, 0.03, 0.05).worth
+    assert not told(0.0, 0.03, 0.05).is_better

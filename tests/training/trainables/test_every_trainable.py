@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from corpora.errors import InputError
-from encoders.encoder import load_encoder
 from encoders.models.formats import Format
 from encoders.registry import find_model
 from encoders.tokens.tokenizer import load_tokenizer
+from tests.encoders.exact import encoder_of
 from tests.tiny import make_model
 from tests.training.recipes import read_recipe, write_recipe
 from training import checkpoints
@@ -41,10 +41,6 @@ CHANGED = {
     "codes alone": ("codes", {"frozen": 1}, "embeddings.word_embeddings"),
     "codes and the network": ("codes", {}, ""),
 }
-
-
-def encoder_of(folder, tmp_path):
-    return load_encoder(str(folder), cache_dir=tmp_path / "cache", precision="fp32")
 
 
 @pytest.mark.parametrize(("trains", "options", "part"), CHANGED.values(), ids=CHANGED)

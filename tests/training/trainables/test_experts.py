@@ -103,8 +103,7 @@ def test_experts_start_at_the_bases_vectors(tmp_path, kind):
         np.testing.assert_allclose(start, encoded(tmp_path / "base", tmp_path, task_format), atol=1e-5)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("layers", ["mod2", "mod3"])
+@pytest.mark.parametrize(("kind", "layers"), [*((kind, "mod2") for kind in KINDS), ("both", "mod3")])
 def test_a_trained_folder_is_read_back_by_the_formula(tmp_path, kind, layers):
     deep(tmp_path)
     done = stepped(

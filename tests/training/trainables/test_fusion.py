@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from encoders.encoder import load_encoder
 from encoders.models.formats import Format
 from encoders.registry import find_model
+from tests.encoders.exact import encoder_of
 from tests.encoders.formulas.adapters import fusion_vector
 from tests.encoders.layouts.adapted import library_model, library_vectors
 from tests.encoders.layouts.agreement import check_vectors, token_ids
@@ -32,10 +32,6 @@ def fused(tmp_path, formats=tuple(Format)):
     return tmp_path / "fused"
 
 
-def encoder_of(folder, tmp_path):
-    return load_encoder(str(folder), cache_dir=tmp_path / "cache", precision="fp32")
-
-
 def own_first(code):
     return [code, *(other for other in CODES if other != code)]
 
@@ -52,14 +48,6 @@ def test_the_vectors_are_the_formulas(tmp_path):
         return fusion_vector(oracle, adapters, fusions[code], own_first(code), ids)
 
     check_vectors(encoder_of(folder, tmp_path), formula)
-
-
-def test_values_start_as_the_identity(tmp_path):
-    model = find_model(str(fused(tmp_path)))
-    for layer in range(2):
-        value = model.read()[f"encoder.layer.{layer}.output.adapter_fusion_layer.prx.value.weight"]
-        np.testing.assert_array_equal(np.diag(value), 1)
-        np.testing.assert_array_equal(value[~np.eye(len(value), dtype=bool)], np.float32(1e-6))
 
 
 def test_the_adapters_are_those_of_the_run_before(tmp_path):

@@ -1,4 +1,4 @@
-"""LoRA: where it starts, and that AdapterHub's library reads it."""
+"""LoRA: its vectors are the formula's, and AdapterHub's library reads it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from encoders.encoder import load_encoder
 from encoders.models.formats import Format
 from encoders.registry import find_model
+from tests.encoders.exact import encoder_of
 from tests.encoders.formulas.lora import lora_vector
 from tests.encoders.layouts.adapted import library_model, library_vectors
 from tests.encoders.layouts.agreement import check_vectors, token_ids
@@ -25,27 +25,11 @@ def written(tmp_path, layers=0):
     draw = np.random.default_rng(2)
     moved = {name: array + draw.normal(0, 0.1, array.shape).astype(np.float32) for name, array in new.items()}
     LORA.write(model, formats, {**model.read(), **moved}, tmp_path / "lora")
-    return new, tmp_path / "lora"
-
-
-def encoder_of(folder, tmp_path):
-    return load_encoder(str(folder), cache_dir=tmp_path / "cache", precision="fp32")
-
-
-def test_a_is_drawn_and_b_is_zero(tmp_path):
-    new, _ = written(tmp_path, layers=1)
-    assert all(name.startswith("encoder.layer.1.attention.self.") for name in new)
-    for name, array in new.items():
-        if "lora_B" in name:
-            assert not array.any()
-        else:
-            # Uniform within 1 / sqrt(64) of 0: a standard deviation of that over sqrt(3).
-            assert 0.11 < np.abs(array).max() <= 0.125
-            assert 0.06 < array.std() < 0.085
+    return tmp_path / "lora"
 
 
 def test_the_vectors_are_the_formulas(tmp_path):
-    _, folder = written(tmp_path)
+    folder = written(tmp_path)
     files = {one: load_file(folder / "adapters" / one.code / "adapter.safetensors") for one in Format}
     weights = {one: {name.removeprefix("bert."): array for name, array in file.items()} for one, file in files.items()}
     oracle, config = Oracle(tmp_path / "base"), {"alpha": 3, "r": 3, "composition_mode": "add"}
@@ -57,7 +41,7 @@ def test_the_vectors_are_the_formulas(tmp_path):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("layers", [0, 1])
 def test_the_library_gives_the_same_vectors(layers, tmp_path):
-    _, folder = written(tmp_path, layers)
+    folder = written(tmp_path, layers)
     encoder, model = encoder_of(folder, tmp_path), library_model(tmp_path / "base")
     for task_format in Format:
         told = {}

@@ -35,7 +35,7 @@ def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
     papers, depth = base.vectors, int(options["depth"])
     assert papers is not None  # noqa: S101 - a judge by vectors has them
     for query, (words, cosines) in judged(pool, [by_words(pool), base]):
-        if not isinstance(query.asked, str):
+        if not isinstance(query.content, str):
             source.left_out["its query is a paper"] += 1
             continue
         rows = sorted({*query.answers, *best(words, depth), *best(cosines, depth)})
@@ -43,9 +43,9 @@ def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
         answers = np.isin(rows, query.answers) / len(query.answers)
         teacher = _chances(np.array([fused[row] for row in rows]), options["teacher_temperature"])
         teacher = options["answer"] * answers + (1 - options["answer"]) * teacher
-        own = encoder.encode([encoder.card.text(query.asked, None)], Format.QRY)[0]
+        own = encoder.encode([encoder.card.text(query.content, None)], Format.QRY)[0]
         made = moved(own, papers[rows], teacher, options)
-        yield Made((query.key,), {"title": query.asked, "label": [round(float(one), DIGITS) for one in made]})
+        yield Made((query.key,), {"title": query.content, "label": [round(float(one), DIGITS) for one in made]})
 
 
 def moved(query: np.ndarray, papers: np.ndarray, teacher: np.ndarray, options: BuilderOptions) -> np.ndarray:

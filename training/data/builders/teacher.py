@@ -68,8 +68,8 @@ def _queries(source: BuilderSource, papers: Iterable[PaperRecord], options: Buil
     for paper in papers:
         text = source.text_of(paper)
         if made := query_of(paper, text, options, source.seed) if text else None:
-            key, asked = identity_of(paper), str(made.asked)
-            yield key, {"title": asked}, Text(key, asked)
+            key, query = identity_of(paper), str(made.content)
+            yield key, {"title": query}, Text(key, query)
         else:
             source.left_out["no query can be made of it"] += 1
 

@@ -36,8 +36,8 @@ def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
             f"The builder whitened has {len(papers)} papers, and whitening {encoder.card.dimension} directions takes "
             "more than as many; give more papers."
         )
-    asked = [Text(key, str(text.get("title") or ""), str(text.get("abstract") or "")) for key, text in papers]
-    made = whitened(by_encoder(encoder)(asked, Format.PRX).matrix, options["strength"])
+    texts = [Text(key, str(text.get("title") or ""), str(text.get("abstract") or "")) for key, text in papers]
+    made = whitened(by_encoder(encoder)(texts, Format.PRX).matrix, options["strength"])
     for (key, text), vector in zip(papers, made, strict=True):
         yield Made((key,), {**text, "label": [round(float(one), DIGITS) for one in vector]})
 

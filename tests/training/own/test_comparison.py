@@ -5,11 +5,18 @@ import numpy as np
 import pytest
 import scipy.stats
 
-import training.own.worth
+import training.own.comparison
 from encoders.models.formats import Format
 from eval.statistics.interval import Interval, bootstrap_statistic
 from products.trained import TrainedVectors
-from training.own.worth import FormatWorth, LabelledVectors, measured_worth, over_runs, said_by, truth_of
+from training.own.comparison import (
+    FormatComparison,
+    LabelledVectors,
+    comparison_of,
+    mean_over_runs,
+    predictions,
+    truth_of,
+)
 
 SOURCE = TrainedVectors("tiny", "f", Format.PRX)
 
@@ -31,15 +38,15 @@ def made(count, seed, task, *, better):
 
 def compared(train, test, task):
     """The worth of the vectors after the first ones, each of them a run, beside the first ones."""
-    indexed, *own = (said_by(*both, task, SOURCE, "english") for both in zip(train, test, strict=True))
+    indexed, *own = (predictions(*both, task, SOURCE, "english") for both in zip(train, test, strict=True))
     assert {one.dtype for said in (indexed, *own) for one in said.values()} == {test[0].truth.dtype}
-    return measured_worth(test[0].truth, indexed, own, len(train[0].truth))
+    return comparison_of(test[0].truth, indexed, own, len(train[0].truth))
 
 
 @pytest.fixture
 def few_resamples(monkeypatch):
     """The verdicts of these tests are clear after a fifth of the resamples, which are most of the work."""
-    monkeypatch.setattr(training.own.worth, "bootstrap_statistic", partial(bootstrap_statistic, resamples=200))
+    monkeypatch.setattr(training.own.comparison, "bootstrap_statistic", partial(bootstrap_statistic, resamples=200))
 
 
 @pytest.mark.slow
@@ -48,7 +55,7 @@ def few_resamples(monkeypatch):
 @pytest.mark.parametrize("better", [True, False])
 def test_the_better_vectors_are_told_apart(task, better):
     worth = compared(made(300, 0, task, better=better), made(300, 1, task, better=better), task)
-    assert worth.worth is better
+    assert worth.is_better is better
     assert (worth.gain.mean > 0.05) is better
     assert worth.gain.low <= worth.gain.mean <= worth.gain.high
     assert worth.gain.mean == pytest.approx(worth.scores[worth.own].mean - worth.scores[worth.other].mean)
@@ -71,7 +78,7 @@ def test_a_tagger_reads_the_words_of_papers_too():
     texts = ["A study of lungs" if one else "A study of stars" for one in truth[:, 0]]
     vectors = draw.standard_normal((60, 8)).astype(np.float32)
     papers = LabelledVectors(truth, vectors, vectors, texts)
-    said = said_by(papers, replace(papers, plain=vectors[::-1], tagged=vectors[::-1]), "labels", SOURCE, "english")
+    said = predictions(papers, replace(papers, plain=vectors[::-1], tagged=vectors[::-1]), "labels", SOURCE, "english")
     assert (said["ses tags"] == truth).mean() == 1
     assert (said["ridge regression"] == truth).mean() < 0.8
 
@@ -86,7 +93,7 @@ def test_an_interval_is_over_papers_and_over_runs(shares):
     truth = draw.integers(0, 2, 400)
     runs = [np.where(draw.random(400) < share, truth, 1 - truth) for share in shares]
     each = [accuracy(truth, one) for one in runs]
-    found = over_runs(accuracy, truth, runs)
+    found = mean_over_runs(accuracy, truth, runs)
     assert found.mean == pytest.approx(np.mean(each))
     papers = bootstrap_statistic(lambda true, *said: np.mean([accuracy(true, one) for one in said]), truth, *runs)
     # Student's interval of a mean, from scipy's own function.
@@ -101,9 +108,9 @@ def test_equal_runs_add_nothing_to_the_interval_over_papers():
     said, other = (np.where(draw.random(300) < share, truth, 1 - truth) for share in (0.9, 0.7))
     alone = bootstrap_statistic(accuracy, truth, said)
     for runs in (1, 3):
-        found = over_runs(accuracy, truth, [said] * runs)
+        found = mean_over_runs(accuracy, truth, [said] * runs)
         assert (found.low, found.mean, found.high) == pytest.approx((alone.low, alone.mean, alone.high))
-    gain = over_runs(accuracy, truth, [said, said], other)
+    gain = mean_over_runs(accuracy, truth, [said, said], other)
     paired = bootstrap_statistic(lambda true, one, two: accuracy(true, one) - accuracy(true, two), truth, said, other)
     assert (gain.low, gain.mean, gain.high) == pytest.approx((paired.low, paired.mean, paired.high))
 
@@ -119,8 +126,8 @@ def test_a_run_that_is_lucky_does_not_decide():
     )
     assert (found.runs, sure.runs) == (3, 3)
     assert found.gain.mean == pytest.approx(sure.gain.mean / 3, abs=0.03)
-    assert sure.worth
-    assert not found.worth
+    assert sure.is_better
+    assert not found.is_better
 
 
 @pytest.mark.slow
@@ -134,14 +141,14 @@ def test_without_a_gain_the_verdict_is_hardly_ever_a_gain():
             np.where(draw.random(300) < share, truth, 1 - truth) for share in (0.7, *draw.normal(0.7, 0.05, 3))
         )
         for number in wins:
-            wins[number] += over_runs(accuracy, truth, runs[:number], before).low > 0
+            wins[number] += mean_over_runs(accuracy, truth, runs[:number], before).low > 0
     assert wins[1] >= 9
     assert wins[3] <= 3
 
 
 def told(low, mean, high):
     scores = {"a on x": Interval(0.5, 0.7 + mean, 0.9), "b on y": Interval(0.5, 0.7, 0.9)}
-    return FormatWorth("macro F1", 3, 100, 50, 4, scores, "a on x", "b on y", Interval(low, mean, high))
+    return FormatComparison("macro F1", 3, 100, 50, 4, scores, "a on x", "b on y", Interval(low, mean, high))
 
 
 def test_one_line_says_whether_it_is_worth_using():
@@ -153,7 +160,7 @@ def test_one_line_says_whether_it_is_worth_using():
         "chance, and a linear model on them is enough."
     )
     assert "; it is worse, and" in told(-0.05, -0.03, -0.01).sentence
-    assert not told(0.0, 0.03, 0.05).worth
+    assert not told(0.0, 0.03, 0.05).is_better
 
 
 def test_labels_in_columns():

@@ -33,7 +33,7 @@ _NEED = "Measuring a format needs scikit-learn"
 _LEVEL = 0.95
 
 Statistic = Callable[[np.ndarray, np.ndarray], float]
-"""A measure, of the truth and of what is said."""
+"""A measure: a function of the truth and of predictions."""
 
 _MOST_FITTED = 150_000
 """Papers times labels that a tagger is trained on for the report, which takes some minutes; if there are more, some
@@ -58,7 +58,7 @@ class LabelledVectors:
 
 
 @dataclass(frozen=True, slots=True)
-class FormatWorth:
+class FormatComparison:
     """How a format of one's own compares with what the index has already.
 
     Attributes:
@@ -84,7 +84,7 @@ class FormatWorth:
     gain: Interval
 
     @property
-    def worth(self) -> bool:
+    def is_better(self) -> bool:
         """Whether the new format is better than what the index has already, and not by chance."""
         return self.gain.low > 0
 
@@ -94,65 +94,65 @@ class FormatWorth:
         gain, before = self.gain, self.scores[self.other].mean
         amount = f"{gain.mean:+.3f} [{gain.low:+.3f}, {gain.high:+.3f}] in {self.runs} runs"
         amount += f" beside the {before:.3f} of {self.other}"
-        if self.worth:
+        if self.is_better:
             return f"Worth using: {self.measure} {amount}."
         why = "it is worse" if gain.high < 0 else "the difference may be chance"
         return f"Not worth using: {self.measure} {amount}; {why}, and a linear model on them is enough."
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON."""
-        return {**asdict(self), "worth": self.worth, "sentence": self.sentence}
+        return {**asdict(self), "worth": self.is_better, "sentence": self.sentence}
 
 
-def said_by(
+def predictions(
     train: LabelledVectors, test: LabelledVectors, task: FieldTask, source: TrainedVectors, language: str
 ) -> dict[str, np.ndarray]:
-    """Return what each linear model says of some papers, in the form of their truth, once it has learned from others.
+    """Return what each linear model predicts of some papers, in the form of their truth, after learning from others.
 
     `source` says what `tagged` is, and `language` is that of the texts. Raises `InputError` if there are too few
     papers, and `UnavailableError` if scikit-learn isn't installed.
     """
     names = tuple(f"{number:06}" for number in range(train.truth[0].size))
     values = train.truth.reshape(len(train.truth), -1).astype(np.float64)
-    said = {RIDGE: _learned(train.plain, test.plain, Targets(_KINDS[task], names, values))}
-    return said if task == "number" else said | {TAGS: _tagged(train, test, source, language)}
+    predicted = {RIDGE: _ridge_predictions(train.plain, test.plain, Targets(_KINDS[task], names, values))}
+    return predicted if task == "number" else predicted | {TAGS: _tagger_predictions(train, test, source, language)}
 
 
-def measured_worth(
+def comparison_of(
     truth: np.ndarray, indexed: Mapping[str, np.ndarray], own: Sequence[Mapping[str, np.ndarray]], train: int
-) -> FormatWorth:
-    """Compare what linear models say of papers by the index's vectors, and by those of each run of the new format.
+) -> FormatComparison:
+    """Compare what linear models predict by the index's vectors, and by those of each run of the new format.
 
     All of them learned from the same papers, so many as `train`.
     """
     number = truth.ndim == 1
     measure, statistic = ("Kendall's tau", _kendall) if number else ("macro F1", macro_f1_of)
-    said = {f"{model} on {OWN}": [one[model] for one in own] for model in indexed}
-    said |= {f"{model} on {INDEXED}": [one] for model, one in indexed.items()}
-    said = dict(sorted(said.items(), key=lambda one: list(indexed).index(one[0].partition(" on ")[0])))
-    scores = {name: over_runs(statistic, truth, runs) for name, runs in said.items()}
+    predicted = {f"{model} on {OWN}": [one[model] for one in own] for model in indexed}
+    predicted |= {f"{model} on {INDEXED}": [one] for model, one in indexed.items()}
+    predicted = dict(sorted(predicted.items(), key=lambda one: list(indexed).index(one[0].partition(" on ")[0])))
+    scores = {name: mean_over_runs(statistic, truth, runs) for name, runs in predicted.items()}
     best, other = (
-        max((name for name in said if name.endswith(vectors)), key=lambda name: scores[name].mean)
+        max((name for name in predicted if name.endswith(vectors)), key=lambda name: scores[name].mean)
         for vectors in (OWN, INDEXED)
     )
-    gain = over_runs(statistic, truth, said[best], *said[other])
+    gain = mean_over_runs(statistic, truth, predicted[best], *predicted[other])
     labels = 0 if number else truth.shape[1]
-    return FormatWorth(measure, labels, train, len(truth), len(own), scores, best, other, gain)
+    return FormatComparison(measure, labels, train, len(truth), len(own), scores, best, other, gain)
 
 
-def over_runs(
+def mean_over_runs(
     statistic: Statistic, truth: np.ndarray, runs: Sequence[np.ndarray], beside: np.ndarray | None = None
 ) -> Interval:
-    """Return the mean of a measure over what several runs say, with an interval over papers and over runs.
+    """Return the mean of a measure over the predictions of several runs, with an interval over papers and over runs.
 
-    `beside` is what another model says, whose measure is subtracted. Papers are drawn by a bootstrap, and the runs have
-    Student's interval. The distances of their limits from the mean are added as squares, as those of independent
-    estimates (Zou and Donner, Statistics in Medicine 2008). `statistic` takes the truth and what is said of it.
+    `beside` has the predictions of another model, whose measure is subtracted. Papers are drawn by a bootstrap, and the
+    runs have Student's interval. The distances of their limits from the mean are added as squares, as those of
+    independent estimates (Zou and Donner, Statistics in Medicine 2008). `statistic` takes the truth and predictions.
     """
     others = [] if beside is None else [beside]
 
-    def mean_of(true: np.ndarray, *said: np.ndarray) -> float:
-        values = [statistic(true, one) for one in said]
+    def mean_of(true: np.ndarray, *predicted: np.ndarray) -> float:
+        values = [statistic(true, one) for one in predicted]
         return fmean(values[: len(runs)]) - sum(values[len(runs) :])
 
     papers = bootstrap_statistic(mean_of, truth, *runs, *others)
@@ -164,18 +164,20 @@ def over_runs(
     return Interval(papers.mean - low, papers.mean, papers.mean + high)
 
 
-def _kendall(truth: np.ndarray, said: np.ndarray) -> float:
-    return float(optional("scipy.stats", _NEED, "eval").kendalltau(truth, said).statistic)
+def _kendall(truth: np.ndarray, predicted: np.ndarray) -> float:
+    return float(optional("scipy.stats", _NEED, "eval").kendalltau(truth, predicted).statistic)
 
 
-def _learned(train: np.ndarray, test: np.ndarray, targets: Targets) -> np.ndarray:
-    """Return what a ridge regression says of the test papers, in the form of their truth."""
+def _ridge_predictions(train: np.ndarray, test: np.ndarray, targets: Targets) -> np.ndarray:
+    """Return what a ridge regression predicts of the test papers, in the form of their truth."""
     known = targets.of(np.arange(len(train)))
-    said = learn(np.asarray(train, np.float64), known, np.asarray(test, np.float64)).said
-    return said[:, 0] if targets.kind == "number" else said > 0
+    predicted = learn(np.asarray(train, np.float64), known, np.asarray(test, np.float64)).said
+    return predicted[:, 0] if targets.kind == "number" else predicted > 0
 
 
-def _tagged(train: LabelledVectors, test: LabelledVectors, source: TrainedVectors, language: str) -> np.ndarray:
+def _tagger_predictions(
+    train: LabelledVectors, test: LabelledVectors, source: TrainedVectors, language: str
+) -> np.ndarray:
     """Return which labels each test paper gets from a tagger, bool (papers, labels); it may lack rare ones."""
     # The papers are in an order that was drawn.
     some = slice(min(len(train.truth), max(1_000, _MOST_FITTED // train.truth.shape[1])))
@@ -185,9 +187,9 @@ def _tagged(train: LabelledVectors, test: LabelledVectors, source: TrainedVector
     options = TaggerOptions(fewest=2, held_out=0.0)
     rows, texts = train.tagged[some], train.texts[some]
     tagger = train_tagger("measured", source, rows, papers, Hierarchy(), options, texts=texts, language=language)
-    said = np.zeros((len(test.truth), len(names)), dtype=bool)
-    said[:, [int(label) for label in tagger.labels]] = tagger.given(tagger.probabilities(test.tagged, test.texts))
-    return said
+    predicted = np.zeros((len(test.truth), len(names)), dtype=bool)
+    predicted[:, [int(label) for label in tagger.labels]] = tagger.given(tagger.probabilities(test.tagged, test.texts))
+    return predicted
 
 
 def truth_of(values: Sequence[Any], task: FieldTask, labels: Sequence[str]) -> np.ndarray:
