@@ -24,7 +24,7 @@ LOCK = uv pip compile --universal --python-version 3.12 --generate-hashes --only
 PACKAGES := ses corpora encoders indexer search_plugin training eval products
 BIN := $(VENV)/bin
 PIP = $(BIN)/python -m pip install --disable-pip-version-check --no-compile
-# uv takes half of pip's processor time and a third of its waiting; pip does what uv can't, as by an index of pip's own settings.
+# uv installs faster than pip; pip does what uv can't, as by an index of pip's own settings.
 # Like pip, it trusts the certificates that the system trusts.
 installing = $(BIN)/uv pip install --system-certs --python $(BIN)/python $(1) || $(PIP) $(1)
 PYTEST = $(BIN)/python -m pytest --numprocesses $(WORKERS) --maxprocesses 8 --dist loadgroup --no-loadscope-reorder
