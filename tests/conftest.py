@@ -159,7 +159,7 @@ SKIPS = ("root may read everything", "only root may mount a small disk", "there 
 
 def _examples() -> int:
     """How many examples hypothesis tries: few for a newcomer, more in CI, very many where there is time."""
-    return int(os.environ.get("SES_TEST_EXAMPLES") or effort(15, 50, 5_000))
+    return int(os.environ.get("SES_TEST_EXAMPLES") or effort(15, 25, 5_000))
 
 
 LASTING = 1.5

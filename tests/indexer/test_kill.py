@@ -40,11 +40,11 @@ def test_kills_end_in_the_index_of_an_uninterrupted_run(tmp_path):
 
     came, rounds, draw = 0, 0, drawn()
     # Each round builds an index, updates it, and builds it anew beside itself, killed again and again on the way.
-    while came < kills(3, 8, 20):
+    while came < kills(3, 4, 20):
         name = f"sentences-{rounds}"
         stages = ((first, "", after_first), (second, "", after_second), (first, "fresh", after_first))
         for corpus, flag, expected in stages:
-            patience = duration / effort(1, 3, 3)
+            patience = duration / effort(1, 2, 3)
             while (report := _run(tmp_path, corpus, name, flag, draw.uniform(0, patience))) is None:
                 came += 1
                 patience *= 1.2  # a machine that has become slower must still get to the end

@@ -135,7 +135,7 @@ def leaves(where):
 @pytest.mark.slow
 def test_any_mixture_of_operators_is_read():
     chance = drawn()
-    for _ in range(effort(5_000, 30_000, 100_000)):
+    for _ in range(effort(5_000, 15_000, 100_000)):
         check("".join(chance.choices(PIECES, k=chance.randint(1, 14))))
 
 

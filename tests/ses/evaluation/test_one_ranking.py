@@ -47,7 +47,7 @@ def home(tmp_path_factory):
     settings |= {"model": str(folder / "model"), "synonyms": folder / "synonyms.txt"}
     library = ses.open(folder / "indexes", **settings)
     library.index("mine", written)
-    queries = dict(enumerate((*QUERIES, *(paper.title for paper in written[:20]))))
+    queries = dict(enumerate((*QUERIES, *(paper.title for paper in written[:6]))))
     texts = {f"q{number}": text for number, text in queries.items()}
     gains = {query: {written[number].id: 1} for number, query in enumerate(texts)}
     return SimpleNamespace(folder=folder, library=library, settings=settings, papers=written, texts=texts, gains=gains)

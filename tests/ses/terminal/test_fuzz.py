@@ -21,7 +21,7 @@ from tests.chance import effort
 from tests.commands import call, of, ses
 from tests.tiny import make_model, papers, write_jsonl
 
-SECONDS = int(os.environ.get("SES_TEST_FUZZ") or effort(6, 25, 3_600))
+SECONDS = int(os.environ.get("SES_TEST_FUZZ") or effort(6, 12, 3_600))
 
 FILES = {
     "corpus.jsonl": None,

@@ -93,12 +93,13 @@ def test_shards_behind_a_url_are_encoded_listed_and_indexed(tmp_path, given):
     assert f"No shard is finished in {tmp_path}/nowhere; encode one into it" in empty.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "kilobytes", "said"),
     [
         (["encode", "--shard", "1/1"], 250, "Error: {}/shards/0000"),
         # Workers have the texts there too.
-        pytest.param(["index", "--workers", "1"], 420, "Error: The workers could not encode", marks=pytest.mark.slow),
+        (["index", "--workers", "1"], 420, "Error: The workers could not encode"),
     ],
 )
 def test_a_full_folder_of_shards_is_told_and_resumed_once_there_is_room(tmp_path, given, command, kilobytes, said):

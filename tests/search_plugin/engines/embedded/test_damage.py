@@ -66,7 +66,7 @@ def wrong_answers(whole, expected, folder, file, damage):
 
 
 @pytest.mark.slow
-@settings(suppress_health_check=list(HealthCheck), max_examples=effort(8, 40, 1_000))
+@settings(suppress_health_check=list(HealthCheck), max_examples=effort(8, 20, 1_000))
 @given(
     which=st.integers(0, 199), at=st.floats(0, 1), length=st.sampled_from([0, 1, 4, 1 << 30]), put=st.binary(max_size=8)
 )

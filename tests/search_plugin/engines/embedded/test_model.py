@@ -233,5 +233,5 @@ class Store(RuleBasedStateMachine):
         self.held |= {id_: document(id_, seed) for id_, seed in batch}
 
 
-TestStore = Store.TestCase
+TestStore = pytest.mark.slow(Store.TestCase)
 TestStore.settings = settings(stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck))

@@ -87,7 +87,7 @@ def test_what_stands_in_the_place_of_a_file_is_told_or_harmless(states, right, t
     lower(monkeypatch)
     draw, wrong = drawn(), {}
     assert len(right) == 2 * 16
-    for number in range(effort(3, 9, 17)):
+    for number in range(effort(3, 6, 17)):
         folder = shutil.copytree(states[-1], tmp_path / str(number))
         path = other = None
         while other is None or ((folder / path).is_dir() and kind not in ("deleted", "put back", "swapped")):
