@@ -218,7 +218,7 @@ SHARD_BYTES = 50 * 10**9
 """The largest shard: "10GB to 50GB" (Elastic, "Size your shards"; OpenSearch gives the same figures)."""
 
 BUSY, FULL, HEAP, LARGEST_HEAP = 0.5, 0.8, 0.5, 31
-"""Of a node: how busy its cores are, how full its disk, the share of memory for Java, and the most GiB of that."""
+"""How busy the cores of a node may be, how full its disk, the share of memory for Java, and the most GiB of that."""
 
 _GIB, _GB, _HOUR = 1 << 30, 10**9, 3_600
 _MOST = 10**10

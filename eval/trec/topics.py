@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Literal, get_args
 from xml.parsers import expat
 
 from corpora.errors import InputError, require
@@ -11,7 +12,8 @@ from corpora.opening import open_binary
 from eval.files.text import bad_line, decode, lines_of, read_within, require_id, require_line
 from eval.retrieval.beir import read_query
 
-FIELDS = ("query", "question", "narrative")
+TopicField = Literal["query", "question", "narrative"]
+FIELDS: tuple[TopicField, ...] = get_args(TopicField)
 """Parts of a topic of TREC-COVID: keywords, a sentence, and what counts as an answer."""
 
 DEFAULT_FIELDS = ("question",)

@@ -38,10 +38,10 @@ _INSTRUCTIONS = (
 )
 
 
-def make_server(assistant: Assistant, told: Callable[[SesError], str] = SesError.message) -> MCPServer:
+def make_server(assistant: Assistant, message_of: Callable[[SesError], str] = SesError.message) -> MCPServer:
     """Return the server of the tools; `UnavailableError` if the SDK is not installed.
 
-    `told` returns what an assistant may know of an error.
+    `message_of` returns what an assistant may know of an error.
     """
     with needing("Assistants need the SDK of the Model Context Protocol, which is not installed", extra("mcp")):
         from mcp.server import MCPServer
@@ -50,7 +50,7 @@ def make_server(assistant: Assistant, told: Callable[[SesError], str] = SesError
 
     hints = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
     tools = [
-        AnsweringTool.from_function(_answering(getattr(assistant, name), told), name, title, annotations=hints)
+        AnsweringTool.from_function(_answering(getattr(assistant, name), message_of), name, title, annotations=hints)
         for name, title in TOOLS.items()
     ]
     return MCPServer(
@@ -75,7 +75,7 @@ def http_app(assistant: Assistant) -> Starlette:
 
 
 def _answering(
-    function: Callable[..., dict[str, Any]], told: Callable[[SesError], str]
+    function: Callable[..., dict[str, Any]], message_of: Callable[[SesError], str]
 ) -> Callable[..., CallToolResult]:
     """Return a tool of the SDK: the answer is JSON as text, and structured; an error is its sentence."""
     from mcp.types import CallToolResult, TextContent
@@ -87,7 +87,7 @@ def _answering(
         try:
             found = function(**given)
         except SesError as error:
-            return failed(told(error))
+            return failed(message_of(error))
         text = json_text(orjson.dumps(found))
         return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=orjson.loads(text))
 

@@ -124,7 +124,7 @@ def evaluate_collection(
         outcome[EXACT] = evaluate_exact(collection.judged, papers, embed, similarity, protocol)
     index = indexed.index if indexed else None
     given = {
-        one.name: _told(protocol.options[one.name])
+        one.name: _as_text(protocol.options[one.name])
         for one in search_options(RankingOptions)
         if protocol.options.get(one.name) is not None
     }
@@ -151,7 +151,7 @@ def _encoders(index: Index, models: QueryModels, protocol: Protocol) -> dict[str
     return {leg: models.of_leg(index, leg, protocol.options.get("query_encoder")) for leg in legs}
 
 
-def _told(value: Any) -> str:
+def _as_text(value: Any) -> str:
     """Return the value of an option as a report shows it."""
     if value is True:
         return "yes"

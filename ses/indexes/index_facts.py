@@ -51,10 +51,10 @@ class IndexFacts:
         return facts
 
 
-def facts_of(index: Index, moment: float, *, default: bool) -> IndexFacts:
+def facts_of(index: Index, published: float, *, default: bool) -> IndexFacts:
     """Read the facts of the version of an index that is searched.
 
-    `moment` is when it was published, in seconds since 1970, 0 if it is not known. Raises `UnavailableError` if the
+    `published` is when that was, in seconds since 1970, 0 if it is not known. Raises `UnavailableError` if the
     index is damaged, or the engine does not answer.
     """
     schema = index.schema
@@ -62,7 +62,7 @@ def facts_of(index: Index, moment: float, *, default: bool) -> IndexFacts:
         name=index.name,
         default=default,
         generation=index.generation,
-        published=datetime.fromtimestamp(moment, UTC) if moment else None,
+        published=datetime.fromtimestamp(published, UTC) if published else None,
         papers=index.count(),
         vectors={field.format: index.count(field.format) for field in (*schema.written, *schema.foreign)},
         origins={str(origin): count for origin, count in index.value_counts("origins", _ORIGINS)},

@@ -178,8 +178,8 @@ def paper_answer(request: Request, service: Service, asked: Any, name: str) -> R
                 "others": [paper_content(paper, asked.fields) for paper in others],
             }
             return json_response(content, headers={"Vary": "Accept"})
-        hits = [Hit(rank, paper, 0.0, {}, ()) for rank, paper in enumerate([first, *others], 1)]
-        return _file(FORMATS[chosen.name](hits), chosen, first.id, {"Vary": "Accept"})
+        text = FORMATS[chosen.name](as_hits([first, *others]))
+        return _file(text, chosen, first.id, {"Vary": "Accept"})
 
     return unless_kept(request, etag_of(request, service.revision(asked.index), chosen.name), answer)
 
@@ -195,10 +195,19 @@ def _chosen(request: Request, service: Service, asked: Any) -> AnswerFormat:
     return chosen
 
 
-def _file(text: str, chosen: AnswerFormat, name: str, headers: Mapping[str, str]) -> Response:
+def saved_as(name: str, chosen: AnswerFormat) -> dict[str, str]:
+    """Return the header that lets a browser save an answer as a file (RFC 6266); its ending is that of the format."""
     safe = _NOT_IN_FILE_NAMES.sub("-", name).strip("-.")[:80] or "paper"
-    saved = {"Content-Disposition": f'attachment; filename="{safe}.{chosen.suffix}"'}
-    return Response(text, headers={**headers, **saved}, media_type=chosen.media_type)
+    return {"Content-Disposition": f'attachment; filename="{safe}.{chosen.suffix}"'}
+
+
+def as_hits(papers: Sequence[Paper]) -> tuple[Hit, ...]:
+    """Return papers as hits, ranked as they are, which is what formats take."""
+    return tuple(Hit(rank, paper, 0.0, {}, ()) for rank, paper in enumerate(papers, start=1))
+
+
+def _file(text: str, chosen: AnswerFormat, name: str, headers: Mapping[str, str]) -> Response:
+    return Response(text, headers={**headers, **saved_as(name, chosen)}, media_type=chosen.media_type)
 
 
 def server_timing(milliseconds: Mapping[str, float]) -> str:

@@ -29,7 +29,7 @@ class Changes:
         self._folder, self._lock = folder, Lock()
         self._seen: dict[str, tuple[str, float]] = {}
 
-    def moment(self, name: str, revision: str, first: float) -> datetime:
+    def changed_at(self, name: str, revision: str, first: float) -> datetime:
         """Return when something came to its revision, in UTC and whole seconds.
 
         Its name is the same in all processes, and the revision changes whenever it changes. `first` is the time of the

@@ -25,25 +25,34 @@ class AnswerFormat:
 
     Attributes:
         name: Its name in the parameter `format`.
+        label: Its name for readers, the same in all languages.
         media_type: What it is sent as.
         suffix: How the names of its files end.
         also: Other media types by which clients ask for it.
     """
 
     name: str
+    label: str
     media_type: str
     suffix: str
     also: tuple[str, ...] = ()
 
+    @property
+    def plain_type(self) -> str:
+        """The media type without parameters such as the character set."""
+        return self.media_type.partition(";")[0]
 
-JSON = AnswerFormat("json", "application/json", "json")
+
+JSON = AnswerFormat("json", "JSON", "application/json", "json")
 ANSWER_FORMATS = (
     JSON,
-    AnswerFormat("jsonl", "application/jsonl", "jsonl", ("application/x-ndjson", "application/x-jsonlines")),
-    AnswerFormat("csv", "text/csv; charset=utf-8; header=present", "csv"),
-    AnswerFormat("bibtex", "application/x-bibtex; charset=utf-8", "bib", ("text/x-bibtex",)),
-    AnswerFormat("ris", "application/x-research-info-systems; charset=utf-8", "ris"),
-    AnswerFormat("csl", "application/vnd.citationstyles.csl+json", "json"),
+    AnswerFormat(
+        "jsonl", "JSON Lines", "application/jsonl", "jsonl", ("application/x-ndjson", "application/x-jsonlines")
+    ),
+    AnswerFormat("csv", "CSV", "text/csv; charset=utf-8; header=present", "csv"),
+    AnswerFormat("bibtex", "BibTeX", "application/x-bibtex; charset=utf-8", "bib", ("text/x-bibtex",)),
+    AnswerFormat("ris", "RIS", "application/x-research-info-systems; charset=utf-8", "ris"),
+    AnswerFormat("csl", "CSL JSON", "application/vnd.citationstyles.csl+json", "json"),
 )
 """The formats of papers; the first is sent to a client that has no preference."""
 
@@ -70,7 +79,7 @@ def chosen_format(request: Request, name: str | None = None) -> AnswerFormat:
 
 
 def _quality_of(one: AnswerFormat, accepted: str) -> float:
-    return max(quality(accepted, kind.partition(";")[0]) for kind in (one.media_type, *one.also))
+    return max(quality(accepted, kind) for kind in (one.plain_type, *one.also))
 
 
 def quality(accepted: str, wanted: str) -> float:
@@ -96,9 +105,9 @@ def _weight(parameters: Sequence[str]) -> float:
 
 
 _LEVEL = 4
-"""Of 9: ten hits take three quarters of the time of level 9 (0.1 ms), and are 2 % larger."""
+"""The level of gzip, up to 9. Ten hits take three quarters of the time of level 9 (0.1 ms), and are 2 % larger."""
 _SMALLEST = 1_000
-"""In bytes; a smaller body is one packet anyway."""
+"""Bytes of the smallest body that is compressed; a smaller one is one packet anyway."""
 
 
 class Compression:

@@ -45,7 +45,7 @@ _PLACE = re.compile(
 _log = logging.getLogger("ses.service")
 
 
-def told(request: Request, error: SesError) -> tuple[str, str]:
+def message_and_hint(request: Request, error: SesError) -> tuple[str, str]:
     """Return what a client may know of an error: its message and its hint.
 
     Where they name a place of the machine, which only a key with the scope admin may know, the whole message is logged.
@@ -61,7 +61,7 @@ def told(request: Request, error: SesError) -> tuple[str, str]:
     return shown, advice
 
 
-def told_to_all(error: SesError, settings: Settings) -> str:
+def public_message(error: SesError, settings: Settings) -> str:
     """Return what everybody may know of an error: its message."""
     return _without_places(error.message(), error, settings)
 
@@ -140,7 +140,7 @@ def problem(
 
 def problem_of(request: Request, error: SesError) -> Response:
     """Return an error of the library as a problem, without what the client may not know."""
-    message, hint = told(request, error)
+    message, hint = message_and_hint(request, error)
     return problem(STATUS[error.kind], message, hint=hint, request_id=_id(request))
 
 

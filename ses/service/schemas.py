@@ -109,7 +109,7 @@ class PaperAnswer(BaseModel):
 
 def _in_all_formats(model: type[BaseModel], description: str) -> dict[int | str, dict[str, Any]]:
     text = {"schema": {"type": "string"}}
-    others = {one.media_type.partition(";")[0]: text for one in ANSWER_FORMATS if one is not JSON}
+    others = {one.plain_type: text for one in ANSWER_FORMATS if one is not JSON}
     return {200: {"model": model, "description": description, "content": others}}
 
 

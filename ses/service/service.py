@@ -117,12 +117,12 @@ class Service:
         """Return when what searches of an index find has changed: seen here, or published before that."""
         held = self._watcher(name).current()
         place = f"{shown_url(self.library._settings)} {held.opened.name}"
-        return self._changes.moment(place, self.revision(name), self.library._engine.published_at(held.opened.name))
+        return self._changes.changed_at(place, self.revision(name), self.library._engine.published_at(held.opened.name))
 
     def feed_changed(self, name: str, feed: Feed) -> datetime:
         """Return when a feed has changed: its index, or the feed itself."""
         place = f"{shown_url(self.library._settings)} {feed.index} feed {name}"
-        itself = self._changes.moment(place, repr(feed), 1.0)  # a feed that is new here counts by its index
+        itself = self._changes.changed_at(place, repr(feed), 1.0)  # a feed that is new here counts by its index
         return max(self.changed(feed.index), itself)
 
     def warm(self) -> None:

@@ -188,7 +188,7 @@ def _check_packages(_: Subjects) -> Iterator[Finding]:
     for part in parts:
         installed = part["version"] or f"not installed; the extra {part['extra']} installs it"
         yield Finding(line=f"  {part['package']}: {installed}")
-    yield from (Finding(trouble=told) for told in (*foreign_packages(), *foreign_distributions()))
+    yield from (Finding(trouble=sentence) for sentence in (*foreign_packages(), *foreign_distributions()))
 
 
 def _check_processor(_: Subjects) -> Iterator[Finding]:

@@ -137,6 +137,11 @@ def given_of(described: Callable[..., Any], options: Mapping[str, Any]) -> dict[
     return given
 
 
+def first_given(options: Mapping[str, Any]) -> str:
+    """Return the name of the first option that the user gave; empty if none was given."""
+    return next((name for name, value in options.items() if value), "")
+
+
 def settings_of(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a command that are settings."""
     return {name: value for name, value in options.items() if name in SETTINGS and name != "index"}

@@ -37,11 +37,11 @@ _output_options = together(
 
 
 def page_options(*, search: bool) -> Callable[[F], F]:
-    """Return a decorator that adds the options of a page of hits, and those of its printing; see `asked_options`."""
-    return together(asked_options(search=search), _output_options)
+    """Return a decorator that adds the options of a page of hits, and those of its printing; see `query_options`."""
+    return together(query_options(search=search), _output_options)
 
 
-def asked_options(*, search: bool) -> Callable[[F], F]:
+def query_options(*, search: bool) -> Callable[[F], F]:
     """Return a decorator that adds the options of what is searched and shown, as `search_options` describes them.
 
     Without `search`, the command finds papers like one. What the user gave is read by `given_options`.
@@ -61,7 +61,7 @@ def given_options(options: Mapping[str, Any]) -> PageOptions:
     return chosen
 
 
-def page_asked(options: Mapping[str, Any]) -> PageOptions:
+def given_page_options(options: Mapping[str, Any]) -> PageOptions:
     """Return the options of a page as `given_options` does; in text, versions of a work are one hit unless told."""
     given = given_options(options)
     if options["form"] == "text" and not options["as_json"]:

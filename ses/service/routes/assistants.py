@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from ses.service.access import needs
-from ses.service.problems import told_to_all
+from ses.service.problems import public_message
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -60,7 +60,7 @@ def assistants_of(service: Service) -> StreamableHTTPSessionManager | None:
 
     server = make_server(
         Assistant(service.library, service.ask, settings.public_url.rstrip("/")),
-        lambda error: told_to_all(error, service.library._settings),
+        lambda error: public_message(error, service.library._settings),
     )
     from mcp.server.transport_security import TransportSecuritySettings
 

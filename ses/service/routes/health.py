@@ -11,7 +11,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from corpora.errors import SesError
 from ses.service.answers import json_response
 from ses.service.parameters import ServiceOf
-from ses.service.problems import problem, told
+from ses.service.problems import message_and_hint, problem
 
 router = APIRouter(tags=["operation"])
 
@@ -29,7 +29,7 @@ async def readyz(request: Request, service: ServiceOf) -> Response:
     try:
         name = await run_sync(service.ready, limiter=request.app.state.ready_limiter)
     except SesError as error:
-        message, hint = told(request, error)
+        message, hint = message_and_hint(request, error)
         return problem(HTTPStatus.SERVICE_UNAVAILABLE, message, hint=hint)
     return json_response({"status": "ready", "index": name})
 

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 from fastapi import Path, Request
-from pydantic import AfterValidator
+from pydantic import AfterValidator, Field
 from starlette.exceptions import HTTPException
 
 from corpora.url_names import escaped_name, escaped_path, unescaped_name
+from ses.service.parameters import NoParameters, Parameters
 
 _STARTS_AGAIN = "offset"
 """A page with other parameters is shown from its first hit."""
@@ -72,6 +73,21 @@ def address(path: str, *, name: str = "", ending: str = "", **parameters: Any) -
 def same_path(path: str) -> str:
     """Return the path of a request as a link to it; none leads to another host."""
     return f"/{escaped_path(path.removeprefix('/'))}"
+
+
+def unapi_id(paper_id: str) -> str:
+    """Return an id as a page's `abbr` has it: what has a meaning in an address is percent-encoded."""
+    return quote(paper_id, safe="/:;,@")
+
+
+class PageOnly(NoParameters):
+    """The parameters of a page that has none of its own."""
+
+    lang: str = Field("", description="Language of the page; the one that the browser prefers if empty.")
+
+
+class PageOfIndex(Parameters, PageOnly):
+    """The parameters of a page about an index, or about something in it."""
 
 
 PaperName = Annotated[str, Path(), AfterValidator(unescaped_name)]

@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from typing import Any
-from urllib.parse import quote
 
 import orjson
 from markupsafe import Markup
@@ -21,21 +20,6 @@ from corpora.names import parse_name
 from corpora.paper import Paper
 from corpora.publication import Publication
 from search_plugin.pages.formats import at_meeting, one_line
-
-MEDIA_TYPES: Mapping[str, str] = {
-    "json": "application/json",
-    "bibtex": "application/x-bibtex",
-    "ris": "application/x-research-info-systems",
-    "csv": "text/csv",
-    "jsonl": "application/jsonl",
-}
-"""The formats of papers, and the media type of each."""
-
-ENDINGS: Mapping[str, str] = {"json": ".json", "bibtex": ".bib", "ris": ".ris", "csv": ".csv", "jsonl": ".jsonl"}
-"""The ending of a file, and of an address, in each format."""
-
-LABELS: Mapping[str, str] = {"json": "JSON", "bibtex": "BibTeX", "ris": "RIS", "csv": "CSV", "jsonl": "JSON Lines"}
-"""The names of the formats for readers, the same in all languages."""
 
 _ORCID = re.compile(r"(?:https?://orcid\.org/)?(\d{4}-\d{4}-\d{4}-\d{3}[\dX])")
 _UNSAFE_IN_SCRIPT = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
@@ -114,12 +98,12 @@ def _author(name: str) -> dict[str, str]:
 def signposts(paper: Paper, address: str, formats: Mapping[str, str]) -> str:
     """Return the value of the header `Link` of a paper's page: the links of RFC 8288, in ASCII.
 
-    `formats` are the addresses of the paper in other formats, by the format's name.
+    `formats` are the addresses of the paper in other formats, by media type.
     """
     doi = link_of(replace(paper, url="")) if identifier_of(paper, "doi") else ""
     links = [
         *([f'<{doi}>; rel="cite-as"'] if doi else []),
-        *(f'<{place}>; rel="describedby"; type="{MEDIA_TYPES[name]}"' for name, place in formats.items()),
+        *(f'<{place}>; rel="describedby"; type="{kind}"' for kind, place in formats.items()),
         *(f'<https://orcid.org/{orcid}>; rel="author"' for orcid in _orcids(paper)),
         '<https://schema.org/ScholarlyArticle>; rel="type"',
         '<https://schema.org/AboutPage>; rel="type"',
@@ -169,12 +153,6 @@ def reference_link(paper: Paper, identifier: str) -> tuple[str, str, str]:
         value = identifier
         kind = next((one for one, _, own in (held.partition(":") for held in paper.identifiers) if own == paper.id), "")
     return kind, value, link_of(replace(paper, identifiers=(f"{kind}:{value}",), url="")) if kind else ""
-
-
-def file_name(paper: Paper, name: str) -> str:
-    """Return the value of `Content-Disposition` for a paper as a file of a format (RFC 6266)."""
-    stem = re.sub(r"[^A-Za-z0-9._-]+", "_", paper.id).strip("._")[:80] or "paper"
-    return f'attachment; filename="{quote(stem)}{ENDINGS[name]}"'
 
 
 def json_value(paper: Paper) -> dict[str, Any]:

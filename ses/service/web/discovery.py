@@ -18,14 +18,14 @@ from ses.service.negotiation import etag_of, unless_kept
 from ses.service.parameters import Parameters, ServiceOf, asks
 from ses.service.routes.search import SuggestParameters
 from ses.service.web.address import address, site_address
-from ses.service.web.search import PageParameters, page_of
+from ses.service.web.search import PageParameters, narrowed_page
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(needs("search"))])
 
 DESCRIPTION = "application/opensearchdescription+xml"
 _OPENSEARCH = "http://a9.com/-/spec/opensearch/1.1/"
 _LONGEST_NAME = 16
-"""Of `ShortName`, in characters."""
+"""Characters of `ShortName`, as OpenSearch allows them."""
 
 
 @router.get("/opensearch.xml")
@@ -59,7 +59,7 @@ def atom(request: Request, service: ServiceOf, asked: Annotated[PageParameters, 
 
     def answer() -> Response:
         given = f"?{request.url.query}" if request.url.query else ""
-        text = _atom(request, page_of(service, asked), asked.index, given)
+        text = _atom(request, narrowed_page(service, asked), asked.index, given)
         return Response(text, media_type="application/atom+xml; charset=utf-8")
 
     return unless_kept(request, etag_of(request, service.revision(asked.index)), answer)

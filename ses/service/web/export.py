@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from http import HTTPStatus
-from typing import Annotated, Any, Literal
-from urllib.parse import quote, unquote
+from typing import Annotated, Any, Literal, get_args
+from urllib.parse import unquote
 from xml.etree import ElementTree
 
 from fastapi import APIRouter, Depends, Query, Request, Response
@@ -27,11 +26,12 @@ from corpora.paper import Paper
 from search_plugin.pages.hit import Hit
 from ses.indexes.open_index import OpenIndex
 from ses.service.access import needs
-from ses.service.answers import json_response, page_content
+from ses.service.answers import as_hits, json_response, page_content, saved_as
+from ses.service.negotiation import ANSWER_FORMATS, JSON, AnswerFormat
 from ses.service.parameters import SearchParameters, ServiceOf
 from ses.service.service import Service
-from ses.service.web.address import address
-from ses.service.web.citation import ENDINGS, MEDIA_TYPES, json_value
+from ses.service.web.address import PageOnly, unapi_id
+from ses.service.web.citation import json_value
 from ses.service.web.render import html
 from ses.service.web.styles import STYLES
 
@@ -40,7 +40,12 @@ router = APIRouter(include_in_schema=False, dependencies=[Depends(needs("search"
 MOST_SELECTED = 500
 """Papers that one file can hold, if a reader selected them: more don't fit into an address."""
 
-ExportFormat = Literal["bibtex", "ris", "csv", "jsonl", "json"]
+ExportFormat = Literal["json", "bibtex", "ris", "csv", "jsonl"]
+
+FILE_FORMATS: Mapping[str, AnswerFormat] = {
+    name: one for name in get_args(ExportFormat) for one in ANSWER_FORMATS if one.name == name
+}
+"""The formats that pages offer, by name and in the order in which they list them."""
 
 ExportParameters = create_model(
     "ExportParameters",
@@ -50,13 +55,6 @@ ExportParameters = create_model(
     listed=(list[str], Field([], description="Papers of the page, which are exported if none of them is selected.")),
     format=(ExportFormat, Field("bibtex", description="Format of the file.")),
 )
-
-
-def as_hits(papers: Sequence[Paper]) -> tuple[Hit, ...]:
-    """Return papers as hits, ranked as they are, which is what formats take."""
-    from search_plugin.pages.hit import Hit
-
-    return tuple(Hit(rank, paper, 0.0, {}, ()) for rank, paper in enumerate(papers, start=1))
 
 
 def _every(service: Service, asked: Any) -> list[Hit]:
@@ -88,13 +86,15 @@ def papers_asked(service: Service, asked: Any) -> list[Paper]:
     return [held[id_] for id_ in ids]
 
 
-def papers_as(papers: Sequence[Paper], form: str, headers: Mapping[str, str] | None = None) -> Response:
-    """Return papers as a response in a format of `FORMATS`, or in JSON."""
+def papers_as(papers: Sequence[Paper], form: str, name: str = "") -> Response:
+    """Return papers as a response in a format of `FILE_FORMATS`; a browser saves it under a name, if one is given."""
     from search_plugin.pages.page import FORMATS
 
-    if form == "json":
-        return json_response({"papers": [json_value(one) for one in papers]}, headers=dict(headers or {}))
-    return Response(FORMATS[form](as_hits(papers)), 200, headers, media_type=f"{MEDIA_TYPES[form]}; charset=utf-8")
+    chosen = FILE_FORMATS[form]
+    headers = saved_as(name, chosen) if name else {}
+    if chosen is JSON:
+        return json_response({"papers": [json_value(one) for one in papers]}, headers=headers)
+    return Response(FORMATS[form](as_hits(papers)), headers=headers, media_type=chosen.media_type)
 
 
 @router.get("/export")
@@ -104,24 +104,19 @@ def export(service: ServiceOf, asked: Annotated[ExportParameters, Query()]) -> R
 
 
 def _exported(service: Service, asked: Any) -> Response:
-    form: str = asked.format
-    name = f'attachment; filename="papers{ENDINGS[form]}"'
     if asked.all:
-        return papers_as([hit.paper for hit in _every(service, asked)], form, {"Content-Disposition": name})
+        return papers_as([hit.paper for hit in _every(service, asked)], asked.format, "papers")
     if asked.id or asked.listed:
-        return papers_as(papers_asked(service, asked), form, {"Content-Disposition": name})
-    page = service.search(asked.index, asked.query, asked.options())
-    if form == "json":
-        return json_response(page_content(page), headers={"Content-Disposition": name})
-    return Response(
-        page.format(form), 200, {"Content-Disposition": name}, media_type=f"{MEDIA_TYPES[form]}; charset=utf-8"
-    )
+        return papers_as(papers_asked(service, asked), asked.format, "papers")
+    page, chosen = service.search(asked.index, asked.query, asked.options()), FILE_FORMATS[asked.format]
+    headers = saved_as("papers", chosen)
+    if chosen is JSON:
+        return json_response(page_content(page), headers=headers)
+    return Response(page.format(asked.format), headers=headers, media_type=chosen.media_type)
 
 
-class CiteParameters(ExportParameters):  # type: ignore[misc, valid-type]  # made by create_model
+class CiteParameters(ExportParameters, PageOnly):  # type: ignore[misc, valid-type]  # made by create_model
     """The parameters of the page of references: papers by id, or the page of a search."""
-
-    lang: str = Field("", description="Language of the page; the one that the browser prefers if empty.")
 
 
 @router.get("/cite")
@@ -136,20 +131,12 @@ def cite(request: Request, service: ServiceOf, asked: Annotated[CiteParameters, 
         papers=papers,
         references={name: [style(one) for one in papers] for name, style in STYLES.items()},
         bibtex=FORMATS["bibtex"](as_hits(papers)),
-        index=asked.index,
-        index_name=asked.index,
         given=[*(("id", one.id) for one in papers), *([("index", asked.index)] if asked.index else [])],
-        address=partial(address, lang=asked.lang),
     )
 
 
-FORMATS = ("ris", "bibtex")
+UNAPI_FORMATS = ("ris", "bibtex")
 """By the names that Zotero knows, in its order of preference."""
-
-
-def unapi_id(paper_id: str) -> str:
-    """Return an id as a page's `abbr` has it: what has a meaning in an address is percent-encoded."""
-    return quote(paper_id, safe="/:;,@")
 
 
 @router.get("/unapi")
@@ -162,7 +149,7 @@ def unapi(service: ServiceOf, index: str = "", id: str = "", format: str = "") -
     papers = _papers(opened, id)
     if not format:
         return _listed(id, HTTPStatus.MULTIPLE_CHOICES)
-    if format not in FORMATS:
+    if format not in UNAPI_FORMATS:
         raise HTTPException(HTTPStatus.NOT_ACCEPTABLE, f"There is no format {in_a_line(format[:40])}.")
     return papers_as(papers, format)
 
@@ -175,7 +162,7 @@ def _papers(opened: OpenIndex, name: str) -> list[Paper]:
 
 def _listed(name: str, status: HTTPStatus) -> Response:
     root = ElementTree.Element("formats", {"id": unapi_id(name)} if name else {})
-    for form in FORMATS:
-        ElementTree.SubElement(root, "format", name=form, type=MEDIA_TYPES[form])
+    for form in UNAPI_FORMATS:
+        ElementTree.SubElement(root, "format", name=form, type=FILE_FORMATS[form].plain_type)
     text = ElementTree.tostring(root, encoding="unicode", xml_declaration=True)
     return Response(text, status, media_type="application/xml")

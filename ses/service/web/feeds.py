@@ -22,8 +22,8 @@ from ses.service.access import needs
 from ses.service.answers import json_response
 from ses.service.negotiation import etag_of, unless_kept
 from ses.service.parameters import NoParameters, ServiceOf
-from ses.service.problems import told
-from ses.service.web.address import address, same_origin, site_address
+from ses.service.problems import message_and_hint
+from ses.service.web.address import PageOnly, address, same_origin, site_address
 from ses.service.web.render import html
 
 if TYPE_CHECKING:
@@ -58,12 +58,6 @@ DraftParameters = create_model(
 )
 
 
-class PageOnly(NoParameters):
-    """The parameters of a page that has none of its own."""
-
-    lang: str = Field("", description="Language of the page.")
-
-
 @dataclass(frozen=True, slots=True)
 class Draft:
     """A feed that is being built; its addresses hold all of it.
@@ -86,11 +80,12 @@ class Draft:
 
     def page(self, *, like: str = "", dislike: str = "", drop: str = "") -> str:
         """Return the address of its page, with one more paper or one fewer."""
-        liked = [one for one in self.liked if one not in (dislike, drop)] + [like][
-            : like not in self.liked and like != ""
-        ]
+        liked = [one for one in self.liked if one not in (dislike, drop)]
         disliked = [one for one in self.disliked if one not in (like, drop)]
-        disliked += [dislike][: dislike not in self.disliked and dislike != ""]
+        if like and like not in liked:
+            liked.append(like)
+        if dislike and dislike not in disliked:
+            disliked.append(dislike)
         own = {"id": liked, "not": disliked, **self.rest, "index": self.index, "query": self.query, "lang": self.lang}
         return address("/feeds/new", **own)
 
@@ -161,7 +156,7 @@ def may_write(request: Request) -> bool:
 @router.get("/feeds")
 def feeds(request: Request, service: ServiceOf, _: Annotated[PageOnly, Query()]) -> Response:
     """List the feeds of the library."""
-    return html(request, "feeds.html", feeds=_listed(service), address=address)
+    return html(request, "feeds.html", feeds=_listed(service))
 
 
 @router.get("/feeds.json")
@@ -187,7 +182,7 @@ def new(request: Request, service: ServiceOf, asked: Annotated[DraftParameters, 
         try:
             entries = _entries(service, draft, _FOUND)
         except SesError as error:  # such as a filter that can't be read: the papers chosen stay
-            problem, _hint = told(request, error)
+            problem, _ = message_and_hint(request, error)
     page = service.search(draft.index, draft.query, {"size": _FOUND}) if draft.query else None
     return html(
         request,
@@ -201,7 +196,6 @@ def new(request: Request, service: ServiceOf, asked: Annotated[DraftParameters, 
         entries=entries,
         problem=problem,
         page=page,
-        address=address,
         atom=site_address(request) + draft.at(".atom"),
         may_write=may_write(request),
         index_name=draft.index,
@@ -256,7 +250,6 @@ def feed_page(request: Request, service: ServiceOf, name: str, asked: Annotated[
         draft=draft,
         held=held,
         entries=_shown(service, name),
-        address=address,
         may_write=may_write(request),
         index_name=feed.index,
     )

@@ -15,10 +15,11 @@ from search_plugin.contract.schema import Field, IndexSchema
 from ses.indexes.open_index import OpenIndex
 from ses.service.access import needs
 from ses.service.answers import json_response
-from ses.service.parameters import Parameters, ServiceOf
+from ses.service.parameters import ServiceOf
 from ses.service.service import Service
-from ses.service.web.feeds import PageOnly
+from ses.service.web.address import PageOfIndex
 from ses.service.web.render import html, texts_of
+from ses.service.web.value_names import value_text
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(needs("search"))])
 
@@ -36,10 +37,6 @@ _VALUES = 3
 _LABELS = 100
 _SHORTEST = 4
 """Letters of a word that is an example."""
-
-
-class PageOfIndex(Parameters, PageOnly):
-    """The parameters of a page about an index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +93,9 @@ def _field(opened: OpenIndex, field: Field) -> FieldHelp:
     if field.name == "id":  # all are different, so they are not counted
         values = tuple(one for one, _ in zip(opened.index.ids(), range(1), strict=False))
     elif field.facet:
-        values = tuple(_text(value) for value, _ in opened.index.value_counts(field.name, _VALUES))
+        values = tuple(value_text(value) for value, _ in opened.index.value_counts(field.name, _VALUES))
     example = _filter(field, values[0]) if values else ""
     return FieldHelp(field.name, aliases, field.kind, field.origin, OPERATORS[field.kind], values, example)
-
-
-def _text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _filter(field: Field, value: str) -> str:
@@ -174,9 +167,7 @@ def show_help(request: Request, service: ServiceOf, asked: Annotated[PageOfIndex
     """Explain how to search this index, with examples from it."""
     opened = service.opened(asked.index)
     queries = queries_of(opened, texts_of(request))
-    return html(
-        request, "help.html", fields=fields_of(opened), queries=queries, index_name=asked.index, index=opened.name
-    )
+    return html(request, "help.html", fields=fields_of(opened), queries=queries, index=opened.name)
 
 
 @router.get("/help.json")
@@ -194,7 +185,7 @@ def show_tags(request: Request, service: ServiceOf, asked: Annotated[PageOfIndex
     """Show the tags of an index, each with a search for its papers."""
     opened = service.opened(asked.index)
     tags = tags_of(service, opened)
-    return html(request, "tags.html", tags=tags, index_name=asked.index, index=opened.name)
+    return html(request, "tags.html", tags=tags, index=opened.name)
 
 
 @router.get("/tags.json")

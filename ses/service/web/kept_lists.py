@@ -10,7 +10,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 from ses.service.access import needs
-from ses.service.web.feeds import PageOnly
+from ses.service.web.address import PageOnly
 from ses.service.web.render import html
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(needs("search"))])

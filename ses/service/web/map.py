@@ -14,10 +14,9 @@ from products.maps.search import MapSettings
 from ses.service.access import needs
 from ses.service.answers import json_response
 from ses.service.parameters import ServiceOf, parameters_for
-from ses.service.web.address import address as paper_address
-from ses.service.web.narrowing import Narrowing, chosen
 from ses.service.web.render import html
-from ses.service.web.search import PageParameters
+from ses.service.web.search import PageParameters, narrowed_options
+from ses.service.web.value_names import value_text
 
 if TYPE_CHECKING:
     from products.maps.maps import MapPoint, PaperMap
@@ -96,10 +95,7 @@ class TopicKey:
 
 
 def _map(service: Service, asked: MapParameters) -> PaperMap:
-    opened = service.opened(asked.index)
-    narrowing = Narrowing(chosen(asked.only), asked.year_from, asked.year_to)
-    given = asked.options()
-    given["narrow"] = [*(given.get("narrow") or []), *narrowing.filters(opened.index.schema)]
+    given = narrowed_options(service, asked)
     return service.map(asked.index, asked.query, {"topics": asked.topics, "projection": asked.projection, **given})
 
 
@@ -128,8 +124,6 @@ def show_map(request: Request, service: ServiceOf, asked: Annotated[MapParameter
         as_json=address({name: value for name, value in given.items() if name != "lang"}),
         as_search=address(search),
         everything=address({**given, "topic": []}),
-        paper_address=paper_address,
-        index_name=asked.index,
         other=address({**given, "projection": "pca" if asked.projection == "tsne" else "tsne"}),
     )
 
@@ -147,11 +141,7 @@ def address(given: dict[str, Any]) -> str:
 
 def _pairs(given: dict[str, Any]) -> list[tuple[str, str]]:
     listed = ((name, value if isinstance(value, list) else [value]) for name, value in given.items())
-    return [(name, _text(one)) for name, values in listed for one in values if one is not None and one != ""]
-
-
-def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return [(name, value_text(one)) for name, values in listed for one in values if one is not None and one != ""]
 
 
 def _marks(made: PaperMap, wanted: set[int]) -> list[Mark]:

@@ -13,7 +13,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from fastapi import APIRouter, Depends, Query, Request, Response
-from pydantic import Field
 from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse
 
@@ -21,14 +20,10 @@ from corpora.errors import NotFoundError, SesError
 from corpora.identifiers import link_of
 from ses.service.access import needs
 from ses.service.answers import json_response, page_content
-from ses.service.parameters import Parameters, ServiceOf
-from ses.service.web.address import PaperName, address, site_address
+from ses.service.parameters import ServiceOf
+from ses.service.web.address import PageOfIndex, PaperName, address, site_address
 from ses.service.web.citation import (
-    ENDINGS,
-    LABELS,
-    MEDIA_TYPES,
     citation,
-    file_name,
     highwire,
     identifier_links,
     json_ld,
@@ -36,7 +31,7 @@ from ses.service.web.citation import (
     reference_link,
     signposts,
 )
-from ses.service.web.export import papers_as
+from ses.service.web.export import FILE_FORMATS, papers_as
 from ses.service.web.render import html
 from ses.service.web.styles import STYLES
 
@@ -53,12 +48,6 @@ router = APIRouter(include_in_schema=False, dependencies=[Depends(needs("search"
 
 _NEAR = 10
 _CITING = 20
-
-
-class PaperPageParameters(Parameters):
-    """The parameters of the page of a paper."""
-
-    lang: str = Field("", description="Language of the page; the one that the browser prefers if empty.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,32 +133,30 @@ def _forecasts(paper: Paper, names: list[str]) -> list[ShownForecast]:
 
 
 @router.get("/papers/{name:path}")
-def paper(
-    request: Request, service: ServiceOf, name: PaperName, asked: Annotated[PaperPageParameters, Query()]
-) -> Response:
+def paper(request: Request, service: ServiceOf, name: PaperName, asked: Annotated[PageOfIndex, Query()]) -> Response:
     """Show a paper by any of its identifiers; an ending such as `.json` or `.bib` chooses another form."""
     opened = service.opened(asked.index)
     name, form, found = _find(opened, name)
-    ending, linked = ENDINGS.get(form, ""), partial(address, lang=asked.lang)
-    base = request.scope.get("root_path", "")
     if len(found) > 1:
         values = [json_value(one) for one in found]
         if form == "json":
             return json_response({"papers": values})
         if form:
             return papers_as(found, form)
-        return html(
-            request, "papers.html", name=name, papers=found, index=asked.index, index_name=asked.index, address=linked
-        )
+        return html(request, "papers.html", name=name, papers=found)
     (one,) = found
     if one.id != name:
-        place = linked("/papers/", name=one.id, ending=ending, index=asked.index)
-        return RedirectResponse(f"{base}{place}", 302)
+        ending = f".{FILE_FORMATS[form].suffix}" if form else ""
+        place = address("/papers/", name=one.id, ending=ending, index=asked.index, lang=asked.lang)
+        return RedirectResponse(request.scope.get("root_path", "") + place, 302)
     if form == "json":
         return json_response({"index": opened.name, **view_of(service, opened, one).to_dict()})
     if form:
-        return papers_as([one], form, {"Content-Disposition": file_name(one, form)})
-    formats = {form: address("/papers/", name=one.id, ending=end, index=asked.index) for form, end in ENDINGS.items()}
+        return papers_as([one], form, one.id)
+    formats = [
+        (form, address("/papers/", name=one.id, ending=f".{form.suffix}", index=asked.index))
+        for form in FILE_FORMATS.values()
+    ]
     site = site_address(request)
     own = site + address("/papers/", name=one.id, index=asked.index)
     response = html(
@@ -177,9 +164,6 @@ def paper(
         "paper.html",
         view=view_of(service, opened, one),
         paper=one,
-        index=asked.index,
-        index_name=asked.index,
-        address=linked,
         canonical=own,
         highwire=list(highwire(one, own)),
         json_ld=json_ld(one, own),
@@ -189,11 +173,9 @@ def paper(
         references={name: [style(one)] for name, style in STYLES.items()},
         formats=formats,
         quoted=_quoted,
-        media_types=MEDIA_TYPES,
-        labels=LABELS,
         link=link_of(one),
     )
-    response.headers["Link"] = signposts(one, own, {form: site + place for form, place in formats.items()})
+    response.headers["Link"] = signposts(one, own, {form.plain_type: site + place for form, place in formats})
     return response
 
 
@@ -209,11 +191,11 @@ def _find(opened: OpenIndex, name: str) -> tuple[str, str, list[Paper]]:
 
     An id that has such an ending itself comes first: the page of the paper `a.json` is `/papers/a.json`.
     """
-    form = next((form for form, ending in ENDINGS.items() if name.endswith(ending)), "")
+    form = next((form for form, one in FILE_FORMATS.items() if name.endswith(f".{one.suffix}")), "")
     if not name:
         raise HTTPException(404)
     if form and name not in opened.index.papers([name]):
-        stem = name.removesuffix(ENDINGS[form])
+        stem = name.removesuffix(f".{FILE_FORMATS[form].suffix}")
         with suppress(NotFoundError):
             return stem, form, opened.find(stem)
     return name, "", opened.find(name)

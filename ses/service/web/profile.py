@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
-from pydantic import Field
 
 from corpora.errors import NotFoundError
 from search_plugin.filters.parse import quoted
 from ses.service.access import needs
-from ses.service.parameters import Parameters, ServiceOf
+from ses.service.parameters import ServiceOf
 from ses.service.service import Service
-from ses.service.web.address import PageAddress, PaperName, address
-from ses.service.web.export import unapi_id
+from ses.service.web.address import PageAddress, PageOfIndex, PaperName
 from ses.service.web.histogram import histogram
 from ses.service.web.narrowing import YEAR
 from ses.service.web.render import html, texts_of
@@ -25,12 +22,6 @@ router = APIRouter(include_in_schema=False, dependencies=[Depends(needs("search"
 
 _SHOWN, _COUNTED = 20, 200
 _BESIDE = 12
-
-
-class ProfileParameters(Parameters):
-    """The parameters of the page of an author or a venue."""
-
-    lang: str = Field("", description="Language of the page; the one that the browser prefers if empty.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +34,13 @@ class Beside:
 
 
 @router.get("/authors/{name:path}")
-def author(
-    request: Request, service: ServiceOf, name: PaperName, asked: Annotated[ProfileParameters, Query()]
-) -> Response:
+def author(request: Request, service: ServiceOf, name: PaperName, asked: Annotated[PageOfIndex, Query()]) -> Response:
     """Show the papers of an author, the newest first, with years, co-authors, venues and subjects."""
     return _profile(request, service, asked, "authors", name, ("authors", "venue", "fields"))
 
 
 @router.get("/venues/{name:path}")
-def venue(
-    request: Request, service: ServiceOf, name: PaperName, asked: Annotated[ProfileParameters, Query()]
-) -> Response:
+def venue(request: Request, service: ServiceOf, name: PaperName, asked: Annotated[PageOfIndex, Query()]) -> Response:
     """Show the papers of a venue, the newest first, with years, subjects and authors."""
     return _profile(request, service, asked, "venue", name, ("fields", "authors"))
 
@@ -86,9 +73,4 @@ def _profile(
         beside=[one for one in beside if one.values],
         histogram=histogram(counts[YEAR], None, None),
         every=PageAddress(f"{base}/", (("query", ""), ("only", f"{field}:{name}"))),
-        index=asked.index,
-        index_name=asked.index,
-        address=partial(address, lang=asked.lang),
-        unapi_id=unapi_id,
-        tag_fields=[],
     )

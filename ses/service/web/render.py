@@ -16,7 +16,7 @@ from search_plugin.contract.legs import NEIGHBOURS, RERANKED
 from search_plugin.contract.plan import LEXICAL
 from search_plugin.pages.hit import unshown_sentence
 from ses.service.http_layer import path_within
-from ses.service.web.address import PageAddress, address, same_path
+from ses.service.web.address import PageAddress, address, same_path, unapi_id
 from ses.service.web.histogram import drawn
 from ses.service.web.languages import SOURCE, choose, languages, own_name, translations
 from ses.service.web.static_files import logo_of, static_file
@@ -90,7 +90,7 @@ def environment(language: str = SOURCE) -> Environment:
         auto_reload=False,  # a running service would look at each file of a page
     )
     texts = translations(language)
-    made.globals.update(_=_escaped(texts), ngettext=_escaped_of_number(texts))
+    made.globals.update(_=_escaped(texts), ngettext=_escaped_of_number(texts), address=address, unapi_id=unapi_id)
     made.filters["marked"] = with_marks
     made.filters["unshown"] = unshown_sentence
     made.filters["notable"] = functools.partial(notable_kind, texts=texts)
@@ -147,6 +147,7 @@ def html(request: Request, template: str, *, status: int = 200, **values: Any) -
         # Pages with parameters are not listed by search engines; and a host that a client names is no address of ours.
         "alternates": [(one, f"{public}{place}") for one, place in places.items()] if public and not rest else [],
         "base": base,
+        "index_name": request.query_params.get("index", ""),  # links to other pages keep it
         "home": PageAddress(f"{base}/", tuple(kept)),
         "kept": kept,
         "page_of": functools.partial(_page_of, base, dict(kept)),
@@ -176,9 +177,9 @@ def problem_page(request: Request, reply: Response) -> Response:
     """Return a problem (`ses.service.problems`) as a page for a browser; other clients get it as it is."""
     if path_within(request.scope).startswith(_FOR_PROGRAMS) or "text/html" not in request.headers.get("accept", ""):
         return reply
-    page = html(
-        request, "problem.html", status=reply.status_code, problem=orjson.loads(reply.body), gone=_gone(request, reply)
-    )
+    shown = {"problem": orjson.loads(reply.body), "gone": _gone(request, reply)}
+    # There may be no such index, so links do not keep it.
+    page = html(request, "problem.html", status=reply.status_code, index_name="", **shown)
     kept = {name: value for name, value in reply.headers.items() if name not in ("content-type", "content-length")}
     page.headers.update(kept)
     return page

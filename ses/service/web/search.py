@@ -6,9 +6,8 @@ Programs get the same hits from `/search.json`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from gettext import NullTranslations
 from importlib.metadata import version
 from itertools import pairwise
@@ -33,14 +32,14 @@ from ses.service.access import needs
 from ses.service.answers import json_response, page_answer
 from ses.service.negotiation import JSON, quality
 from ses.service.parameters import SearchParameters, ServiceOf, Shown, asks
-from ses.service.problems import RETRY_SECONDS, STATUS, told
+from ses.service.problems import RETRY_SECONDS, STATUS, message_and_hint
 from ses.service.service import Service
-from ses.service.web.address import PageAddress, address
-from ses.service.web.export import unapi_id
+from ses.service.web.address import PageAddress
 from ses.service.web.histogram import histogram
 from ses.service.web.home import overview
 from ses.service.web.narrowing import YEAR, Narrowing, chosen
 from ses.service.web.render import PageReader, html, reader_of
+from ses.service.web.value_names import value_text
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(needs("search"))])
 
@@ -70,6 +69,11 @@ class PageParameters(SearchParameters):  # type: ignore[misc]  # made by pydanti
     view: Literal["list", "compact"] = Field("list", description="How hits are shown.")
     lang: str = Field("", description="Language of the page.")
     without: int | None = Field(None, ge=0, description="Number of the part of the query that is taken away.")
+
+    @property
+    def narrowing(self) -> Narrowing:
+        """What the reader has chosen of the facets."""
+        return Narrowing(chosen(self.only), self.year_from, self.year_to)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,25 +131,23 @@ def search(request: Request, service: ServiceOf, asked: Annotated[PageParameters
             return RedirectResponse(str(_without(schema, asked, here)), 303)
         if not request.query_params.keys() - {"lang", "index"}:
             site = service.settings.site
-            held = overview(service, asked.index, schema, site.examples)
-            return html(request, "home.html", **shared, held=held, chosen_index=opened.name, address=_addressed(asked))
+            shared["overview"] = overview(service, asked.index, schema, site.examples)
+            return html(request, "home.html", **shared, chosen_index=opened.name)
         return html(request, "search.html", **shared, **_results(service, schema, asked, here, reader_of(request)))
     except SesError as error:
         return _failed(request, service, error, shared)
 
 
-def page_of(service: Service, asked: Any) -> Page:
+def narrowed_options(service: Service, asked: Any) -> dict[str, Any]:
+    """Return the options of a search with the values and years that a reader chose, for other forms of the page."""
+    chosen_now = asked.narrowing.filters(service.opened(asked.index).index.schema)
+    narrow = [*_typed(asked.narrow), *chosen_now]
+    return {**asked.options(), "filter": _typed(asked.filter), "narrow": narrow}
+
+
+def narrowed_page(service: Service, asked: Any) -> Page:
     """Return the hits of the page, with the values and years that a reader chose, for other forms of the page."""
-    narrowing = Narrowing(chosen(asked.only), asked.year_from, asked.year_to)
-    given = asked.options()
-    given["filter"] = _typed(asked.filter)
-    given["narrow"] = [*_typed(asked.narrow), *narrowing.filters(service.opened(asked.index).index.schema)]
-    return service.search(asked.index, asked.query, given)
-
-
-def _addressed(asked: Any) -> Callable[..., str]:
-    """Return the function that makes addresses of other pages, in the language that the reader chose."""
-    return partial(address, lang=asked.lang)
+    return service.search(asked.index, asked.query, narrowed_options(service, asked))
 
 
 def _for_programs(base: str) -> Response:
@@ -161,8 +163,7 @@ def _results(
 ) -> dict[str, Any]:
     """Return what the page of hits shows."""
     texts = reader.texts
-    narrowing = Narrowing(chosen(asked.only), asked.year_from, asked.year_to)
-    fields = facet_fields(schema)
+    narrowing, fields = asked.narrowing, facet_fields(schema)
     given = asked.options()
     if asked.query:
         given.setdefault("collapse", SAME_WORK)
@@ -208,15 +209,13 @@ def _results(
         "narrowing": narrowing,
         "chips": _chips(narrowing, {"filter": typed, "narrow": narrower}, here, reader),
         "paging": _paging(page, size, offset, here),
-        "tag_fields": [field.name for field in schema.fields if field.origin == "tag"],
+        "tag_fields": tag_fields(schema),
         "sorts": _sorts(schema, asked.query, texts),
         "sizes": SIZES,
         "narrowed": here.other_than("query", "index", "literal", "verbatim", "cursor"),
         "narrow": lambda name, value: here.adding("only", f"{name}:{value}"),
         "given": api,
         "feed": PageAddress(f"{base}/search.atom", here.other_than("view", "lang")),
-        "address": _addressed(asked),
-        "unapi_id": unapi_id,
         "as_json": PageAddress(f"{base}/v1/search", api),
         "drawn": PageAddress(
             f"{base}/map", tuple(pair for pair in (*api, ("lang", asked.lang)) if pair[0] in _DRAWN and pair[1])
@@ -263,14 +262,15 @@ def facet_fields(schema: IndexSchema) -> list[str]:
 def _facet(
     name: str, counts: Sequence[tuple[Any, int]], wanted: Sequence[str], label: str, within: PageAddress
 ) -> Facet:
-    held = {_text(value): count for value, count in counts}
+    held = {value_text(value): count for value, count in counts}
     values = [FacetValue(value, held.get(value), chosen=True) for value in wanted]
     values += [FacetValue(value, count, chosen=False) for value, count in held.items() if value not in wanted]
     return Facet(name, label, values[:SHOWN], values[SHOWN : 4 * SHOWN], within)
 
 
-def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def tag_fields(schema: IndexSchema) -> list[str]:
+    """Return the fields of tags, which hits show."""
+    return [field.name for field in schema.fields if field.origin == "tag"]
 
 
 def label_of(name: str, texts: NullTranslations) -> str:
@@ -303,7 +303,7 @@ def _chips(
         span = _span(narrowing.first, narrowing.last, texts)
         chips.append((label_of(YEAR, texts), span, here.lacking("year_from").lacking("year_to")))
     for name, conditions in typed.items():
-        chips += [(*_told(one, reader), here.lacking(name, one)) for one in conditions]
+        chips += [(*_label_and_value(one, reader), here.lacking(name, one)) for one in conditions]
     return chips
 
 
@@ -315,7 +315,7 @@ def _span(first: int | None, last: int | None, texts: NullTranslations) -> str:
     return str(first) if first == last else f"{first}\u2013{last}"
 
 
-def _told(condition: str, reader: PageReader) -> tuple[str, str]:
+def _label_and_value(condition: str, reader: PageReader) -> tuple[str, str]:
     """Return a typed condition for readers: a field and its value where it is so simple, else as it is."""
     texts = reader.texts
     if years := _YEARS.fullmatch(condition.strip()):
@@ -368,7 +368,7 @@ def _failed(request: Request, service: Service, error: SesError, shared: dict[st
         indexes = service.library.indexes()
     except SesError:  # the engine is away
         indexes = []
-    message, _ = told(request, error)
+    message, _ = message_and_hint(request, error)
     known = "" if error.kind == "not found" else shared["index_name"]
     found = {**shared, "indexes": indexes, "query": shared["query"][:300], "index_name": known}
     reply = html(request, "failed.html", status=status, **found, code=status, message=message)
@@ -386,4 +386,4 @@ def search_json(
     request: Request, service: ServiceOf, asked: Annotated[TwinParameters, asks(TwinParameters)]
 ) -> Response:
     """Answer as `/v1/search`, with the values and years that a reader chose on the page."""
-    return page_answer(request, service, asked, lambda: page_of(service, asked), file="search")
+    return page_answer(request, service, asked, lambda: narrowed_page(service, asked), file="search")

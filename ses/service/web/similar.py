@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import parse_qsl
 
 from fastapi import APIRouter, Depends, Query, Request, Response
-from fastapi.exceptions import RequestValidationError
-from pydantic import Field, ValidationError, create_model
+from pydantic import Field
 from starlette.responses import RedirectResponse
 
 from search_plugin.request import SAME_WORK
 from ses.service.access import needs
 from ses.service.answers import json_response, page_content
-from ses.service.parameters import ServiceOf, SimilarParameters
-from ses.service.web.address import PaperName, address
-from ses.service.web.export import unapi_id
+from ses.service.parameters import ServiceOf, SimilarParameters, parameters_from
+from ses.service.web.address import PageOnly, PaperName, address
 from ses.service.web.render import html, texts_of
-from ses.service.web.search import label_of
+from ses.service.web.search import label_of, tag_fields
 
 if TYPE_CHECKING:
     from corpora.paper import Paper
@@ -37,16 +35,15 @@ _SUGGESTED = 5
 _LABEL_FIELDS = 4
 """Fields of labels at most: each takes a search."""
 
-NearParameters = create_model(
-    "NearParameters",
-    __base__=SimilarParameters,
-    lang=(str, Field("", description="Language of the page; the one that the browser prefers if empty.")),
-)
-ManuscriptParameters = create_model(
-    "ManuscriptParameters",
-    __base__=NearParameters,
-    text=(str, Field("", max_length=LONGEST_TEXT, description="Title, and abstract in the lines after it.")),
-)
+
+class NearParameters(SimilarParameters, PageOnly):  # type: ignore[misc]  # made by create_model
+    """The parameters of the page of papers like one of the index."""
+
+
+class ManuscriptParameters(NearParameters):
+    """The parameters of the page of papers like a manuscript."""
+
+    text: str = Field("", max_length=LONGEST_TEXT, description="Title, and abstract in the lines after it.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,24 +86,13 @@ async def typed(request: Request) -> Any:
 
     A manuscript is sent as a form, not in the address: addresses are kept in histories and logs.
     """
-    body = await request.body()
-    given: dict[str, list[str]] = {}
-    for name, value in parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=100):
-        given.setdefault(name, []).append(value)
-    several = {name for name, field in ManuscriptParameters.model_fields.items() if "list" in str(field.annotation)}
-    values = {name: found if name in several else found[-1] for name, found in given.items()}
-    try:
-        return ManuscriptParameters(**values)
-    except ValidationError as error:
-        raise RequestValidationError([{**one, "loc": ("body", *one["loc"])} for one in error.errors()]) from error
+    body = (await request.body()).decode("utf-8", "replace")
+    given = parse_qsl(body, keep_blank_values=True, max_num_fields=100)
+    return parameters_from(ManuscriptParameters, given, "body")
 
 
 @router.get("/similar")
-def empty(
-    request: Request,
-    service: ServiceOf,
-    asked: Annotated[ManuscriptParameters, Query()],  # type: ignore[valid-type]
-) -> Response:
+def empty(request: Request, service: ServiceOf, asked: Annotated[ManuscriptParameters, Query()]) -> Response:
     """Show the form for a manuscript."""
     return _manuscript(request, service, asked, None)
 
@@ -131,10 +117,7 @@ def _manuscript(request: Request, service: Service, asked: Any, view: Manuscript
 
 @router.get("/similar/{name:path}")
 def similar(
-    request: Request,
-    service: ServiceOf,
-    name: PaperName,
-    asked: Annotated[NearParameters, Query()],  # type: ignore[valid-type]
+    request: Request, service: ServiceOf, name: PaperName, asked: Annotated[NearParameters, Query()]
 ) -> Response:
     """Show papers like one of the index; with the ending `.json`, as JSON."""
     return _similar(request, service, name, asked)
@@ -178,11 +161,8 @@ def _shown(
         page=page,
         asked=asked,
         filters=_filters(asked),
-        index=asked.index,
         index_name=asked.index,
-        address=partial(address, lang=asked.lang),
-        unapi_id=unapi_id,
-        tag_fields=_tag_fields(service.opened(asked.index)),
+        tag_fields=tag_fields(service.opened(asked.index).index.schema),
         label_of=partial(label_of, texts=texts_of(request)),
         export=_export(page, asked.index),
         following=following,
@@ -211,7 +191,3 @@ def _label_fields(opened: OpenIndex) -> list[str]:
     """Return the fields whose values are suggested: subjects, and fields of several labels that the corpus gave."""
     own = [one.name for one in opened.index.schema.fields if one.origin == "custom" and one.kind == "keywords"]
     return ["fields", *own][:_LABEL_FIELDS]
-
-
-def _tag_fields(opened: OpenIndex) -> list[str]:
-    return [field.name for field in opened.index.schema.fields if field.origin == "tag"]

@@ -75,8 +75,13 @@ def kind_name(kind: str, texts: NullTranslations) -> str:
 def notable_kind(kinds: Sequence[str], texts: NullTranslations) -> str:
     """Return the one type of a paper that is worth a label; empty if it is an article as most are."""
     known = _kinds(texts)
-    told = (one for kind in kinds if (one := kind.strip().lower()) not in _PLAIN and one in known)
-    return known.get(next(told, ""), "")
+    plain = (kind.strip().lower() for kind in kinds)
+    return next((known[kind] for kind in plain if kind in known and kind not in _PLAIN), "")
+
+
+def value_text(value: object) -> str:
+    """Return a value of a field as filters and addresses write it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def value_name(field: str, value: str, reader: str, texts: NullTranslations) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
@@ -19,7 +19,7 @@ from indexer.options import IndexOptions
 from ses.models.loaded_model import make_encoder
 from ses.models.stored_vectors import formats_to_store
 from ses.settings import load_settings
-from ses.terminal.options import PATH, described_options, given_of, model_options, settings_of
+from ses.terminal.options import PATH, described_options, first_given, given_of, model_options, settings_of
 from ses.terminal.progress import progress_on_stderr
 from ses.terminal.results import say, say_json, tell
 
@@ -145,7 +145,7 @@ def _encode(
     first = list(islice(records, 1))
     with ExitStack() as stack:
         writers = {
-            name: stack.enter_context(open_writer(path, layout)) if path else JsonLines(_standard_output(), layout)
+            name: stack.enter_context(open_writer(path, layout)) if path else JsonLines(sys.stdout.buffer, layout)
             for name, path in files.items()
         }
         dead = stack.enter_context(closing(DeadLetter(dead_letter)))
@@ -170,7 +170,7 @@ def _encode_shard(settings: Settings, formats: tuple[Format, ...], options: Mapp
     from ses.papers import of_corpus
 
     require(options["corpus"], "Shards are parts of a corpus", "name it with --corpus, and its file with --path")
-    if unused := next((name for name in ("input", "plain", "output", "layout") if options[name]), ""):
+    if unused := first_given({name: options[name] for name in ("input", "plain", "output", "layout")}):
         raise InputError("Shards take a corpus and go into their folder", f"leave <{unused}> out")
     source = of_corpus(
         options["corpus"],
@@ -252,10 +252,6 @@ def _records(
     if any(path and path.exists() and source.exists() and path.samefile(source) for path in files.values()):
         raise InputError(f"{source} is the input, and would be replaced: give another file with --output.")
     return islice(records, options["limit"])
-
-
-def _standard_output() -> BinaryIO:
-    return sys.stdout.buffer
 
 
 def _summary(facts: Mapping[str, Any]) -> str:

@@ -15,7 +15,15 @@ from corpora.outgoing import in_a_line
 from corpora.registry import CORPORA, get_corpus
 from indexer.options import IndexOptions, RebuildOptions
 from ses.terminal.accounts import account_summary
-from ses.terminal.options import PATH, described_options, engine_options, given_of, model_options, settings_of
+from ses.terminal.options import (
+    PATH,
+    described_options,
+    engine_options,
+    first_given,
+    given_of,
+    model_options,
+    settings_of,
+)
 from ses.terminal.results import say
 
 if TYPE_CHECKING:
@@ -78,7 +86,8 @@ def index(context: click.RichContext, /, rollback: bool, as_json: bool, **option
     harvest = _harvest_of(options)
     if name and options["fresh"] and not corpus:
         of_corpus = {**given, "path": options["path"], **(asdict(harvest) if harvest else {})}
-        if unused := next((one for one in of_corpus if of_corpus[one] and one not in (*_OF_REBUILDS, "fresh")), ""):
+        others = {one: value for one, value in of_corpus.items() if one not in (*_OF_REBUILDS, "fresh")}
+        if unused := first_given(others):
             raise InputError("Without a corpus, an index is built again from its own papers", f"leave <{unused}> out")
         with progress_on_stderr() as progress:
             report = library.rebuild(name, progress=progress, **given_of(RebuildOptions, options))

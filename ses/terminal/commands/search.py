@@ -8,7 +8,7 @@ import rich_click as click
 
 from ses.settings import Settings
 from ses.terminal.options import described_options, engine_option, model_options, open_index
-from ses.terminal.page_options import page_asked, page_options
+from ses.terminal.page_options import given_page_options, page_options
 
 _TOKENS = 8
 """Tokens of sparse vectors that explain a hit."""
@@ -40,7 +40,7 @@ def search(words: tuple[str, ...], index: str | None, *, everything: bool, trans
     from ses.terminal.printing import added_fields, show_all, show_page, show_translation
 
     query = _read_standard_input() if words == ("-",) else " ".join(words)
-    opened, given = open_index(options, index), page_asked(options)
+    opened, given = open_index(options, index), given_page_options(options)
     if translate:
         show_translation(opened.translate(query), as_json=options["as_json"])
         return

@@ -12,7 +12,7 @@ import rich_click as click
 from corpora.errors import InputError, require
 from search_plugin.request import DEFAULTS
 from ses.terminal.options import PATH, engine_option, open_index
-from ses.terminal.page_options import page_asked, page_options
+from ses.terminal.page_options import given_page_options, page_options
 from ses.terminal.printing import added_fields, show_page
 from ses.terminal.results import say
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from products.suggestions import Suggestion
 
 _LONGEST = 1 << 20
-"""In characters; a model reads far less."""
+"""Characters of a manuscript that are read; a model reads far fewer."""
 
 
 @click.command()
@@ -53,7 +53,7 @@ def similar(
     if sum(map(bool, (paper_id, text, file))) != 1:
         raise InputError("Name one paper by its id, or give a manuscript with --text or --file.")
     text = _read(file) if file else text
-    opened, given = open_index(options, index), page_asked(options)
+    opened, given = open_index(options, index), given_page_options(options)
     if suggest:
         size = given.get("size", DEFAULTS["size"])
         found = opened.suggest(suggest, text=text, paper_id=paper_id, field=field, size=size)

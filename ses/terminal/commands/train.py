@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import rich_click as click
 
 from corpora.errors import InputError, require
+from corpora.options import Option
 from corpora.outgoing import aligned
-from ses.terminal.options import PATH, engine_option, open_library
+from ses.terminal.options import engine_options, first_given, open_library, own_options
 from ses.terminal.results import say as say_result
 from ses.terminal.results import say_json, tell
 
@@ -25,69 +26,69 @@ if TYPE_CHECKING:
     from training.train import Trained
 
 
+_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
+_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
+_MINUTES = 20.0
+"""How long training by the papers of an index may take where the user says nothing."""
+
+
 @click.command()
-@click.argument("recipe", type=click.Path(path_type=Path, exists=True, dir_okay=False), required=False)
-@click.option("--from-index", metavar="NAME", help="Train a format by the papers of this index, without a recipe.")
-@click.option("--labels", metavar="FIELD", help="With --from-index: the field of labels or numbers to learn from.")
+@click.argument("recipe", type=_FILE, required=False)
 @click.option(
     "--from-queries",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    type=_FILE,
     nargs=2,
     metavar="QUERIES QRELS",
     help="With --from-index: train its queries by these judged queries; papers keep their vectors.",
 )
 @click.option(
-    "--format",
-    "task_format",
-    type=click.Choice(("clf", "rgn")),
-    help="With --from-index: the format to train [default: clf by labels, rgn by numbers].",
-)
-@click.option(
-    "--output",
-    type=PATH,
-    metavar="DIR",
-    help="Folder of the run: states, log and model [default: named like the recipe, or the index and the field, here].",
-)
-@click.option(
     "--data",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    type=_FOLDER,
     metavar="DIR",
     help="Folder that the paths in the recipe are relative to [default: the recipe's].",
 )
-@click.option("--variant", multiple=True, metavar="NAME", help="Train this variant of the recipe only; repeatable.")
-@click.option("--resume", is_flag=True, help="Resume the run in that folder.")
-@click.option(
-    "--minutes",
-    type=click.FloatRange(min=0, min_open=True),
-    help="Time limit; --resume continues the run. With --from-index, the time that all of it may take [default: 20].",
-)
-@click.option(
-    "--prepare", is_flag=True, help="Build and tokenise the data of the run only; the same command without it trains."
-)
-@click.option(
-    "--query-table",
-    is_flag=True,
-    help="With --from-index: train a table that encodes queries without a network, in place of the index's model.",
-)
-@click.option("--model", metavar="NAME", help="The model that a table for queries stands in for.")
-@engine_option
-@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document and nothing else.")
+@own_options
+@engine_options
 def train(
     *,
     recipe: Path | None,
-    from_index: str | None,
-    labels: str | None,
     from_queries: tuple[Path, Path] | None,
-    task_format: str | None,
-    engine: str | None,
-    output: Path | None,
     data: Path | None,
-    variant: tuple[str, ...],
-    resume: bool,
-    minutes: float | None,
-    prepare: bool,
-    query_table: bool,
-    model: str | None,
+    from_index: Annotated[str, Option("Train a format by the papers of this index, without a recipe", "NAME")] = "",
+    labels: Annotated[str, Option("With <from_index>: the field of labels or numbers to learn from", "FIELD")] = "",
+    format: Annotated[  # noqa: A002 - the option's name
+        Literal["clf", "rgn"] | None,
+        Option("With <from_index>: the format to train", default_help="clf by labels, rgn by numbers"),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        Option(
+            "Folder of the run: states, log and model",
+            "DIR",
+            default_help="named like the recipe, or the index and the field, here",
+        ),
+    ] = None,
+    variant: Annotated[Sequence[str], Option("Train this variant of the recipe only", "NAME")] = (),
+    resume: Annotated[bool, Option("Resume the run in that folder")] = False,
+    minutes: Annotated[
+        float | None,
+        Option(
+            "Time limit; <resume> continues the run. With <from_index>, the time that all of it may take",
+            default_help="20",
+            above=0,
+        ),
+    ] = None,
+    prepare: Annotated[
+        bool, Option("Build and tokenise the data of the run only; the same command without it trains")
+    ] = False,
+    query_table: Annotated[
+        bool,
+        Option(
+            "With <from_index>: train a table that encodes queries without a network, in place of the index's model"
+        ),
+    ] = False,
+    model: Annotated[str, Option("The model that a table for queries stands in for", "NAME")] = "",
+    engine: str | None,
     as_json: bool,
 ) -> None:
     """Train a model with a recipe, or a format by the papers of an index (docs/training.md).
@@ -104,28 +105,24 @@ def train(
     With --from-index and --query-table, titles and sentences of its papers are the data, and DIR/table is a table that
     stands in for the model where queries are encoded. recipes/query-table.toml makes one of files of papers.
     """
-    others: dict[str, Any] = {
-        "labels": labels,
-        "from_queries": from_queries,
-        "format": task_format,
-        "variant": variant,
-        "resume": resume,
-        "minutes": minutes,
-        "prepare": prepare,
-    }
-    if table := _asked_table(recipe, data, from_index, model, others, query_table=query_table):
-        _train_table(table, output, open_library({"engine": engine}), as_json=as_json)
+    from training.table_recipe import read_table_recipe
+
+    learned = {"labels": labels, "from_queries": from_queries, "format": format}
+    of_runs = {"variant": variant, "resume": resume, "prepare": prepare}
+    table = read_table_recipe(recipe, data) if recipe else None
+    if table or query_table:
+        other_source = {"from_index": from_index} if table else {"recipe": recipe, "data": data}
+        if unused := first_given({**learned, **of_runs, "minutes": minutes, **other_source}):
+            raise InputError("A table for queries is trained in one go, of short texts", f"leave <{unused}> out")
+        require(
+            table or from_index, "Say what a table learns from: name a RECIPE of one, or an index with --from-index."
+        )
+        _train_table(table, from_index, model, output, open_library({"engine": engine}), as_json=as_json)
         return
+    require(not model, "Only a table for queries is trained for a model that is named", "leave <model> out")
     if from_index:
-        unused: dict[str, Any] = {
-            "recipe": recipe,
-            "data": data,
-            "variant": variant,
-            "resume": resume,
-            "prepare": prepare,
-        }
-        if given := next((name for name, value in unused.items() if value), ""):
-            raise InputError("A format of an index gets a recipe of its own", f"leave <{given}> out")
+        if unused := first_given({"recipe": recipe, "data": data, **of_runs}):
+            raise InputError("A format of an index gets a recipe of its own", f"leave <{unused}> out")
         _train_from_index(
             from_index,
             output,
@@ -133,28 +130,21 @@ def train(
             open_library({"engine": engine}),
             labels=labels,
             queries=from_queries,
-            task_format=task_format or "",
+            task_format=format or "",
             as_json=as_json,
         )
         return
-    unused = {"labels": labels, "from_queries": from_queries, "format": task_format, "engine": engine}
-    if given := next((name for name, value in unused.items() if value), ""):
-        raise InputError("A recipe says what is learned from which data", f"leave <{given}> out, or name <from_index>")
-    require(recipe, "Say what to train: name a RECIPE, or an index with --from-index NAME and --labels FIELD.")
-    assert recipe is not None  # noqa: S101
-    from ses.terminal.progress import training_progress
-    from training.preparing import prepare as run_prepare
+    if unused := first_given({**learned, "engine": engine}):
+        raise InputError("A recipe says what is learned from which data", f"leave <{unused}> out, or name <from_index>")
+    if recipe is None:
+        raise InputError("Say what to train: name a RECIPE, or an index with --from-index NAME and --labels FIELD.")
     from training.recipe import read_variants
 
     variants, folder = read_variants(recipe, variant, data), output or Path(recipe.stem)
     if prepare:
-        examples = {}
-        for name, one in variants.items():
-            with training_progress(name, quiet=as_json) as say:
-                examples[name] = run_prepare(one, folder / name, say=say)
-        _show_prepared(examples, folder, as_json=as_json)
-        return
-    _train_variants(variants, folder, minutes=minutes, resume=resume, as_json=as_json)
+        _prepare_variants(variants, folder, as_json=as_json)
+    else:
+        _train_variants(variants, folder, minutes=minutes, resume=resume, as_json=as_json)
 
 
 def _train_variants(
@@ -181,66 +171,36 @@ def _train_variants(
         _show_variants({name: results.get(name) for name in variants})
 
 
-_MINUTES = 20.0
+def _train_table(
+    recipe: TableRecipe | None, index: str, model: str, output: Path | None, library: Library, *, as_json: bool
+) -> None:
+    """Train a table for queries by a recipe, or by the papers of an index, and print what it loses.
 
-
-@dataclass(frozen=True, slots=True)
-class _AskedTable:
-    """A table for queries that is to be trained: by a recipe, or by the papers of an index, for a model."""
-
-    recipe: TableRecipe | None
-    index: str
-    model: str
-
-
-def _asked_table(
-    recipe: Path | None,
-    data: Path | None,
-    index: str | None,
-    model: str | None,
-    others: Mapping[str, Any],
-    *,
-    query_table: bool,
-) -> _AskedTable | None:
-    """Return the table that a command asks for, None if it asks for something else; `others` are its other options."""
-    from training.table_recipe import read_table_recipe
-
-    table = read_table_recipe(recipe, data) if recipe else None
-    if not (table or query_table):
-        require(not model, "Only a table for queries is trained for a model that is named", "leave <model> out")
-        return None
-    unused = {**others, **({"from_index": index} if table else {"recipe": recipe, "data": data})}
-    if given := next((name for name, value in unused.items() if value), ""):
-        raise InputError("A table for queries is trained in one go, of short texts", f"leave <{given}> out")
-    require(table or index, "Say what a table learns from: name a RECIPE of one, or an index with --from-index.")
-    return _AskedTable(table, index or "", model or (table.base if table else ""))
-
-
-def _train_table(asked: _AskedTable, output: Path | None, library: Library, *, as_json: bool) -> None:
-    """Train a table for queries by a recipe, or by the papers of an index, and print what it loses."""
+    The table stands in for the model; if none is named, for that of the recipe or of the index.
+    """
     from encoders.registry import find_model
     from ses.terminal.progress import table_progress
     from training.query_table import TableSettings, texts_of, train_table
     from training.table_recipe import run_table_recipe
 
-    recipe, opened = asked.recipe, None if asked.recipe else library[asked.index]
-    chosen = asked.model or (opened.index.schema.model if opened else "")
-    model = find_model(chosen)
-    folder = (output or Path(f"{asked.index or 'query'}-table")) / "table"
+    opened = None if recipe else library[index]
+    chosen = model or (recipe.base if recipe else opened.index.schema.model if opened else "")
+    found = find_model(chosen)
+    folder = (output or Path(f"{index or 'query'}-table")) / "table"
     with table_progress(quiet=as_json) as say:
-        encoder = library.formats.load(model)
+        encoder = library.formats.load(found)
         if recipe:
-            worth = run_table_recipe(recipe, model, encoder, folder, say)
+            loss = run_table_recipe(recipe, found, encoder, folder, say)
         else:
             settings, papers = TableSettings(), ((paper.title, paper.abstract) for paper in opened or ())
             texts = texts_of(papers, settings.texts, settings.seed)
-            worth = train_table(encoder, model.folder, texts, folder, settings, say=say)
+            loss = train_table(encoder, found.folder, texts, folder, settings, say=say)
     lines = [
-        f"Table for queries of {chosen}, learned from {worth.train:,} texts.",
-        worth.sentence,
+        f"Table for queries of {chosen}, learned from {loss.train:,} texts.",
+        loss.sentence,
         f"It is in {folder}. To use it: ses search --model {folder}",
     ]
-    say_result({"folder": str(folder), "model": chosen, **worth.to_dict()}, lines, as_json=as_json)
+    say_result({"folder": str(folder), "model": chosen, **loss.to_dict()}, lines, as_json=as_json)
 
 
 def _train_from_index(
@@ -249,7 +209,7 @@ def _train_from_index(
     minutes: float,
     library: Library,
     *,
-    labels: str | None,
+    labels: str,
     queries: tuple[Path, Path] | None,
     task_format: str,
     as_json: bool,
@@ -267,31 +227,31 @@ def _train_from_index(
     with training_progress("", quiet=as_json) as say:
         if queries:
             found = library.formats.train_queries(index, *queries, folder, minutes=minutes, say=say)
-            document, lines = _of_queries(index, found)
+            document, lines = _queries_result(index, found)
         else:
-            own = library.formats.train(index, str(labels), folder, format=task_format, minutes=minutes, say=say)
-            document, lines = _of_format(index, own)
+            own = library.formats.train(index, labels, folder, format=task_format, minutes=minutes, say=say)
+            document, lines = _format_result(index, own)
             opened = library[index].index
             used = vectors_for(opened, own.format).format
             lines[1:1] = note_of_format(opened, own.format, used, asked=False)
     say_result(document, lines, as_json=as_json)
 
 
-def _of_format(index: str, own: OwnFormat) -> tuple[dict[str, Any], list[str]]:
+def _format_result(index: str, own: OwnFormat) -> tuple[dict[str, Any], list[str]]:
     """Return a trained format for JSON, and for people."""
-    papers, worth = own.papers, own.worth
-    kind = f"{worth.labels:,} labels" if worth.labels else "numbers"
+    papers, compared = own.papers, own.worth
+    kind = f"{compared.labels:,} labels" if compared.labels else "numbers"
     rows = [
-        [name, *(f"{one:.3f}" for one in (score.mean, score.low, score.high))] for name, score in worth.scores.items()
+        [name, f"{score.mean:.3f}", f"{score.low:.3f}", f"{score.high:.3f}"] for name, score in compared.scores.items()
     ]
     lines = [
         f"Format {own.format}: {kind} of the field {papers.field}, from {papers.train:,} papers of the index {index}; "
-        f"{worth.test:,} others only measure",
+        f"{compared.test:,} others only measure",
         *_left_out(own),
-        *aligned([["linear model", worth.measure, "from", "to"], *rows], text_columns=1),
-        worth.sentence,
+        *aligned([["linear model", compared.measure, "from", "to"], *rows], text_columns=1),
+        compared.sentence,
         f"The model is in {own.model} (step {own.trained.chosen:,} of {own.trained.steps:,}), its recipe beside it.",
-        *([f"To use it: ses index --index {index} --fresh --own {own.format}={own.model}"] if worth.is_better else []),
+        *([f"To use it: ses index --index {index} --fresh --own {own.format}={own.model}"] if compared.is_better else []),
     ]
     described = {"format": own.format.value, "papers": asdict(papers), "read": own.read, "runs": own.runs}
     return _document(own) | described, lines
@@ -318,25 +278,19 @@ def _left_out(own: OwnFormat) -> Iterator[str]:
         )
 
 
-def _of_queries(index: str, own: OwnQueries) -> tuple[dict[str, Any], list[str]]:
+def _queries_result(index: str, own: OwnQueries) -> tuple[dict[str, Any], list[str]]:
     """Return trained queries for JSON, and for people."""
-    worth = own.worth
-    rows = [
-        [
-            mode,
-            f"{before:.3f}",
-            f"{before + gain.mean:.3f}",
-            *(f"{one:+.3f}" for one in (gain.mean, gain.low, gain.high)),
-        ]
-        for mode, gain in worth.gains.items()
-        for before in [worth.before[mode]]
-    ]
+    compared, rows = own.worth, []
+    for mode, gain in compared.gains.items():
+        before = compared.before[mode]
+        gained = (f"{one:+.3f}" for one in (gain.mean, gain.low, gain.high))
+        rows.append([mode, f"{before:.3f}", f"{before + gain.mean:.3f}", *gained])
     lines = [
-        f"Queries of the index {index}: {worth.train:,} to learn from; {worth.test:,} others only measure",
+        f"Queries of the index {index}: {compared.train:,} to learn from; {compared.test:,} others only measure",
         *aligned([["search", "nDCG@10 before", "after", "gain", "from", "to"], *rows], text_columns=1),
-        worth.sentence,
+        compared.sentence,
         f"The model that asks the index is in {own.model}, its recipe beside it.",
-        *([f"To use it: ses search --index {index} --model {own.model}"] if worth.is_better else []),
+        *([f"To use it: ses search --index {index} --model {own.model}"] if compared.is_better else []),
     ]
     return _document(own), lines
 
@@ -392,8 +346,15 @@ def _show(name: str, recipe: Recipe, trained: Trained, folder: Path) -> None:
         tell(f"{prefix}Stopped after {trained.steps:,} of {trained.total:,} steps; add --resume to go on.")
 
 
-def _show_prepared(examples: Mapping[str, Mapping[str, tuple[int, int]]], folder: Path, *, as_json: bool) -> None:
-    """Print the numbers of training and validation examples, by variant and task."""
+def _prepare_variants(variants: Mapping[str, Recipe], folder: Path, *, as_json: bool) -> None:
+    """Build the data of the variants, and print the numbers of training and validation examples by task."""
+    from ses.terminal.progress import training_progress
+    from training.preparing import prepare
+
+    examples: dict[str, Mapping[str, tuple[int, int]]] = {}
+    for name, one in variants.items():
+        with training_progress(name, quiet=as_json) as say:
+            examples[name] = prepare(one, folder / name, say=say)
     if as_json:
         documents = {
             name: {task: {"train": train, "validation": held} for task, (train, held) in tasks.items()}

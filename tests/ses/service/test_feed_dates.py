@@ -26,33 +26,33 @@ def test_a_revision_has_the_time_at_which_it_was_seen_first(tmp_path, monkeypatc
     clock = [1_000.7]
     monkeypatch.setattr(time, "time", lambda: clock[0])
     one, other = Changes(tmp_path / "a"), Changes(tmp_path / "a")
-    assert one.moment("x", "1", 500.2) == at(500)
-    assert one.moment("x", "1", 900.0) == at(500)
-    assert other.moment("x", "1", 900.0) == at(500)
-    assert one.moment("y", "1", 0) == at(1000)
+    assert one.changed_at("x", "1", 500.2) == at(500)
+    assert one.changed_at("x", "1", 900.0) == at(500)
+    assert other.changed_at("x", "1", 900.0) == at(500)
+    assert one.changed_at("y", "1", 0) == at(1000)
     clock[0] = 2_000.0
-    assert one.moment("x", "2", 500.0) == at(2000)
+    assert one.changed_at("x", "2", 500.0) == at(2000)
     clock[0] = 3_000.0
-    assert other.moment("x", "2", 500.0) == at(2000)
-    assert Changes(tmp_path / "a").moment("x", "2", 500.0) == at(2000)
-    assert one.moment("y", "1", 0) == at(1000)
+    assert other.changed_at("x", "2", 500.0) == at(2000)
+    assert Changes(tmp_path / "a").changed_at("x", "2", 500.0) == at(2000)
+    assert one.changed_at("y", "1", 0) == at(1000)
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"revision": "1", "seen": "x"}'])
 def test_a_damaged_file_is_written_again(tmp_path, content):
-    Changes(tmp_path).moment("x", "1", 5.0)
+    Changes(tmp_path).changed_at("x", "1", 5.0)
     (path,) = tmp_path.iterdir()
     path.write_text(content)
-    assert Changes(tmp_path).moment("x", "1", 7.0) == at(7)
-    assert Changes(tmp_path).moment("x", "1", 8.0) == at(7)
+    assert Changes(tmp_path).changed_at("x", "1", 7.0) == at(7)
+    assert Changes(tmp_path).changed_at("x", "1", 8.0) == at(7)
 
 
 def test_times_are_kept_in_memory_where_they_cannot_be_written(tmp_path):
     (tmp_path / "file").write_text("")
     changes = Changes(tmp_path / "file" / "folder")
-    assert changes.moment("x", "1", 5.0) == at(5)
-    assert changes.moment("x", "1", 6.0) == at(5)
-    assert changes.moment("x", "2", 6.0) > at(6)
+    assert changes.changed_at("x", "1", 5.0) == at(5)
+    assert changes.changed_at("x", "1", 6.0) == at(5)
+    assert changes.changed_at("x", "2", 6.0) > at(6)
 
 
 @pytest.mark.slow

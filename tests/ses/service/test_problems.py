@@ -10,7 +10,7 @@ import pytest
 import ses
 from corpora.errors import ConflictError, InputError, NotFoundError, UnavailableError
 from ses.service.keys import keys_of
-from ses.service.problems import problem, told_to_all
+from ses.service.problems import problem, public_message
 from ses.service.service import Service
 from ses.settings import load_settings
 from tests.serving import service_over
@@ -40,7 +40,7 @@ pytestmark = pytest.mark.serve
 )  # fmt: skip
 def test_places_are_left_out(error, shown):
     settings = load_settings(engine="https://ada:secret@es-1.internal:9200", data_dir="/srv/ses data")
-    assert told_to_all(error, settings) == shown
+    assert public_message(error, settings) == shown
 
 
 def test_readers_and_programs_see_no_place_and_an_admin_does(tmp_path, small_model, monkeypatch, caplog):

@@ -10,7 +10,7 @@ import rich_click as click
 from corpora.errors import InputError
 from corpora.options import Option
 from ses.terminal.options import engine_option, model_options, open_library, own_options
-from ses.terminal.page_options import asked_options, given_options
+from ses.terminal.page_options import given_options, query_options
 from ses.terminal.results import pass_on, tell
 
 RequestLanguage = Literal["curl", "http", "json", "javascript", "javascript-client", "php", "ruby", "python"]
@@ -20,7 +20,7 @@ RequestLanguage = Literal["curl", "http", "json", "javascript", "javascript-clie
 @click.command()
 @click.argument("words", nargs=-1)
 @own_options
-@asked_options(search=True)
+@query_options(search=True)
 @model_options
 @engine_option
 def request(

@@ -1,66 +1,64 @@
-"""Options of commands that name a collection for retrieval."""
+"""The options of commands that name a collection for retrieval, and what measures it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
-
-import rich_click as click
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 from corpora.errors import InputError
-from corpora.registry import CORPORA
-from eval.trec.topics import DEFAULT_FIELDS, FIELDS
-from ses.terminal.options import PATH, together
+from corpora.options import Option
+from eval.trec.topics import DEFAULT_FIELDS, TopicField
 
 if TYPE_CHECKING:
     from ses.evaluation.collection import Collection
     from ses.settings import Settings
 
-collection_options = together(
-    click.option("--data", metavar="DIR", help="Folder in BEIR's form, or irds:ID of ir_datasets."),
-    click.option("--split", default="test", show_default=True, help="Name of the judgments in a BEIR folder."),
-    click.option("--topics", type=PATH, help="File of queries, instead of --data: TREC's XML, JSON lines or TSV."),
-    click.option(
-        "--topic-field",
-        "topic_fields",
-        multiple=True,
-        type=click.Choice(FIELDS),
-        help=f"Part of XML topics to search for; repeatable [default: {', '.join(DEFAULT_FIELDS)}].",
+Measures = Annotated[
+    Sequence[str],
+    Option(
+        "Name of a measure, such as nDCG@10, MAP, P@5",
+        "NAME",
+        default_help="nDCG@10, MAP, Recall@100, MRR@10",
+        flag="measure",
     ),
-    click.option("--qrels", type=PATH, help="File of judgments, in TREC's or BEIR's form."),
-    click.option("--corpus", metavar="NAME", help=f"Corpus of the papers: {', '.join(CORPORA)}."),
-    click.option("--path", "paths", multiple=True, type=PATH, help="Place of the papers; repeatable."),
-    click.option(
-        "--rounds",
-        metavar="FIRST-LAST",
-        help="Use the TREC judgments of these rounds only, without papers that were judged before: "
-        "4.5-5 for TREC-COVID's Round 5.",
+]
+Rounds = Annotated[
+    str,
+    Option(
+        "Use the TREC judgments of these rounds only, without papers that were judged before: 4.5-5 for TREC-COVID's "
+        "Round 5",
+        "FIRST-LAST",
     ),
-)
-measures_option = click.option(
-    "--measure",
-    "measures",
-    multiple=True,
-    metavar="NAME",
-    help="Name of a measure, such as nDCG@10, MAP, P@5; repeatable [default: nDCG@10, MAP, Recall@100, MRR@10].",
-)
-drop_same_id_option = click.option(
-    "--drop-same-id", is_flag=True, help="Leave out hits whose id is the query's, where queries are papers themselves."
-)
+]
+DropSameId = Annotated[bool, Option("Leave out hits whose id is the query's, where queries are papers themselves")]
+QRELS = Option("File of judgments, in TREC's or BEIR's form")
 
 
-def open_collection(options: Mapping[str, Any], settings: Settings) -> Collection:
+def open_collection(
+    settings: Settings,
+    *,
+    data: Annotated[str, Option("Folder in BEIR's form, or irds:ID of ir_datasets", "DIR")] = "",
+    split: Annotated[str, Option("Name of the judgments in a BEIR folder")] = "test",
+    topics: Annotated[Path | None, Option("File of queries, instead of <data>: TREC's XML, JSON lines or TSV")] = None,
+    topic_fields: Annotated[
+        Sequence[TopicField],
+        Option("Part of XML topics to search for", default_help=", ".join(DEFAULT_FIELDS), flag="topic_field"),
+    ] = (),
+    qrels: Annotated[Path | None, QRELS] = None,
+    corpus: Annotated[str, Option("Corpus of the papers", "NAME", choices="corpora.registry:CORPORA")] = "",
+    paths: Annotated[Sequence[Path], Option("Place of the papers", flag="path")] = (),
+    rounds: Rounds = "",
+) -> Collection:
     """Return the collection that a command's options name, or raise `InputError` if they don't go together."""
     from ses.evaluation.collection import beir_collection, topics_collection
 
-    topics = {name: options[name] for name in ("topics", "qrels", "corpus") if options[name]}
-    if bool(options["data"]) == bool(topics):
+    if bool(data) == bool(topics or qrels or corpus):
         raise InputError("Say what to measure on: either --data, or --topics with --qrels and --corpus.")
-    if options["data"]:
-        if options["rounds"] or options["paths"] or options["topic_fields"]:
+    if data:
+        if rounds or paths or topic_fields:
             raise InputError("--rounds, --path and --topic-field go with --topics; leave them out with --data.")
-        return beir_collection(str(options["data"]), options["split"], settings)
-    if len(topics) < 3:
+        return beir_collection(data, split, settings)
+    if not (topics and qrels and corpus):
         raise InputError("With --topics, say --qrels FILE and --corpus NAME as well.")
-    more = {"paths": options["paths"], "fields": options["topic_fields"], "rounds": options["rounds"] or ""}
-    return topics_collection(**topics, settings=settings, **more)
+    return topics_collection(topics, qrels, corpus, settings, paths=paths, fields=topic_fields, rounds=rounds)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import rich_click as click
 
 from corpora.options import Option
+from ses.terminal.commands.eval.collection import QRELS, DropSameId
+from ses.terminal.commands.eval.sources import ReportFile
 from ses.terminal.options import PATH, json_option, own_options
 from ses.terminal.results import say_json
 
@@ -23,17 +25,17 @@ if TYPE_CHECKING:
 def compare(
     *,
     runs: tuple[Path, ...],
-    qrels: Annotated[Path | None, Option("File of judgments, in TREC's or BEIR's form")] = None,
+    qrels: Annotated[Path | None, QRELS] = None,
     data: Annotated[
         Path | None, Option("Folder in BEIR's form, instead of <qrels>; its texts are shown, and its ids checked")
     ] = None,
     split: Annotated[str, Option("Name of the judgments in <data>", "NAME")] = "test",
     measures: Annotated[Sequence[str], Option("Name of a measure, such as MAP", "NAME", flag="measure")] = ("nDCG@10",),
     top: Annotated[int, Option("Number of queries shown for each pair of runs", least=0)] = 10,
-    drop_same_id: Annotated[bool, Option("Leave out hits whose id is the query's")] = False,
+    drop_same_id: DropSameId = False,
     resamples: Annotated[int, Option("Draws for tests and intervals", "N", least=100, most=10_000_000)] = 10_000,
     seed: Annotated[int, Option("Seed of the draws", least=0)] = 0,
-    report: Annotated[Path | None, Option("File to write: .md, .html with plots, .tex or .json")] = None,
+    report: ReportFile = None,
     as_json: bool,
 ) -> None:
     """Compare TREC run files: which queries changed, by how much, and whether this may be chance.

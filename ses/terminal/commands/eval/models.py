@@ -11,8 +11,9 @@ from corpora.errors import InputError
 from corpora.options import Option
 from corpora.registry import get_corpus
 from ses.settings import load_settings
-from ses.terminal.commands.eval.collection import collection_options, open_collection
-from ses.terminal.options import engine_options, model_options, own_options, settings_of
+from ses.terminal.commands.eval.collection import open_collection
+from ses.terminal.commands.eval.sources import ReportFile
+from ses.terminal.options import described_options, engine_options, given_of, model_options, own_options, settings_of
 from ses.terminal.progress import progress_on_stderr
 from ses.terminal.results import say_json, tell, tell_tables
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@collection_options
+@described_options(open_collection)
 @own_options
 @model_options
 @engine_options
@@ -48,7 +49,7 @@ def models(
     most_queries: Annotated[int, Option("Most queries made of papers", least=2)] = 300,
     most_papers: Annotated[int, Option("Most papers to search where queries are made of papers", least=2)] = 5_000,
     measure: Annotated[str, Option("Name of the measure", "NAME")] = "nDCG@10",
-    report: Annotated[Path | None, Option("File to write: .md, .html with plots, .tex or .json")] = None,
+    report: ReportFile = None,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -65,7 +66,7 @@ def models(
     if report:
         check_report(report)
     if queries == "judged":
-        collection = open_collection(options, settings)
+        collection = open_collection(settings, **given_of(open_collection, options))
     else:
         collection = _pseudo(queries, {"queries": most_queries, "papers": most_papers}, options, settings)
     wanted = [name.strip() for name in models.split(",") if name.strip()]

@@ -2,45 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import rich_click as click
 
 from corpora.errors import InputError, require
+from corpora.options import Option
 from encoders.models.formats import Format
 from eval.reports.forms import check_report
 from ses.settings import load_settings
 from ses.terminal.commands.eval.sources import data_option, output_options, show, vector_options, vector_source
-from ses.terminal.options import settings_of
+from ses.terminal.options import own_options, settings_of
 
-PROTOCOLS = ("scirepeval", "cof", "unipr", "openreview")
-
-_aggregate = click.option(
-    "--aggregate",
-    default="max",
-    show_default=True,
-    metavar="NAME",
-    help="How openreview joins the similarities of a reviewer's papers: max, average, or a percentile such as p75.",
-)
-
-
-_embeddings = click.option(
-    "--embeddings",
-    multiple=True,
-    metavar="[FACTOR=]FILE",
-    help="Take vectors from a file, by id, and not from a model; for cof and unipr by factor: semantic=FILE, "
-    "topic=FILE and citation=FILE.",
-)
-
-_named = click.option(
-    "--factor",
-    "named",
-    multiple=True,
-    metavar="FACTOR[=FORMAT]",
-    help="Format of the model's vectors that stands for a factor of cof or unipr, such as topic=clf, or a factor "
-    "alone for UniPR's own instruction. Factors that aren't named are left out.",
-)
+FactorFiles = Annotated[
+    Sequence[str],
+    Option(
+        "Take vectors from a file, by id, and not from a model; for cof and unipr by factor: semantic=FILE, topic=FILE "
+        "and citation=FILE",
+        "[FACTOR=]FILE",
+    ),
+]
+FactorFormats = Annotated[
+    Sequence[str],
+    Option(
+        "Format of the model's vectors that stands for a factor of cof or unipr, such as topic=clf, or a factor alone "
+        "for UniPR's own instruction. Factors that aren't named are left out",
+        "FACTOR[=FORMAT]",
+        flag="factor",
+    ),
+]
 
 
 @click.command()
@@ -48,24 +40,25 @@ _named = click.option(
     "A folder in SciRepEval's layout (test_hard_qrel.jsonl, test_soft_qrel.jsonl, reviewer_metadata.jsonl, "
     "metadata.jsonl) or CoF's."
 )
-@click.option(
-    "--protocol", default="scirepeval", show_default=True, type=click.Choice(PROTOCOLS), help="Rules to match by."
-)
-@click.option(
-    "--aggregate",
-    metavar="NAME",
-    help="How unipr (top3, max, average, sum) or openreview (max, average, or a percentile such as p75) joins the "
-    "similarities of a reviewer's papers [default: top3, and max].",
-)
-@_embeddings
-@_named
+@own_options
 @output_options
 def reviewers(
+    *,
     data: Path,
-    protocol: str,
-    aggregate: str | None,
-    embeddings: tuple[str, ...],
-    named: tuple[str, ...],
+    protocol: Annotated[
+        Literal["scirepeval", "cof", "unipr", "openreview"], Option("Rules to match by")
+    ] = "scirepeval",
+    aggregate: Annotated[
+        str,
+        Option(
+            "How unipr (top3, max, average, sum) or openreview (max, average, or a percentile such as p75) joins the "
+            "similarities of a reviewer's papers",
+            "NAME",
+            default_help="top3, and max",
+        ),
+    ] = "",
+    embeddings: FactorFiles = (),
+    named: FactorFormats = (),
     **options: Any,
 ) -> None:
     """Match papers with reviewers: P@5 and P@10 with soft and hard judgments.
@@ -82,7 +75,7 @@ def reviewers(
     from products.reviewers.rules import matching_of
     from ses.evaluation.factors import Factor, find_factors
 
-    matching = matching_of(protocol, aggregate or "")
+    matching = matching_of(protocol, aggregate)
     read = read_reviewers(data)
     if not embeddings and not read.papers:
         raise InputError(f"{data} has no texts: put metadata.jsonl there, or name vectors with --embeddings.")
@@ -108,10 +101,9 @@ def reviewers(
 
 @click.command("factors")
 @data_option("A folder with semantic.jsonl, topic.jsonl and citation.jsonl, or some of them.")
-@_embeddings
-@_named
+@own_options
 @output_options
-def factors(data: Path, embeddings: tuple[str, ...], named: tuple[str, ...], **options: Any) -> None:
+def factors(*, data: Path, embeddings: FactorFiles = (), named: FactorFormats = (), **options: Any) -> None:
     """Measure each factor of reviewer matching by itself, as in UniPR's table 7: the mean rank of a relevant candidate.
 
     A line of a factor's file holds a query and its candidates, one of them relevant (100 of them in the paper). A
@@ -138,15 +130,27 @@ def factors(data: Path, embeddings: tuple[str, ...], named: tuple[str, ...], **o
 
 @click.command("gold-standard")
 @data_option("The data set, unpacked or as the tar archive.")
-@_aggregate
-@click.option(
-    "--factors",
-    is_flag=True,
-    help="Measure the factors of `ses reviewers match` instead: words, PRX vectors, CLF vectors if the model has its "
-    "own, and all together; with --aggregate top3 or max.",
-)
+@own_options
 @vector_options
-def gold_standard(data: Path, aggregate: str, *, factors: bool, **options: Any) -> None:
+def gold_standard(
+    *,
+    data: Path,
+    aggregate: Annotated[
+        str,
+        Option(
+            "How openreview joins the similarities of a reviewer's papers: max, average, or a percentile such as p75",
+            "NAME",
+        ),
+    ] = "max",
+    factors: Annotated[
+        bool,
+        Option(
+            "Measure the factors of `ses reviewers match` instead: words, PRX vectors, CLF vectors if the model has "
+            "its own, and all together; with <aggregate> top3 or max"
+        ),
+    ] = False,
+    **options: Any,
+) -> None:
     """Compare with what reviewers said of their own expertise (Stelmakh et al. 2023).
 
     Prints the weighted share of pairs of papers in the wrong order (lower is better, 0.5 is chance), and the accuracy

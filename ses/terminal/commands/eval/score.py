@@ -3,32 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 import rich_click as click
 
-from ses.terminal.commands.eval.collection import drop_same_id_option, measures_option
-from ses.terminal.options import PATH, json_option
+from ses.terminal.commands.eval.collection import QRELS, DropSameId, Measures, Rounds
+from ses.terminal.options import PATH, json_option, own_options
 from ses.terminal.results import say_json, tell_tables
 
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, type=PATH)
-@click.option("--qrels", required=True, type=PATH, help="File of judgments, in TREC's or BEIR's form.")
-@measures_option
-@click.option(
-    "--rounds",
-    metavar="FIRST-LAST",
-    help="Only the judgments of these rounds, without the papers judged before: 4.5-5 for TREC-COVID's Round 5.",
-)
-@drop_same_id_option
+@own_options
 @json_option
 def score(
-    runs: tuple[Path, ...],
-    qrels: Path,
-    measures: tuple[str, ...],
-    rounds: str | None,
     *,
-    drop_same_id: bool,
+    runs: tuple[Path, ...],
+    qrels: Annotated[Path, QRELS],
+    measures: Measures = (),
+    rounds: Rounds = "",
+    drop_same_id: DropSameId = False,
     as_json: bool,
 ) -> None:
     """Measure TREC run files by trec_eval's code, with 95 % confidence intervals over queries.
@@ -39,10 +33,10 @@ def score(
     from eval.reports.results import Results
     from ses.evaluation.measuring import score_files
 
-    scores = score_files(runs, qrels, measures or MEASURES, rounds=rounds or "", drop_same_id=drop_same_id)
+    scores = score_files(runs, qrels, measures or MEASURES, rounds=rounds, drop_same_id=drop_same_id)
     results = Results("run", {label: one.outcome() for label, one in scores.items()})
     if as_json:
-        facts = {"qrels": str(qrels), "rounds": rounds, "runs": [str(path) for path in runs]}
+        facts = {"qrels": str(qrels), "rounds": rounds or None, "runs": [str(path) for path in runs]}
         say_json({**facts, **results.as_dict()})
         return
     tell_tables(results.table())

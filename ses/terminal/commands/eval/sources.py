@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import rich_click as click
 
 from corpora.options import Option
 from ses.settings import load_settings
-from ses.terminal.options import PATH, F, json_option, model_options, settings_of, together
+from ses.terminal.options import PATH, F, described_options, json_option, model_options, settings_of, together
 from ses.terminal.results import say_json, tell, tell_tables
 
 if TYPE_CHECKING:
@@ -22,13 +23,15 @@ def data_option(text: str) -> Callable[[F], F]:
     return click.option("--data", required=True, type=PATH, help=text)
 
 
+ReportFile = Annotated[Path | None, Option("File to write: .md, .html with plots, .tex or .json", flag="report")]
 LabelField = Annotated[str, Option("Field with the label or the labels of a paper", "FIELD")]
 
-output_options = together(
-    model_options,
-    click.option("--report", "report_file", type=PATH, help="Write a report: .md, .html, .tex or .json."),
-    json_option,
-)
+
+def _reported(*, report_file: ReportFile = None) -> None:
+    """Describe the option that `show` reads."""
+
+
+output_options = together(model_options, described_options(_reported), json_option)
 vector_options = together(
     click.option(
         "--embeddings",

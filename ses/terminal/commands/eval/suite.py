@@ -11,6 +11,7 @@ import rich_click as click
 from corpora.errors import InputError
 from corpora.options import Option
 from ses.settings import load_settings
+from ses.terminal.commands.eval.sources import ReportFile
 from ses.terminal.options import json_option, own_options, runtime_options
 from ses.terminal.results import say_json, tell, tell_tables
 
@@ -39,7 +40,7 @@ def suite(
     entry: Annotated[
         Sequence[str], Option("Run only the entries whose name contains this text", "TEXT", default_help="all")
     ] = (),
-    report: Annotated[Path | None, Option("Write a report: .md, .html, .tex or .json")] = None,
+    report: ReportFile = None,
     as_json: bool,
     **flags: Any,
 ) -> None:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import rich_click as click
 
 from corpora.errors import InputError, SesError
+from corpora.options import Option
 from encoders.models.formats import Format
 from ses.terminal.commands.eval.sources import command_words, vector_options, vector_source
 from ses.terminal.messages import message_of
-from ses.terminal.options import PATH
+from ses.terminal.options import PATH, own_options
 from ses.terminal.results import say_json, tell, tell_tables
 
 if TYPE_CHECKING:
@@ -39,23 +40,24 @@ _USES: Mapping[Use, str] = {
     help="Folder of local data, with a folder for each configuration that the task file names "
     "[default: the Hugging Face hub].",
 )
-@click.option(
-    "--figure",
-    "figures",
-    multiple=True,
-    metavar="TASK=NUMBER",
-    help="Figure from 0 to 1 of a task that another program measured, such as S2AND=0.93; it joins the averages; "
-    "repeatable.",
-)
+@own_options
 @vector_options
 @click.pass_context
 def task(
     context: click.RichContext,
     /,
+    *,
     file: Path,
     names: tuple[str, ...],
     data: Path | None,
-    figures: tuple[str, ...],
+    figures: Annotated[
+        Sequence[str],
+        Option(
+            "Figure from 0 to 1 of a task that another program measured, such as S2AND=0.93; it joins the averages",
+            "TASK=NUMBER",
+            flag="figure",
+        ),
+    ] = (),
     **options: Any,
 ) -> None:
     """Run tasks of SciRepEval's task FILE: those NAMEd, or all whose data exist.

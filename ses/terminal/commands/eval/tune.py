@@ -12,14 +12,14 @@ from corpora.options import Option
 from eval.files.text import write_lines
 from search_plugin.fusion.search_settings import search_settings_json
 from ses.settings import load_settings
-from ses.terminal.commands.eval.collection import collection_options, open_collection
-from ses.terminal.options import engine_options, model_options, own_options, settings_of
+from ses.terminal.commands.eval.collection import open_collection
+from ses.terminal.options import described_options, engine_options, given_of, model_options, own_options, settings_of
 from ses.terminal.progress import progress_on_stderr
 from ses.terminal.results import say_json, tell, tell_tables
 
 
 @click.command()
-@collection_options
+@described_options(open_collection)
 @click.option(
     "--output",
     required=True,
@@ -32,9 +32,7 @@ from ses.terminal.results import say_json, tell, tell_tables
 def tune(
     *,
     output: Path,
-    test_split: Annotated[
-        str | None, Option("Also measure the settings on this split, not used to choose them", "NAME")
-    ] = None,
+    test_split: Annotated[str, Option("Also measure the settings on this split, not used to choose them", "NAME")] = "",
     measure: Annotated[str, Option("Name of the measure to maximize", "NAME")] = "nDCG@10",
     folds: Annotated[int, Option("Number of inner folds, and of outer folds", least=2, most=50)] = 5,
     bm25: Annotated[bool, Option("Also fit BM25's k1 and b, which only a cluster can set")] = False,
@@ -54,11 +52,12 @@ def tune(
     settings = load_settings(**settings_of(options))
     check_measure(measure)
     require(output.resolve().parent.is_dir(), f"There is no folder for {output}; make it, or give another --output.")
-    collection, test = open_collection(options, settings), None
-    if test_split is not None:
+    given = given_of(open_collection, options)
+    collection, test = open_collection(settings, **given), None
+    if test_split:
         if not options["data"] or test_split == options["split"]:
             raise InputError("--test-split names another split of the BEIR folder of --data than --split does.")
-        test = open_collection({**options, "split": test_split}, settings)
+        test = open_collection(settings, **{**given, "split": test_split})
     parted = Folds(folds, folds, seed)
     queries = len(collection.judged.qrels.gains)
     parted.check(queries)
