@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from safetensors.numpy import save_file
@@ -81,6 +83,12 @@ def write_jsonl(path: Path, written: list[Paper]) -> Path:
             row = {"id": paper.id, "title": paper.title, "abstract": paper.abstract, "authors": list(paper.authors)}
             row |= {"year": paper.year, "venue": paper.venue, "fields": list(paper.fields)}
             file.write(json.dumps(row) + "\n")
+    return path
+
+
+def write_rows(path: Path, rows: Iterable[Any]) -> Path:
+    """Write values as lines of JSON."""
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
 
 

@@ -13,9 +13,8 @@ from search_plugin.contract.trace import Clock, recorded
 from search_plugin.fusion.fusions import check_weights, rank_constant, shares
 from search_plugin.ranking.feedback import FIRST_PAPERS
 from search_plugin.ranking.neighbours import FIRST, NEAREST, POOL
-from search_plugin.request import make_request
-from search_plugin.search import rank_papers, run_stages
-from ses.indexes.open_index import encoders_for
+from search_plugin.search import prepare_search, prepare_similar, rank_papers, run_stages
+from ses.indexes.open_index import encoders_for, request_like, request_of
 
 if TYPE_CHECKING:
     from search_plugin.contract.plan import Plan
@@ -150,16 +149,11 @@ def _check_way(opened: OpenIndex, similar: str, parameters: Sequence[OpenParamet
 
 def _asked(opened: OpenIndex, query: str, similar: str, options: PageOptions) -> SearchState:
     """Return what the search asks, before any leg has run."""
-    from search_plugin.search import prepare_search, prepare_similar
-
-    index, tuned = opened.index, opened.tuned
-    schema, clock = index.schema, Clock()
     if similar:
-        like: PageOptions = {"mode": "vector", "neighbours": 0.0, **options, "literal": True}
-        return prepare_similar(index, similar, make_request(similar, tuned=tuned, fields=schema.fields, **like), clock)
-    given: PageOptions = {"synonyms": opened.synonyms, **options}
-    request = make_request(query, tuned=tuned, fields=schema.fields, language=schema.language, **given)
-    return prepare_search(index, request, encoders_for(opened, request), clock)
+        unjoined: PageOptions = {"neighbours": 0.0, **options}
+        return prepare_similar(opened.index, similar, request_like(opened, similar, unjoined), Clock())
+    request = request_of(opened, query, options)
+    return prepare_search(opened.index, request, encoders_for(opened, request), Clock())
 
 
 def _weight_of_neighbours(index: ClusterIndex, state: SearchState, options: PageOptions) -> float:

@@ -59,10 +59,6 @@ MOST_SUPPORTING = 30
 """Papers, and sentences of each, that are compared with a sentence at once."""
 
 
-def _by_vector(options: PageOptions) -> PageOptions:
-    return {"mode": "vector", **options, "literal": True}
-
-
 def title_and_abstract(text: str) -> tuple[str, str]:
     """Return the first line of a manuscript, and the rest as one line; `InputError` if it is empty."""
     lines = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
@@ -125,8 +121,8 @@ class OpenIndex(SearchableIndex):
         """
         from search_plugin.search import search
 
-        request = self._request(query, options)
-        return search(self.index, request, self._asking(request), self.models.scorer)
+        request = request_of(self, query, options)
+        return search(self.index, request, encoders_for(self, request), self.models.scorer)
 
     def translate(self, query: str) -> TranslatedQuery:
         """Say what a query means, also one that was pasted from PubMed, Ovid, Scopus or the like; nothing is searched.
@@ -166,15 +162,10 @@ class OpenIndex(SearchableIndex):
         from search_plugin.ranking.tokens import token_parts
         from search_plugin.search import prepare_search
 
-        request = replace(self._request(query, options), rerank="", collapse="")  # neither changes the scores
-        state = prepare_search(self.index, request, self._asking(request), Clock())
+        request = replace(request_of(self, query, options), rerank="", collapse="")  # neither changes the scores
+        state = prepare_search(self.index, request, encoders_for(self, request), Clock())
         ids = [one if isinstance(one, str) else one.id for one in papers]
         return token_parts(self.index, state.plan, ids, self._encoder, most)
-
-    def _request(self, query: str, options: PageOptions) -> SearchRequest:
-        schema = self.index.schema
-        given: PageOptions = {"synonyms": self.synonyms, **options}
-        return make_request(query, tuned=self.tuned, fields=schema.fields, language=schema.language, **given)
 
     def iterate(self, query: str = "", **options: Unpack[PageOptions]) -> Iterator[Hit]:
         """Yield all hits of a search, any number of them, also while the index is updated.
@@ -217,10 +208,8 @@ class OpenIndex(SearchableIndex):
         """
         from search_plugin.search import similar
 
-        paper_id, asked = self._id_of(paper), _by_vector(options)
-        fields = self.index.schema.fields
-        request = make_request(paper_id, tuned=self.tuned, fields=fields, **asked)
-        return similar(self.index, paper_id, request, self.models.scorer)
+        paper_id = self._id_of(paper)
+        return similar(self.index, paper_id, request_like(self, paper_id, options), self.models.scorer)
 
     def similar_text(self, text: str, **options: Unpack[PageOptions]) -> Page:
         """Find papers like a manuscript.
@@ -239,8 +228,7 @@ class OpenIndex(SearchableIndex):
         from search_plugin.search import similar_text
 
         title, abstract = title_and_abstract(text)
-        asked = _by_vector(options)
-        request = make_request(title[:_LONGEST_QUERY], tuned=self.tuned, fields=self.index.schema.fields, **asked)
+        request = request_like(self, title[:_LONGEST_QUERY], options)
         return similar_text(self.index, title, abstract, request, self._encoder, self.models.scorer)
 
     def complete(
@@ -303,9 +291,10 @@ class OpenIndex(SearchableIndex):
         """
         from search_plugin.search import search
 
-        asked: PageOptions = {"facets": [field], "facet_size": size, "size": 0}
-        request = self._request(query, {**asked, "filter": filter, "narrow": narrow, "mode": mode, "window": window})
-        page = search(self.index, replace(request, facet_typed=value), self._asking(request))
+        counted: PageOptions = {"facets": [field], "facet_size": size, "size": 0}
+        searched: PageOptions = {"filter": filter, "narrow": narrow, "mode": mode, "window": window}
+        request = replace(request_of(self, query, {**counted, **searched}), facet_typed=value)
+        page = search(self.index, request, encoders_for(self, request))
         return cast("Facets", page.facets)
 
     def map(
@@ -490,9 +479,6 @@ class OpenIndex(SearchableIndex):
     def _encoder(self, leg: str = "") -> TextEncoder:
         return self.models.of_leg(self.index, leg)
 
-    def _asking(self, request: SearchRequest) -> Callable[[str], TextEncoder]:
-        return encoders_for(self, request)
-
     def _titles(self, ids: Sequence[str]) -> dict[str, str]:
         return {name: paper.title for name, paper in self.index.papers(ids).items()}
 
@@ -608,8 +594,7 @@ def reading_like(opened: OpenIndex, paper_id: str, options: PageOptions, clock: 
     """Return what a reading of all papers like one asks: the search before its first stage, measured by a clock."""
     from search_plugin import reading
 
-    given, fields = _by_vector(reading.of_all(options)), opened.index.schema.fields
-    request = make_request(paper_id, tuned=opened.tuned, fields=fields, **given)
+    request = request_like(opened, paper_id, reading.of_all(options))
     return prepare_similar(opened.index, paper_id, request, clock, opened.models.scorer)
 
 
@@ -624,12 +609,22 @@ def reading_of(
     from search_plugin import reading
     from search_plugin.search import prepare_search
 
+    request = replace(request_of(opened, query, reading.of_all(options)), near=reading.near_of(options))
+    encoders = encoders_for(opened, request)
+    return prepare_search(opened.index, request, encoders, clock, opened.models.scorer, ranked=ranked)
+
+
+def request_of(opened: OpenIndex, query: str, options: PageOptions) -> SearchRequest:
+    """Return a search of an index as a request, with the tuned settings and the synonyms of the index."""
     schema = opened.index.schema
-    given: PageOptions = {"synonyms": opened.synonyms, **reading.of_all(options)}
-    request = make_request(query, tuned=opened.tuned, fields=schema.fields, language=schema.language, **given)
-    request = replace(request, near=reading.near_of(options))
-    encoder = encoders_for(opened, request)
-    return prepare_search(opened.index, request, encoder, clock, opened.models.scorer, ranked=ranked)
+    given: PageOptions = {"synonyms": opened.synonyms, **options}
+    return make_request(query, tuned=opened.tuned, fields=schema.fields, language=schema.language, **given)
+
+
+def request_like(opened: OpenIndex, text: str, options: PageOptions) -> SearchRequest:
+    """Return a search for papers like one as a request; the text, such as its id, is not read as a query."""
+    given: PageOptions = {"mode": "vector", **options, "literal": True}
+    return make_request(text, tuned=opened.tuned, fields=opened.index.schema.fields, **given)
 
 
 def encoders_for(opened: OpenIndex, request: SearchRequest) -> Callable[[str], TextEncoder]:

@@ -6,12 +6,14 @@ from pathlib import Path
 import pytest
 
 import ses
+from corpora.paper import Paper
 from products.feeds.api import Feeds
 from products.forecasts.api import Forecasts
 from products.reviewers.api import Reviewers
 from products.screening.api import Screening
 from products.tags.api import Tags
 from search_plugin.engines.registry import connect
+from tests.beir_folders import write_beir
 from tests.products import planted
 from tests.tiny import make_model
 
@@ -22,12 +24,8 @@ PUBLIC = [*(getattr(ses, name) for name in NAMES), Feeds, Forecasts, Reviewers, 
 
 def write_judged(folder):
     """Write a folder in BEIR's form: two papers, and a query for each."""
-    (folder / "qrels").mkdir(parents=True)
-    (folder / "corpus.jsonl").write_text(
-        '{"_id": "a", "title": "Masks and a virus", "text": ""}\n{"_id": "b", "title": "The lung", "text": ""}\n'
-    )
-    (folder / "queries.jsonl").write_text('{"_id": "1", "text": "masks"}\n{"_id": "2", "text": "lung"}\n')
-    (folder / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n1\ta\t1\n2\tb\t1\n")
+    found = [Paper("a", "Masks and a virus"), Paper("b", "The lung")]
+    write_beir(folder, found, {"1": "masks", "2": "lung"}, test={"1": {"a": 1}, "2": {"b": 1}})
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -20,6 +19,7 @@ from eval.trec.judgments import Qrels
 from search_plugin.contract.plan import TITLE_BOOST
 from search_plugin.fusion.fusions import FUSIONS
 from search_plugin.request import MAX_QUERY
+from tests.beir_folders import write_beir
 from tests.indexer.jobs import engine_in, make_job, run_job
 from tests.tiny import papers, write_jsonl
 
@@ -32,12 +32,8 @@ def world(tmp_path_factory):
     job = make_job(folder, write_jsonl(folder / "papers.jsonl", written))
     run_job(folder, job)
     beir = folder / "beir"
-    (beir / "qrels").mkdir(parents=True)
-    (beir / "corpus.jsonl").write_text("")
-    queries = [{"_id": f"q{i}", "text": paper.title} for i, paper in enumerate(written[:20])]
-    (beir / "queries.jsonl").write_text("\n".join(map(json.dumps, queries)))
-    lines = [f"q{i}\t{paper.id}\t1" for i, paper in enumerate(written[:21])]  # the last has no text
-    (beir / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n" + "\n".join(lines))
+    judged = {f"q{i}": {paper.id: 1} for i, paper in enumerate(written[:21])}  # the last has no text
+    write_beir(beir, [], {f"q{i}": paper.title for i, paper in enumerate(written[:20])}, test=judged)
     return BeirFolder(beir).judged("test"), engine_in(folder).open("papers"), job.encoder()
 
 

@@ -20,6 +20,7 @@ from ses.evaluation.collection import beir_collection, in_memory, index_collecti
 from ses.evaluation.retrieval import evaluate_collection, make_runs_folder
 from ses.models import loaded_model
 from ses.settings import Settings
+from tests.beir_folders import write_beir
 from tests.tiny import make_model, write_jsonl
 
 TOPICS = """<topics><topic number="1"><query>masks</query><question>Do masks help?</question></topic>
@@ -27,11 +28,7 @@ TOPICS = """<topics><topic number="1"><query>masks</query><question>Do masks hel
 
 
 def test_a_data_set_of_ir_datasets_is_kept_in_the_data_folder(tmp_path, monkeypatch):
-    folder = tmp_path / "irds/made"
-    (folder / "qrels").mkdir(parents=True)
-    (folder / "corpus.jsonl").write_text('{"_id": "a", "title": "A", "text": "x"}\n')
-    (folder / "queries.jsonl").write_text('{"_id": "q", "text": "x"}\n')
-    (folder / "qrels/judged.tsv").write_text("query-id\tcorpus-id\tscore\nq\ta\t1\n")
+    folder = write_beir(tmp_path / "irds/made", [Paper("a", "A", "x")], {"q": "x"}, judged={"q": {"a": 1}})
     asked = []
     monkeypatch.setattr(beir, "irds_folder", lambda name, place: asked.append((name, place)) or BeirFolder(folder))
     collection = beir_collection("irds:made", "dev", Settings(data_dir=tmp_path))
@@ -60,16 +57,13 @@ def test_topics_are_read_by_the_fields_asked_for_and_papers_found_where_they_are
     assert len(found) == 1
 
 
-def write_beir(folder):
-    (folder / "qrels").mkdir(parents=True)
-    (folder / "corpus.jsonl").write_text('{"_id": "a", "title": "virus", "text": "lung"}\n')
-    (folder / "queries.jsonl").write_text('{"_id": "q", "text": "x"}\n{"_id": "r", "text": "lung"}\n')
-    (folder / "qrels/test.tsv").write_text("query-id\tcorpus-id\tscore\nq\ta\t1\nr\ta\t1\n")
-    return str(folder)
+def small_beir(folder):
+    judged = {"q": {"a": 1}, "r": {"a": 1}}
+    return str(write_beir(folder, [Paper("a", "virus", "lung")], {"q": "x", "r": "lung"}, test=judged))
 
 
 def test_the_folder_of_runs_is_made_with_those_above_it_if_its_files_can_hold_all_ids(tmp_path):
-    judged = beir_collection(write_beir(tmp_path / "beir"), "test", Settings(data_dir=tmp_path)).judged
+    judged = beir_collection(small_beir(tmp_path / "beir"), "test", Settings(data_dir=tmp_path)).judged
     for _ in range(2):
         make_runs_folder(tmp_path / "one" / "two", judged)
     assert (tmp_path / "one" / "two").is_dir()
@@ -88,7 +82,7 @@ def test_the_model_is_loaded_once_for_indexing_queries_and_exact_search(tmp_path
     monkeypatch.setattr(loaded_model, "make_encoder", lambda *given: loaded.append(1) or make(*given))
     model = str(make_model(tmp_path / "model"))
     settings = Settings(data_dir=tmp_path / "data", cache_dir=tmp_path / "cache", model=model)
-    collection = beir_collection(write_beir(tmp_path / "beir"), "test", settings)
+    collection = beir_collection(small_beir(tmp_path / "beir"), "test", settings)
     indexed = index_collection(collection, settings)
     found = evaluate_collection(collection, make_protocol(modes=("vector",)), settings, indexed, exact=True)
     assert (found.systems, len(loaded)) == (("vector", "exact"), 1)
@@ -101,7 +95,7 @@ def test_the_model_is_loaded_once_for_indexing_queries_and_exact_search(tmp_path
 def test_the_index_of_a_collection_is_named_after_it_and_its_model(tmp_path, folder, plain):
     model = make_model(tmp_path / "model")
     settings = Settings(data_dir=tmp_path / "data", cache_dir=tmp_path / "cache", model=str(model))
-    made = index_collection(beir_collection(write_beir(tmp_path / folder), "test", settings), settings)
+    made = index_collection(beir_collection(small_beir(tmp_path / folder), "test", settings), settings)
     fingerprint = find_model(str(model)).card.fingerprint[:8]
     assert made.index.name == f"{EVALUATION}{plain}-{fingerprint}"
     assert (list(made.index.ids()), made.counts) == (["a"], {"documents_rejected": 0, "documents_duplicated": 0})

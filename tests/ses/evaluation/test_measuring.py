@@ -19,6 +19,7 @@ from eval.statistics.pairs import compare_values
 from eval.trec.judgments import read_qrels
 from eval.trec.runs import read_run
 from ses.evaluation.measuring import compare_files, score_files
+from tests.beir_folders import write_beir
 from tests.tiny import make_model, papers
 
 QRELS = {"q1": {"a": 2, "b": 1}, "q2": {"c": 1}, "q3": {"d": 1}}
@@ -245,15 +246,8 @@ def test_an_index_is_evaluated_in_several_modes(home, tmp_path):
 
 
 def test_a_folder_in_beirs_form_is_evaluated_by_words_without_the_model(home, tmp_path, monkeypatch):
-    import json
-
-    (tmp_path / "qrels").mkdir()
-    rows = [{"_id": paper.id, "title": paper.title, "text": paper.abstract} for paper in home.papers]
-    (tmp_path / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    queries = [{"_id": query, "text": text} for query, text in home.topics.items()]
-    (tmp_path / "queries.jsonl").write_text("".join(json.dumps(query) + "\n" for query in queries))
-    lines = "".join(f"{query}\t{document}\t{gain}\n" for query, document, gain in flat(home.qrels))
-    (tmp_path / "qrels/test.tsv").write_text(f"query-id\tcorpus-id\tscore\n{lines}q0\tabsent\t1\n")
+    judged = {**home.qrels, "q0": {**home.qrels["q0"], "absent": 1}}
+    write_beir(tmp_path, home.papers, home.topics, test=judged)
     monkeypatch.setattr("ses.models.loaded_model.make_encoder", lambda *_: pytest.fail("words need no model"))
     found = home.library["mine"].evaluate(tmp_path, modes=["lexical"], measures="R@5")
     assert found.mean("R@5") < 1

@@ -20,6 +20,7 @@ from ses.evaluation.collection import PSEUDO_SPLIT, beir_collection, pseudo_coll
 from ses.evaluation.models import ModelComparison, ModelCost, _names, compare_on, seconds_of
 from ses.evaluation.result import Evaluation
 from ses.settings import load_settings
+from tests.beir_folders import write_beir
 from tests.commands import fails, ses
 from tests.tiny import WORDS, make_model
 
@@ -36,8 +37,6 @@ def home(tmp_path_factory):
     folder, draw = tmp_path_factory.mktemp("home"), random.Random(1)
     make_model(folder / "first")
     make_model(folder / "second", seed=4, width=32)
-    beir = folder / "mine"
-    (beir / "qrels").mkdir(parents=True)
     rows = []
     for number in range(40):
         parts = [sentence(draw, draw.choice(FIRST)) for _ in range(3)]
@@ -45,11 +44,8 @@ def home(tmp_path_factory):
         title = f"{' '.join(draw.choices(WORDS, k=5))} {draw.choice(WORDS)}"
         rows.append({"_id": f"p{number}", "title": title, "text": " ".join([*parts, conclusion])})
     rows.append({"_id": "short", "title": "virus", "text": "Lung."})
-    (beir / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    queries = [{"_id": f"q{number}", "text": rows[number]["title"]} for number in range(10)]
-    (beir / "queries.jsonl").write_text("".join(json.dumps(query) + "\n" for query in queries))
-    judged = "".join(f"q{number}\tp{number}\t1\n" for number in range(10))
-    (beir / "qrels" / "test.tsv").write_text(f"query-id\tcorpus-id\tscore\n{judged}")
+    queries = {f"q{number}": rows[number]["title"] for number in range(10)}
+    write_beir(folder / "mine", rows, queries, test={f"q{number}": {f"p{number}": 1} for number in range(10)})
     return folder
 
 

@@ -18,6 +18,7 @@ from eval.trec.judgments import Qrels
 from search_plugin.contract.legs import Fused
 from search_plugin.fusion.search_settings import SearchSettings, search_settings_json
 from search_plugin.ranking.stages import RANKING
+from tests.beir_folders import write_beir
 from tests.commands import ses as command
 from tests.tiny import make_model, papers
 
@@ -164,14 +165,7 @@ def test_papers_that_were_judged_before_are_as_if_they_were_not_there(home):
 
 @pytest.mark.slow
 def test_the_command_ranks_by_default_as_a_search_does(home):
-    beir = home.folder / "beir"
-    (beir / "qrels").mkdir(parents=True)
-    rows = [{"_id": paper.id, "title": paper.title, "text": paper.abstract} for paper in home.papers]
-    (beir / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    queries = [{"_id": query, "text": text} for query, text in home.texts.items()]
-    (beir / "queries.jsonl").write_text("".join(json.dumps(query) + "\n" for query in queries))
-    lines = [f"{query}\t{paper}\t1\n" for query, gains in home.gains.items() for paper in gains]
-    (beir / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n" + "".join(lines))
+    beir = write_beir(home.folder / "beir", home.papers, home.texts, test=home.gains)
     given = ["--data", beir, "--model", home.folder / "model"]
     words = ("--literal", "--verbatim"), {"literal": True, "verbatim": True}
     meaning = ("--feedback", "1", "--neighbours", "0", "--expand"), {"feedback": 1.0, "neighbours": 0.0, "expand": True}

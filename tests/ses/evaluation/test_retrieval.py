@@ -16,6 +16,7 @@ from ses.evaluation.collection import beir_collection, index_collection
 from ses.evaluation.retrieval import TIMES, evaluate_collection, evaluate_index, judged_of, protocol_of, seconds_of
 from ses.models import loaded_model
 from ses.settings import Settings
+from tests.beir_folders import write_beir
 from tests.tiny import make_model
 
 
@@ -23,12 +24,9 @@ from tests.tiny import make_model
 def home(tmp_path_factory):
     """Three papers of which one comes twice, a line that is none, and two queries; one judged paper is not there."""
     folder = tmp_path_factory.mktemp("home")
-    (folder / "beir" / "qrels").mkdir(parents=True)
     rows = [{"_id": id_, "title": f"virus {id_}", "text": "lung cell"} for id_ in "abca"] + [{"_id": "d"}]
-    (folder / "beir" / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    queries = [{"_id": "q", "text": "virus b"}, {"_id": "r", "text": "lung " * 2_500}]
-    (folder / "beir" / "queries.jsonl").write_text("".join(json.dumps(query) + "\n" for query in queries))
-    (folder / "beir" / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq\tb\t1\nr\tgone\t1\ns\ta\t1\n")
+    judged = {"q": {"b": 1}, "r": {"gone": 1}, "s": {"a": 1}}
+    write_beir(folder / "beir", rows, {"q": "virus b", "r": "lung " * 2_500}, test=judged)
     model = str(make_model(folder / "model"))
     settings = Settings(data_dir=folder / "data", cache_dir=folder / "cache", model=model)
     collection = beir_collection(str(folder / "beir"), "test", settings)

@@ -5,7 +5,9 @@ import logging
 import pytest
 
 from corpora.errors import InputError
+from corpora.paper import Paper
 from ses.frameworks.source import PLAIN, text_of
+from tests.beir_folders import write_beir
 from tests.ses.service.conftest import ODD
 
 pytestmark = [pytest.mark.frameworks, pytest.mark.slow]
@@ -177,10 +179,7 @@ def test_ir_datasets_in_pyterrier(library, registry):
 def test_judged_queries_of_a_folder(library, registry, tmp_path):
     from ses.frameworks.ir_datasets import register
 
-    (tmp_path / "qrels").mkdir()
-    (tmp_path / "corpus.jsonl").write_text('{"_id": "<b>", "title": "A", "text": ""}\n')
-    (tmp_path / "queries.jsonl").write_text('{"_id": "1", "text": "masks"}\n')
-    (tmp_path / "qrels" / "dev.tsv").write_text("query-id\tcorpus-id\tscore\n1\t<b>\t1\n")
+    write_beir(tmp_path, [Paper("<b>", "A")], {"1": "masks"}, dev={"1": {"<b>": 1}})
     dataset = register("ses/folder", library["papers"], data=tmp_path, split="dev")
     assert [tuple(query) for query in dataset.queries_iter()] == [("1", "masks")]
     assert [tuple(one) for one in dataset.qrels_iter()] == [("1", "<b>", 1, "0")]

@@ -10,7 +10,7 @@ import pytest
 import ses as api
 from encoders.models.formats import Format
 from encoders.registry import find_model
-from ses.terminal.commands.train import _of_format
+from ses.terminal.commands.train import _format_result
 from tests.commands import fails, ses
 from tests.encoders.layouts.adapted import brought
 from tests.training.own.library import open_library
@@ -90,7 +90,7 @@ def test_papers_for_which_there_was_no_time_are_told(folder, monkeypatch):
     own = library.formats.train("own", "venue", folder / "part", minutes=1e-6)  # spent before the first step
     assert own.read == 71  # 60 to train on, and 15 % of all for the validation
     assert own.papers.train > own.read
-    _, lines = _of_format("own", own)
+    _, lines = _format_result("own", own)
     assert lines[1].startswith(f"In the time, 71 of the {own.papers.train} papers were read, and all linear models")
     assert own.worth.train == 71
 

@@ -23,7 +23,7 @@ Measures = Annotated[
         flag="measure",
     ),
 ]
-Rounds = Annotated[
+JudgedRounds = Annotated[
     str,
     Option(
         "Use the TREC judgments of these rounds only, without papers that were judged before: 4.5-5 for TREC-COVID's "
@@ -48,7 +48,7 @@ def open_collection(
     qrels: Annotated[Path | None, QRELS] = None,
     corpus: Annotated[str, Option("Corpus of the papers", "NAME", choices="corpora.registry:CORPORA")] = "",
     paths: Annotated[Sequence[Path], Option("Place of the papers", flag="path")] = (),
-    rounds: Rounds = "",
+    rounds: JudgedRounds = "",
 ) -> Collection:
     """Return the collection that a command's options name, or raise `InputError` if they don't go together."""
     from ses.evaluation.collection import beir_collection, topics_collection

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import rich_click as click
 
-from ses.terminal.commands.eval.collection import QRELS, DropSameId, Measures, Rounds
+from ses.terminal.commands.eval.collection import QRELS, DropSameId, JudgedRounds, Measures
 from ses.terminal.options import PATH, json_option, own_options
 from ses.terminal.results import say_json, tell_tables
 
@@ -21,7 +21,7 @@ def score(
     runs: tuple[Path, ...],
     qrels: Annotated[Path, QRELS],
     measures: Measures = (),
-    rounds: Rounds = "",
+    rounds: JudgedRounds = "",
     drop_same_id: DropSameId = False,
     as_json: bool,
 ) -> None:

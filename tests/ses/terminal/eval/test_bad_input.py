@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
+from corpora.paper import Paper
+from tests.beir_folders import write_beir
 from tests.commands import fails, ses
 from tests.tiny import make_model
 
@@ -14,13 +14,10 @@ from tests.tiny import make_model
 def blank(tmp_path):
     """A BEIR folder whose papers' ids hold blanks, those that are judged or the others."""
     make_model(tmp_path / "model")
-    (tmp_path / "beir/qrels").mkdir(parents=True)
-    (tmp_path / "beir/queries.jsonl").write_text('{"_id": "q", "text": "virus"}\n')
 
     def write(judged, other):
-        rows = [{"_id": name, "title": "virus", "text": "lung"} for name in (judged, other)]
-        (tmp_path / "beir/corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-        (tmp_path / "beir/qrels/test.tsv").write_text(f"query-id\tcorpus-id\tscore\nq\t{judged}\t1\n")
+        found = [Paper(name, "virus", "lung") for name in (judged, other)]
+        write_beir(tmp_path / "beir", found, {"q": "virus"}, test={"q": {judged: 1}})
         options = ["--data", tmp_path / "beir", "--model", tmp_path / "model", "--mode", "exact"]
         return ses(tmp_path, "eval", "retrieval", *options, "--run", tmp_path / "runs")
 

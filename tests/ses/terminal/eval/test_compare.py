@@ -8,6 +8,8 @@ import sys
 import pytest
 
 from corpora.checksums import sha256_of
+from corpora.paper import Paper
+from tests.beir_folders import write_beir
 from tests.commands import fails, ses
 from tests.tiny import make_model
 
@@ -17,15 +19,11 @@ def home(tmp_path_factory):
     """A BEIR folder, a model, and two runs that differ in one query of three."""
     folder = tmp_path_factory.mktemp("compare")
     make_model(folder / "model")
-    data = folder / "data-set"
-    (data / "qrels").mkdir(parents=True)
     texts = {"d1": "virus in the lung", "d2": "star and galaxy", "d3": "soil and water", "d4": "heart and blood"}
-    lines = [json.dumps({"_id": name, "title": text, "text": f"{text} of a study"}) for name, text in texts.items()]
-    (data / "corpus.jsonl").write_text("\n".join(lines))
+    written = [Paper(name, text, f"{text} of a study") for name, text in texts.items()]
     queries = {"q1": "virus <lung>", "q2": "galaxy", "q3": "water"}
-    (data / "queries.jsonl").write_text("\n".join(json.dumps({"_id": q, "text": t}) for q, t in queries.items()))
-    qrels = "query-id\tcorpus-id\tscore\nq1\td1\t1\nq2\td2\t1\nq3\td3\t1\nq3\tgone\t1\n"
-    (data / "qrels" / "test.tsv").write_text(qrels)
+    judged = {"q1": {"d1": 1}, "q2": {"d2": 1}, "q3": {"d3": 1, "gone": 1}}
+    write_beir(folder / "data-set", written, queries, test=judged)
     (folder / "base.trec").write_text("q1 Q0 d4 1 2 t\nq1 Q0 d1 2 1 t\nq2 Q0 d2 1 1 t\nq9 Q0 d1 1 1 t\n")
     (folder / "new.trec").write_text("q1 Q0 d1 1 2 t\nq2 Q0 d2 1 1 t\nq2 Q0 nowhere 2 0 t\n")
     return folder

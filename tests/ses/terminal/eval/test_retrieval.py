@@ -9,7 +9,9 @@ from math import log2
 
 import pytest
 
+from corpora.paper import Paper
 from encoders.registry import find_model
+from tests.beir_folders import write_beir
 from tests.commands import fails, ses
 from tests.tiny import make_model, papers
 
@@ -19,16 +21,10 @@ def home(tmp_path_factory):
     """A model and a BEIR folder of 60 papers; 24 queries want the paper whose title they are, in two splits."""
     folder = tmp_path_factory.mktemp("home")
     make_model(folder / "model")
-    beir = folder / "beir"
-    (beir / "qrels").mkdir(parents=True)
     written = papers(60)
-    rows = [{"_id": paper.id, "title": paper.title, "text": paper.abstract} for paper in written]
-    (beir / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in [*rows, rows[3]]))
-    queries = [{"_id": f"q{n}", "text": paper.title} for n, paper in enumerate(written[:24])]
-    (beir / "queries.jsonl").write_text("".join(json.dumps(query) + "\n" for query in queries))
-    for split, some in (("train", range(16)), ("test", range(16, 24))):
-        lines = [f"q{n}\t{written[n].id}\t1" for n in some]
-        (beir / "qrels" / f"{split}.tsv").write_text("query-id\tcorpus-id\tscore\n" + "\n".join(lines) + "\n")
+    train, test = ({f"q{n}": {written[n].id: 1} for n in some} for some in (range(16), range(16, 24)))
+    queries = {f"q{n}": paper.title for n, paper in enumerate(written[:24])}
+    write_beir(folder / "beir", [*written, written[3]], queries, train=train, test=test)
     topics = "".join(f'<topic number="q{n}"><question>{written[n].title}</question></topic>' for n in range(3))
     (folder / "topics.xml").write_text(f"<topics>{topics}</topics>")
     # q0 knows its paper from round 1; for q1 and q2 it was judged in round 2; nothing was judged for q9.
@@ -179,11 +175,7 @@ def test_tuned_settings_go_from_train_to_test_and_into_search(home):
 
 
 def test_measures_are_taken_as_deep_as_they_look(home, tmp_path):
-    (tmp_path / "qrels").mkdir()
-    rows = [{"_id": f"d{n}", "title": "virus", "text": ""} for n in range(160)]
-    (tmp_path / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    (tmp_path / "queries.jsonl").write_text('{"_id": "q", "text": "virus"}\n')
-    (tmp_path / "qrels/test.tsv").write_text("query-id\tcorpus-id\tscore\nq\td1\t1\n")
+    write_beir(tmp_path, [Paper(f"d{n}", "virus") for n in range(160)], {"q": "virus"}, test={"q": {"d1": 1}})
     options = ["eval", "retrieval", "--model", home / "model", "--mode", "lexical", "--data"]
     ses(tmp_path, *options, tmp_path, "--measure", "Recall@150", "--run", tmp_path / "deep")
     assert len((tmp_path / "deep/lexical.trec").read_text().splitlines()) == 150
