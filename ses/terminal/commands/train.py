@@ -251,7 +251,11 @@ def _format_result(index: str, own: OwnFormat) -> tuple[dict[str, Any], list[str
         *aligned([["linear model", compared.measure, "from", "to"], *rows], text_columns=1),
         compared.sentence,
         f"The model is in {own.model} (step {own.trained.chosen:,} of {own.trained.steps:,}), its recipe beside it.",
-        *([f"To use it: ses index --index {index} --fresh --own {own.format}={own.model}"] if compared.is_better else []),
+        *(
+            [f"To use it: ses index --index {index} --fresh --own {own.format}={own.model}"]
+            if compared.is_better
+            else []
+        ),
     ]
     described = {"format": own.format.value, "papers": asdict(papers), "read": own.read, "runs": own.runs}
     return _document(own) | described, lines
