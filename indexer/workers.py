@@ -25,7 +25,7 @@ from indexer.work import Halt, Work
 _AHEAD = 4
 """Blocks in hand for each worker, so that a slow one does not stop the others."""
 _MOST_TRIES = 6
-"""Of a block, before the run gives up; finding an unfit paper is no try."""
+"""Times that a block is tried before the run gives up; finding an unfit paper does not count."""
 _CAREFUL = 2
 """Ends of workers after which a block is suspected, and then a paper."""
 _LOOK = 0.2

@@ -229,8 +229,10 @@ def _rest(
 
 def holding_a_word(plan: Plan, language: str) -> Filter:
     """Return the filter for papers that hold at least one of a plan's words, in any of their spellings."""
-    parts = [Says("text", words) for words in _words_of(plan, language)[:MOST_WORDS_OF_REST]]
-    return Or(tuple(parts)) if len(parts) > 1 else parts[0] if parts else Says("text", "")
+    # Without a word, the empty phrase finds no paper.
+    words = _words_of(plan, language)[:MOST_WORDS_OF_REST] or [""]
+    parts = tuple(Says("text", one) for one in words)
+    return Or(parts) if len(parts) > 1 else parts[0]
 
 
 def _words_of(plan: Plan, language: str) -> list[str]:

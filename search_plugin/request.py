@@ -333,8 +333,11 @@ _TIME = re.compile(r"(\d{1,6}(?:\.\d{1,3})?) ?(ms|s|)", re.ASCII)
 
 def parse_milliseconds(given: str | float) -> float:
     """Read a time in milliseconds, or with its unit, such as `200ms` or `1.5s`; `InputError` if it can't be one."""
-    read = _TIME.fullmatch(given.strip()) if isinstance(given, str) else None
-    time = given if not isinstance(given, str) else float(read[1]) * (1_000 if read[2] == "s" else 1) if read else 0.0
+    time = given
+    if isinstance(time, str):
+        read = _TIME.fullmatch(time.strip())
+        time = float(read[1]) if read else 0.0
+        time *= 1_000 if read and read[2] == "s" else 1
     if not 0 < time <= _LONGEST_TIME:
         raise InputError(f"The time {given!r} can't be used; give milliseconds such as 200ms, or 1.5s, up to 600s.")
     return float(time)

@@ -80,7 +80,9 @@ class Examined:
 def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return tuple(map(_plain, value))
-    return value.to_dict() if isinstance(value, Examined) else asdict(value) if is_dataclass(value) else value  # type: ignore[arg-type]
+    if isinstance(value, Examined):
+        return value.to_dict()
+    return asdict(value) if is_dataclass(value) else value  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True)

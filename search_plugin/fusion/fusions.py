@@ -195,4 +195,6 @@ def fusion_of(name: str) -> Fusion:
 def rank_constant(name: str) -> int:
     """Return the rank constant of a fusion that `fusion_of` knows; 0 of one that does not rank by ranks."""
     match = _WITH_CONSTANT.fullmatch(name)
-    return int(match[1]) if match else RANK_CONSTANT if name == RANKED else 0
+    if match:
+        return int(match[1])
+    return RANK_CONSTANT if name == RANKED else 0

@@ -102,7 +102,7 @@ def bibtex(hits: Sequence[Hit]) -> str:
 
 def _bibtex_entry(paper: Paper, key: str) -> str:
     meeting, where = at_meeting(paper), paper.publication or _NONE
-    kind = "misc" if not paper.venue else "inproceedings" if meeting else "article"
+    kind = _kind_of(paper, "article", "inproceedings", "misc")
     fields = {
         # The second pair of braces keeps capitals, which styles would make small (DNA).
         "title": f"{{{escaped(paper.title)}}}",
@@ -161,9 +161,9 @@ def ris(hits: Sequence[Hit]) -> str:
 
 
 def _ris_lines(paper: Paper) -> Iterator[tuple[str, str]]:
-    meeting, where = at_meeting(paper), paper.publication or _NONE
+    where = paper.publication or _NONE
     first, last = where.page_range
-    yield "TY", "GEN" if not paper.venue else "CONF" if meeting else "JOUR"
+    yield "TY", _kind_of(paper, "JOUR", "CONF", "GEN")
     yield "ID", one_line(paper.id)
     yield "TI", one_line(paper.title)
     yield from (("AU", str(parse_name(one_line(author)))) for author in paper.authors)
@@ -197,7 +197,7 @@ def _csl_item(paper: Paper) -> dict[str, Any]:
     where = paper.publication or _NONE
     return {
         "id": paper.id,
-        "type": "document" if not paper.venue else "paper-conference" if at_meeting(paper) else "article-journal",
+        "type": _kind_of(paper, "article-journal", "paper-conference", "document"),
         "title": one_line(paper.title),
         "author": list(map(_csl_name, paper.authors)),
         "issued": {"date-parts": [[paper.year]]} if paper.year else None,
@@ -224,6 +224,13 @@ def _csl_name(text: str) -> dict[str, str]:
         return {"literal": str(name)}
     parts = {"family": name.family, "given": name.given, "suffix": name.suffix}
     return {part: value for part, value in parts.items() if value}
+
+
+def _kind_of(paper: Paper, article: str, proceedings: str, other: str) -> str:
+    """Return what a format calls a paper: an article in a journal, a paper of a meeting, or one without a venue."""
+    if not paper.venue:
+        return other
+    return proceedings if at_meeting(paper) else article
 
 
 def at_meeting(paper: Paper) -> bool:

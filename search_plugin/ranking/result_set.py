@@ -39,7 +39,9 @@ def legs_found(state: SearchState) -> Mapping[str, Sequence[Scored]]:
 
 
 def _nearest(legs: Mapping[str, Sequence[Scored]], most: int | None) -> Mapping[str, Sequence[Scored]]:
-    return legs if most is None else {leg: hits if leg == LEXICAL else hits[:most] for leg, hits in legs.items()}
+    if most is None:
+        return legs
+    return {leg: hits if leg == LEXICAL else hits[:most] for leg, hits in legs.items()}
 
 
 def settle(state: SearchState) -> SearchState:

@@ -38,7 +38,7 @@ class MatchThreshold:
 THRESHOLDS: Mapping[str, MatchThreshold] = {
     "3b9a20da48be8dfb": MatchThreshold(least=0.302, words=0.25)  # ses-minilm, which is all-MiniLM-L6-v2
 }
-"""By fingerprint of the model; fitted by `python -m benchmarks.weak`. Of other models nothing is said."""
+"""Thresholds by fingerprint of the model, fitted by `python -m benchmarks.weak`; others have none."""
 
 NOTHING_MATCHES = "Nothing matches well; the nearest papers follow."
 

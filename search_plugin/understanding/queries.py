@@ -331,7 +331,11 @@ def scan(text: str, field_named: Callable[[str], str], note: Callable[[str], Non
         if text[at].isspace():
             at, glued = at + 1, False
             continue
-        token = Token(")", ")") if text[at] == ")" else None if glued else _special(text, at, tokens, field_named)
+        token = None
+        if text[at] == ")":
+            token = Token(")", ")")
+        elif not glued:  # right behind a phrase, a field or a bracket, nothing has a meaning of its own
+            token = _special(text, at, tokens, field_named)
         if token is None:
             space = _SPACE.search(text, at)
             word = _without_surplus(text[at : space.start() if space else len(text)])

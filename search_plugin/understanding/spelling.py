@@ -134,7 +134,8 @@ def _nearest(index: Index, typed: str) -> str:
         if near:
             held = index.document_frequencies(near)
             best = max(near, key=lambda one: held[one])
-            return best if held[best] >= (FEWEST if most == 1 else FEWEST_OF_LONG) else ""
+            fewest = FEWEST if most == 1 else FEWEST_OF_LONG
+            return best if held[best] >= fewest else ""
     return _split(index, word)
 
 

@@ -173,8 +173,10 @@ def edits(one: str, other: str, *, consonant: float = 1.5) -> float:
     for at, letter in enumerate(one, 1):
         row = [float(at)]
         for to, wanted in enumerate(other, 1):
-            changed = 0.0 if letter == wanted else 1.0 if letter in _VOWELS and wanted in _VOWELS else consonant
-            cost = min(last[to] + 1, row[to - 1] + 1, last[to - 1] + changed)
+            substitution = 1.0 if letter in _VOWELS and wanted in _VOWELS else consonant
+            if letter == wanted:
+                substitution = 0.0
+            cost = min(last[to] + 1, row[to - 1] + 1, last[to - 1] + substitution)
             if at > 1 and to > 1 and letter == other[to - 2] and wanted == one[at - 2]:
                 cost = min(cost, before[to - 2] + 1)
             row.append(cost)

@@ -51,7 +51,7 @@ class LikeVectors:
 SIMILARITIES: Mapping[str, LikeVectors] = {
     "3b9a20da48be8dfb": LikeVectors(same_title=0.6, other_title=0.94)  # ses-minilm, which is all-MiniLM-L6-v2
 }
-"""By fingerprint of the model; docs/ranking.md says how they were fitted."""
+"""Similarities of versions by fingerprint of the model; docs/ranking.md says how they were fitted."""
 
 _VERSION = re.compile(r"(?:(?<=\d)|[./_-])v\d{1,2}(?:\.full(?:\.pdf|-text)?)?$")
 _VERSION_OF = (

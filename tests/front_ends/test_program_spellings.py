@@ -74,28 +74,9 @@ ENDINGS = {"node": "mjs", "php": "php", "ruby": "rb", "python": "py"}
 LANES = {"node": pytest.mark.node, "php": pytest.mark.php, "ruby": pytest.mark.ruby, "python": ()}
 in_each = pytest.mark.parametrize("command", [pytest.param(name, marks=LANES[name]) for name in HARNESSES])
 
-_PARTS = [
-    "tnf",
-    "TNF",
-    "IL",
-    "alpha",
-    "Beta",
-    "kappa",
-    "B",
-    "b",
-    "\u03b1",
-    "\u03ba",
-    "6",
-    "12",
-    "Il",
-    "x",
-    "NF",
-    "kB",
-    "naïve",
-    "é",
-]
+_PARTS = "tnf TNF IL alpha Beta kappa B b \u03b1 \u03ba 6 12 Il x NF kB naïve é"
 _ODD = st.lists(
-    st.tuples(st.sampled_from(_PARTS), st.sampled_from(["", " ", "-", "\u2212", ", ", "/-", "  "])), max_size=6
+    st.tuples(st.sampled_from(_PARTS.split()), st.sampled_from(["", " ", "-", "\u2212", ", ", "/-", "  "])), max_size=6
 ).map(lambda parts: "".join(part + gap for part, gap in parts))
 
 

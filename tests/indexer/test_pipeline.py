@@ -75,15 +75,6 @@ def test_stores_one_vector_a_format_made_with_its_code_once(tmp_path):
         run_job(tmp_path, make_job(tmp_path, corpus, formats=(Format.PRX, Format.RGN)))
 
 
-def test_of_two_papers_with_one_id_the_last_wins_and_is_counted(tmp_path):
-    written = papers(100)
-    doubled = [replace(written[7], title="first"), *written, replace(written[7], title="last")]
-    corpus = write_jsonl(tmp_path / "corpus.jsonl", doubled)
-    assert counts(run_job(tmp_path, make_job(tmp_path, corpus))) == expect(new=100, duplicates=2, papers=100)
-    assert engine_in(tmp_path).open("papers").papers(["p00007"])["p00007"].title == "last"
-    assert counts(run_job(tmp_path, make_job(tmp_path, corpus))) == expect(unchanged=100, duplicates=2, papers=100)
-
-
 class Picky:
     """An index that refuses one paper."""
 

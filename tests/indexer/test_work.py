@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import time
 
 import pytest
 
 from corpora.errors import StoppedError, UnavailableError
-from corpora.paper import Rejected
 from corpora.progress import Silent
-from indexer.work import DeadLetter, Halt, Work, guarded
+from indexer.work import Halt, Work, guarded
 
 
 @pytest.mark.parametrize(
@@ -119,21 +117,3 @@ def test_the_first_error_is_told_though_the_index_can_not_be_discarded():
     with guarded(index, index, Work(Silent()), published=False):
         pass
     assert index.discarded == ["mine"]
-
-
-def test_rejected_records_are_listed_and_an_old_list_is_gone(tmp_path):
-    path = tmp_path / "rejected" / "mine.jsonl"
-    dead = DeadLetter(path)
-    assert not path.parent.exists()
-    dead.add(Rejected(2, "It has no title.", "x"))
-    dead.add(Rejected(3, "It is torn."))
-    dead.close()
-    lines = [json.loads(line) for line in path.read_text().splitlines()]
-    assert lines == [
-        {"line": 2, "reason": "It has no title.", "id": "x"},
-        {"line": 3, "reason": "It is torn.", "id": Rejected(3, "").id},
-    ]
-    assert dead.count == 2
-    again = DeadLetter(path)
-    again.close()
-    assert (again.count, path.exists()) == (0, False)

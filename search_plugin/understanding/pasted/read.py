@@ -201,7 +201,9 @@ class _Builder:
         if span is None:
             raise InputError(f"{text} is no year.")
         start = int(span[1])
-        end = int(span[2][:4]) if span[2] and span[2][0].isdecimal() else _OPEN_END if span[2] else start
+        end = start
+        if span[2]:  # after the first year stands a second one, or a word such as "onwards"
+            end = int(span[2][:4]) if span[2][0].isdecimal() else _OPEN_END
         if start == end:
             return Compare("year", "=", start)
         first, last = Compare("year", ">=", start), Compare("year", "<=", end)

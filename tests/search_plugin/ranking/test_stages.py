@@ -43,6 +43,23 @@ class Encoder:
         return QUERY[None]
 
 
+class Spy:
+    """An index that notes the plans that it is asked for."""
+
+    def __init__(self, index):
+        self.index, self.plans = index, []
+
+    def __getattr__(self, name):
+        return getattr(self.index, name)
+
+    def pinned(self):
+        return self
+
+    def search(self, plan):
+        self.plans.append(plan)
+        return self.index.search(plan)
+
+
 @pytest.fixture(scope="module")
 def index(tmp_path_factory):
     draw = np.random.default_rng(1)
@@ -105,21 +122,9 @@ def test_queries_and_papers_are_encoded_in_formats_of_their_own(index):
 
 
 def test_the_words_of_the_first_papers_rank_and_the_vectors_are_not_searched_again(index):
-    plans = []
-
-    class Spy:
-        def __getattr__(self, name):
-            return getattr(index, name)
-
-        def pinned(self):
-            return self
-
-        def search(self, plan):
-            plans.append(plan)
-            return index.search(plan)
-
-    page = search(Spy(), SearchRequest("virus lung", size=100, expand=True), Encoder())
-    first, again, _ = plans  # the last one asks which of those near in meaning hold a word too
+    spy = Spy(index)
+    page = search(spy, SearchRequest("virus lung", size=100, expand=True), Encoder())
+    first, again, _ = spy.plans  # the last one asks which of those near in meaning hold a word too
     assert (first.legs, first.added, again.legs) == (("lexical", "prx"), (), ("lexical",))
     scores = {hit.id: hit.score for hit in index.search(again)["lexical"]}
     before = {hit.id: hit.score for hit in index.search(first)["lexical"]}
@@ -150,22 +155,10 @@ def test_complete_gives_every_paper_found_what_every_leg_scores_it(index):
 
 
 def test_complete_compares_with_every_vector_and_one_leg_has_no_neighbours(index):
-    plans = []
-
-    class Spy:
-        def __getattr__(self, name):
-            return getattr(index, name)
-
-        def pinned(self):
-            return self
-
-        def search(self, plan):
-            plans.append(plan)
-            return index.search(plan)
-
+    spy = Spy(index)
     request = SearchRequest("virus lung", "vector", window=9, size=9, rerank="complete", neighbours=0.3)
-    page = search(Spy(), request, Encoder())
-    first, again = plans
+    page = search(spy, request, Encoder())
+    first, again = spy.plans
     assert (first.exact, again.exact, first.window, again.window) == (False, True, 9, 9)
     assert set(again.filter.values) == {hit.id for hit in page}
     assert {leg for hit in page for leg in hit.legs} == {"prx"}
@@ -257,7 +250,7 @@ def test_rerankers_that_cannot_be_had_are_refused_before_the_index_is_asked():
 def test_papers_that_a_stage_has_read_are_not_read_again(index):
     asked = []
 
-    class Spy:
+    class Fetched:
         schema = SCHEMA
 
         def fetch(self, ids, counting=None):
@@ -266,7 +259,9 @@ def test_papers_that_a_stage_has_read_are_not_read_again(index):
 
     ranking = [Fused(id_, 1.0, {}) for id_ in ("p00001", "p00002", "p00003")]
     read = index.papers(["p00002"])
-    state = SearchState(Spy(), SearchRequest("virus", size=3), Plan("virus", (), None, 9), shown=ranking, papers=read)
+    state = SearchState(
+        Fetched(), SearchRequest("virus", size=3), Plan("virus", (), None, 9), shown=ranking, papers=read
+    )
     assert [hit.paper.id for hit in render(state).hits] == ["p00001", "p00002", "p00003"]
     assert asked == [["p00001", "p00003"]]
 

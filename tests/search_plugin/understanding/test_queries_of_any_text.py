@@ -17,81 +17,14 @@ from search_plugin.understanding.queries import read_query
 from tests.chance import drawn, effort
 from tests.search_plugin.filters.written import to_text
 
-PIECES = (
-    *(
-        '"',
-        "\u201c",
-        "\u201d",
-        "\u00ab",
-        "(",
-        ")",
-        "((",
-        "))",
-        "-",
-        "\u2212",
-        "--",
-        " ",
-        " ",
-        " ",
-        " ",
-        ":",
-        "..",
-        ",",
-        ".",
-    ),
-    *(
-        "AND",
-        "OR",
-        "NOT",
-        "and",
-        "title:",
-        "author:",
-        "year:",
-        "journal:",
-        "retracted:",
-        "unknown:",
-        "http://",
-        "AUTHOR:",
-    ),
-    *(
-        "[tiab]",
-        "[mh]",
-        "[ti:~3]",
-        "[mh ",
-        ".ti,ab.",
-        "/exp",
-        "/",
-        ":ti",
-        "exp ",
-        "NEAR/3",
-        "adj3",
-        "TI=",
-        "PY=",
-        "vir*",
-    ),
-    *("TITLE-ABS-KEY(", "PUBYEAR > ", "w?m?n", "$", "?", "[au]", "ti:", " or ", " not ", "AND NOT", "#1", "~2", "[zz]"),
-    *("virus", "cells", "the", "of", "2019", "2019..2021", "-80", "°C", "5-HT2A", "TNF-alpha", "Ca(2+)", "p<0.05"),
-    *(
-        "病毒",
-        "β",
-        "İ",
-        "ß",
-        "e\u0301",
-        "\u0000",
-        "\ud800",
-        "\ufeff",
-        "🧬",
-        "\u202e",
-        "\\",
-        "'",
-        "<",
-        ">",
-        "=",
-        "*",
-        "\n",
-        "\t",
-    ),
-)
+_WITHOUT_SPACES = """
+" \u201c \u201d \u00ab ( ) (( )) - \u2212 -- : .. , . AND OR NOT and
+title: author: year: journal: retracted: unknown: http:// AUTHOR: [tiab] [mh] [ti:~3] .ti,ab. /exp / :ti NEAR/3 adj3
+TI= PY= vir* TITLE-ABS-KEY( w?m?n $ ? [au] ti: #1 ~2 [zz] 5-HT2A TNF-alpha Ca(2+) p<0.05 virus cells the of 2019
+2019..2021 -80 °C 病毒 β İ ß e\u0301 \u0000 \ud800 \ufeff 🧬 \u202e \\ ' < > = *
+"""
+_WITH_SPACES = ("[mh ", "exp ", "PUBYEAR > ", " or ", " not ", "AND NOT", "\n", "\t", *[" "] * 4)
+PIECES = (*_WITHOUT_SPACES.split(), *_WITH_SPACES)
 
 
 def check(text):

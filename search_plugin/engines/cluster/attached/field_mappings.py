@@ -126,11 +126,13 @@ def _checked(found: Located, name: str, path: str, index: str) -> FieldMapping:
                 f"keyword field for {name}."
             )
         mapping, kind, at = subfields[exact], "keywords", f"{at}.{exact}"
-    fits = (kind in ("number", "date")) if name == "year" else wanted in ("", kind)
+    # A year may be kept as a number, or as the date of publication.
+    fits = kind in ("number", "date") if name == "year" else wanted in ("", kind)
     if not fits:
+        needed = "a number or a date" if name == "year" else wanted
         raise InputError(
-            f"The field {path} of {index} is of the type {mapping['type']}, and {name} has to be "
-            f"{'a number or a date' if name == 'year' else 'text' if wanted == 'text' else wanted}; name another field."
+            f"The field {path} of {index} is of the type {mapping['type']}, and {name} has to be {needed}; name "
+            "another field."
         )
     if name in _TEXTS and found.nested:
         raise InputError(f"The field {path} of {index} is in nested objects, so it can't be the {name} of a paper.")

@@ -119,7 +119,9 @@ class Translation:
         if any(own.name == field and not own.nested for own in self.foreign):
             # Elasticsearch 9 returns documents without a vector too if there is a filter and no graph (flat).
             where += [self.has_title, {"exists": {"field": field}}]
-        return {"filter": {"bool": {"filter": where}} if len(where) > 1 else where[0]} if where else {}
+        if not where:
+            return {}
+        return {"filter": where[0] if len(where) == 1 else {"bool": {"filter": where}}}
 
     def _leaf(self, kind: str, inside: Mapping[str, Any]) -> QueryBody:
         ((name, value),) = inside.items()

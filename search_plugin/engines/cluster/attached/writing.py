@@ -33,7 +33,7 @@ TOO_LARGE = (
 _FORBIDDEN = re.compile(r"cannot execute (\[inline\] scripts|scripts using \[update\] context)")
 
 _RETRIES = 5
-"""Of an update that another program's write to the same document has overtaken."""
+"""Times that an update is sent again if another program wrote the same document meanwhile."""
 
 # A server reads such a number as infinity, and would write it back as text.
 _ADD = f"""

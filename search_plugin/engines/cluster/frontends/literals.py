@@ -91,5 +91,5 @@ class Notation:
         if isinstance(value, str):
             return self.text(value)
         if value is None or isinstance(value, bool):
-            return self.constants[0 if value is None else 1 if value else 2]
+            return self.constants[(None, True, False).index(value)]
         return orjson.dumps(value).decode()

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from search_plugin.contract.diagnosis import human_bytes
 from search_plugin.contract.schema import IndexSchema, paper_vector
 from search_plugin.engines.cluster.diagnosis.indexes import estimate, estimate_index, vector_bytes
-
-ORDER = ("none", "int8", "int4", "1bit")
 
 
 def test_whole_vectors_by_the_published_example():
@@ -37,22 +33,6 @@ def test_an_index_is_the_sum_of_its_fields():
     counts = {"prx": 1_000_000, "clf": 1_000_000}
     assert estimate_index(schema, counts, 16, "int8") == 990_000_000 + 426_800_000  # 1.1 * (256 + 4 + 128)
     assert estimate_index(schema, {}, 16, "int8") == 0
-
-
-@given(st.integers(1, 4096), st.integers(0, 10**9), st.integers(2, 100))
-def test_it_grows_with_everything(dimension, count, m):
-    for quantization in ORDER:
-        here = estimate(dimension, quantization, count, m)
-        assert here <= estimate(dimension + 1, quantization, count, m)
-        assert here <= estimate(dimension, quantization, count + 1, m)
-        assert here <= estimate(dimension, quantization, count, m + 1)
-        assert here >= count * 8 * m
-
-
-@given(st.integers(64, 4096))
-def test_fewer_bits_take_less(dimension):
-    sizes = [vector_bytes(dimension, quantization) for quantization in ORDER]
-    assert sizes == sorted(sizes, reverse=True)
 
 
 def test_sizes_for_people():
