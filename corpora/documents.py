@@ -18,6 +18,7 @@ from corpora.custom import FieldValue
 
 LARGEST = 16 << 20
 """Most bytes of a document. JSON in memory takes up to 25 times as many."""
+_PIECE = 1 << 20
 DEEPEST = 100
 """Most lists and objects in one another; code that walks through a value calls itself as often."""
 
@@ -27,10 +28,13 @@ _MOST_DIGITS = 308
 
 def read_within(stream: IO[bytes], largest: int = LARGEST) -> bytes:
     """Return all bytes of a stream, or raise `ValueError` if there are more than `largest`."""
-    content = stream.read(largest + 1)
-    if len(content) > largest:
-        raise ValueError(f"it is larger than {largest >> 20:,} MiB")
-    return content
+    content = bytearray()
+    # In pieces: a reader allocates as many bytes as it is asked for, however few there are.
+    while piece := stream.read(min(_PIECE, largest + 1 - len(content))):
+        content += piece
+        if len(content) > largest:
+            raise ValueError(f"it is larger than {largest >> 20:,} MiB")
+    return bytes(content)
 
 
 def read_text(path: Path, largest: int = LARGEST) -> str:

@@ -155,6 +155,18 @@ def open_table(
         yield DelimitedTable(header, _rows(lines, header, _delimiter(path, first)))
 
 
+def read_rows(path: Path, wanted: str, accepted: tuple[str, ...] = ("csv",)) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield the line and the cells of each row of a table that must have no bad row.
+
+    Raises `InputError` as `open_table` does, and at the first row that does not fit the header.
+    """
+    with open_table(path, wanted, accepted) as table:
+        for row in table.rows:
+            if isinstance(row, Rejected):
+                raise InputError(f"{path}, line {row.line}: {row.reason}")
+            yield row.line, row.cells
+
+
 def distinct_names(header: Sequence[str]) -> tuple[str, ...]:
     """Return the names of columns, each once: a later one of the same name, or one without a name, has its number."""
     names: list[str] = []

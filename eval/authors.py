@@ -16,11 +16,12 @@ import numpy as np
 import orjson
 
 from corpora.cleaning import text_of
+from corpora.documents import read_within
 from corpora.errors import InputError, require
 from corpora.opening import COMPRESSED_SUFFIXES, open_binary
 from encoders.models.formats import Format
 from eval.embedder import Embedder, Text, Vectors
-from eval.files.text import file_in, json_objects, paper_text, read_within, require_line
+from eval.files.text import file_in, json_objects, paper_text, require_line
 from eval.measures.classes import BCubed, b_cubed, b_cubed_of_each
 from eval.outcome import Outcome
 from eval.statistics.interval import bootstrap_statistic
@@ -152,9 +153,8 @@ def _signatures(papers: Mapping[str, Text], rows: list[tuple[str, str, str, str]
 def _json(path: Path) -> dict[str, Any]:
     try:
         with open_binary(path) as stream:
-            too_large = f"{path} is larger than {LARGEST >> 30} GiB: it is no file of S2AND."
-            members: dict[str, Any] = orjson.loads(read_within(stream, LARGEST, too_large))
-    except orjson.JSONDecodeError as error:
+            members: dict[str, Any] = orjson.loads(read_within(stream, LARGEST))
+    except ValueError as error:
         raise InputError(f"{path} can't be read as JSON ({error}).") from error
     require(isinstance(members, dict), f"{path} is not in S2AND's form: it is no JSON object.")
     return members

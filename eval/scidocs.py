@@ -17,9 +17,10 @@ from corpora.errors import InputError, require
 from corpora.json_objects import read_items
 from corpora.opening import open_binary
 from corpora.paper import Rejected
+from corpora.tables import read_rows
 from encoders.models.formats import Format
 from eval.embedder import Embedder, Text, Vectors
-from eval.files.text import file_in, paper_text, require_line, table_rows
+from eval.files.text import file_in, paper_text, require_line
 from eval.measures.classes import macro_f1
 from eval.measures.similarity import minus_distance
 from eval.outcome import Outcome
@@ -74,7 +75,7 @@ class SciDocs:
         """
         path = file_in(self.path, f"{task}/{split}.csv")
         found = [
-            (line, tuple(cells.values())) for line, cells in table_rows(path, "SciDocs' table of papers and classes")
+            (line, tuple(cells.values())) for line, cells in read_rows(path, "SciDocs' table of papers and classes")
         ]
         require(found, f"{path} holds no papers: fetch it again.")
         for line, cells in found:

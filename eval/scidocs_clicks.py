@@ -16,9 +16,10 @@ import numpy as np
 from corpora.documents import read_json
 from corpora.errors import InputError, require
 from corpora.opening import find_compressed
+from corpora.tables import read_rows
 from encoders.models.formats import Format
 from eval.embedder import Embedder, Text, Vectors
-from eval.files.text import file_in, require_line, table_rows
+from eval.files.text import file_in, require_line
 from eval.outcome import Outcome
 from eval.scidocs_network import features, pairs_of, read_facts, train
 from eval.statistics.interval import bootstrap_statistic
@@ -63,7 +64,7 @@ def read_clicks(folder: Path, split: str) -> Clicks:
     path, places = file_in(folder, f"{TASK}/{split}.csv"), file_in(folder, f"{TASK}/propensity_scores.json")
     propensities = _propensities(places)
     shown = []
-    for number, cells in table_rows(path, "SciDocs' table of clicks"):
+    for number, cells in read_rows(path, "SciDocs' table of clicks"):
         values = tuple(cells.values())
         require_line(len(values) == 3, path, number, "a row is a paper, the one clicked on, and all shown")
         query, clicked, others = values

@@ -11,11 +11,10 @@ from typing import Any
 import orjson
 
 from corpora.cleaning import text_of
-from corpora.errors import InputError, require
+from corpora.errors import InputError
 from corpora.json_objects import JsonObject, read_lines
 from corpora.opening import find_compressed, open_binary
 from corpora.paper import Rejected
-from corpora.tables import open_table
 from corpora.writing import explaining, replacing
 from eval.embedder import Text
 
@@ -27,8 +26,6 @@ Told = tuple[str, Row]
 
 LONGEST_LINE = 1 << 20
 """Bytes. A file with a longer line is not one of judgments, rankings or queries."""
-
-_PIECE = 1 << 20
 
 
 def bad_line(path: Path, number: int, reason: str) -> InputError:
@@ -67,17 +64,6 @@ def lines_of(stream: BufferedReader, path: Path) -> Iterator[tuple[int, bytes]]:
             yield number, content.rstrip(b"\r\n")
 
 
-def read_within(stream: BufferedReader, largest: int, too_large: str) -> bytes:
-    """Return all bytes of a stream, or raise `InputError` with a sentence where there are more than `largest`."""
-    parts, size = [], 0
-    # In pieces: a reader allocates as many bytes as it is asked for, however few there are.
-    while part := stream.read(_PIECE):
-        parts.append(part)
-        size += len(part)
-        require(size <= largest, too_large)
-    return b"".join(parts)
-
-
 def json_of(line: bytes, path: Path, number: int) -> Any:
     """Return the JSON value of a line, or raise `InputError` where it is none."""
     try:
@@ -98,15 +84,6 @@ def json_objects(
             if isinstance(item, Rejected):
                 raise InputError(f"{path}, line {item.line}: {item.reason}")
             yield item.line, item.members
-
-
-def table_rows(path: Path, wanted: str) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the rows of a CSV file with their lines; `InputError` says what was `wanted`, or where a row is bad."""
-    with open_table(path, wanted, ("csv",)) as table:
-        for row in table.rows:
-            if isinstance(row, Rejected):
-                raise InputError(f"{path}, line {row.line}: {row.reason}")
-            yield row.line, row.cells
 
 
 def paper_text(members: Row, *keys: str) -> Text:

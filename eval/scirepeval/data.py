@@ -21,8 +21,9 @@ import numpy as np
 from corpora.errors import InputError, UnavailableError, require
 from corpora.installed import optional
 from corpora.opening import find_compressed
+from corpora.tables import read_rows
 from eval.embedder import Text
-from eval.files.text import Row, Told, is_id, json_objects, table_rows
+from eval.files.text import Row, Told, is_id, json_objects
 from eval.probes.linear import SEED
 from eval.reviewers.data import ReviewerSet, reviewer_set
 from eval.scirepeval.task_file import FewShot, HubTable, Table, Task
@@ -85,7 +86,7 @@ def _chained(paths: Sequence[Path]) -> Iterator[Row]:
         if ".parquet" in name:
             yield from _parquet_rows(path)
         elif ".csv" in name:
-            yield from (cells for _, cells in table_rows(path, "a table of labels or judgments"))
+            yield from (cells for _, cells in read_rows(path, "a table of labels or judgments"))
         else:
             yield from (row for _, row in json_objects(path))
 

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Literal, get_args
 from xml.parsers import expat
 
+from corpora.documents import read_within
 from corpora.errors import InputError, require
 from corpora.opening import open_binary
-from eval.files.text import bad_line, decode, lines_of, read_within, require_id, require_line
+from eval.files.text import bad_line, decode, lines_of, require_id, require_line
 from eval.retrieval.beir import read_query
 
 TopicField = Literal["query", "question", "narrative"]
@@ -50,7 +51,11 @@ def _topics(path: Path) -> Iterator[tuple[int, str, Topic]]:
     with open_binary(path) as stream:
         head = stream.peek()[:1024].lstrip(b"\xef\xbb\xbf \t\r\n")
         if head.startswith(b"<"):
-            yield from _xml(path, read_within(stream, LARGEST_XML, f"{path} is too large for a file of topics."))
+            try:
+                document = read_within(stream, LARGEST_XML)
+            except ValueError as error:
+                raise InputError(f"{path} can't be read as topics ({error}).") from error
+            yield from _xml(path, document)
             return
         read = _json if head.startswith(b"{") else _row
         for number, line in lines_of(stream, path):

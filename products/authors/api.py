@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from corpora.errors import InputError
 from corpora.lazy import np
+from corpora.options import Option
+from corpora.tables import read_rows
 from products.authors.authors import FURTHEST, cut_block, read_blocks
 from search_plugin.contract.legs import unit_rows
 from ses.argument_validation import checked
@@ -21,6 +23,7 @@ THRESHOLD = 0.72
 
 It is the best one on 50 blocks of conference papers with ses-minilm, without names (docs/reviewers.md)."""
 
+_THRESHOLD = Option("Distance by cosine up to which clusters are joined; a smaller one makes more authors")
 _BLOCK = 512
 
 
@@ -51,7 +54,7 @@ class AuthorClusters:
 
 @checked
 def cluster_authors(
-    path: str | Path, *, threshold: float = THRESHOLD, model: str = "", **settings: Any
+    path: str | Path, *, threshold: Annotated[float, _THRESHOLD] = THRESHOLD, model: str = "", **settings: Any
 ) -> AuthorClusters:
     """Group the papers under each author's name by person.
 
@@ -108,9 +111,9 @@ def cluster_authors(
 
 
 def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, object]]]:
-    from eval.files.text import json_objects, table_rows
+    from eval.files.text import json_objects
 
     if ".json" in path.name:
         return json_objects(path)
-    rows = table_rows(path, "a CSV table of papers")
+    rows = read_rows(path, "a CSV table of papers")
     return ((line, {name.strip().lower(): cell for name, cell in cells.items()}) for line, cells in rows)

@@ -9,7 +9,7 @@ import rich_click as click
 
 import ses
 from corpora.outgoing import in_a_line
-from ses.terminal.options import PATH, json_option, model_options
+from ses.terminal.options import PATH, described_options, json_option, model_options
 from ses.terminal.results import say, write_csv
 
 
@@ -26,13 +26,7 @@ def authors() -> None:
     metavar="FILE",
     help="CSV or JSON lines: id, title, abstract, name or block, and author where it is known.",
 )
-@click.option(
-    "--threshold",
-    default=0.72,
-    show_default=True,
-    metavar="NUMBER",
-    help="Distance by cosine up to which clusters are joined; a smaller one makes more authors.",
-)
+@described_options(ses.cluster_authors)
 @click.option("--out", type=PATH, metavar="FILE", help="Write id, block, cluster and title as CSV.")
 @json_option
 @model_options

@@ -23,7 +23,7 @@ from ses.indexes.open_index import OpenIndex
 from ses.library_parts import LibraryParts
 
 SIZE, DATE_FIELD = 20, "year"
-_SINCE = Option("Only papers from this year, month or day on", "DATE", example="2024-05")
+_SINCE = Option("Only papers from this year, month or day on, such as 2024-05", "DATE", example="2024-05")
 _ENTRIES = Option("Papers, the best first", least=1, most=500)
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from ses.terminal.options import PATH, engine_options, open_library, together
+from products.feeds.api import Feeds
+from ses.terminal.options import PATH, described_options, engine_options, open_library, together
 from ses.terminal.results import say
 
 if TYPE_CHECKING:
@@ -19,14 +20,10 @@ _liked = click.option("--like", "liked", multiple=True, metavar="ID", help="Pape
 _disliked = click.option(
     "--dislike", "disliked", multiple=True, metavar="ID", help="Paper to find less of; repeatable."
 )
-_since = click.option(
-    "--since", default="", metavar="DATE", help="Only papers from 2024, 2024-05 or 2024-05-31 on [default: all]."
-)
 _field = click.option(
     "--date-field", default="year", show_default=True, metavar="FIELD", help="The field that --since compares."
 )
-_size = click.option("--size", default=20, show_default=True, metavar="N", help="Papers.")
-_shown = together(_since, _field, _size)
+_shown = together(described_options(Feeds.show), _field)
 
 
 @click.group()

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from corpora.cleaning import texts_of
 from corpora.errors import InputError, require, short_list
-from corpora.paper import Paper, Rejected
-from corpora.tables import open_table
+from corpora.paper import Paper
+from corpora.tables import read_rows
 from products.reviewers.pool import ReviewerPool
 from search_plugin.contract.engine import Index
 
@@ -83,11 +83,8 @@ def read_pairs(
 
 
 def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, str]]]:
-    with open_table(path, "a CSV table", ("csv",)) as table:
-        for row in table.rows:
-            if isinstance(row, Rejected):
-                raise InputError(f"{path}, line {row.line}: {row.reason}")
-            yield row.line, {name.strip().lower(): cell for name, cell in row.cells.items()}
+    for line, cells in read_rows(path, "a CSV table"):
+        yield line, {name.strip().lower(): cell for name, cell in cells.items()}
 
 
 def _capacity(text: str, path: Path, line: int) -> int | None:

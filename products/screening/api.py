@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from corpora.errors import InputError, require
+from corpora.options import Option
 from corpora.outgoing import in_a_line
 from corpora.writing import explaining
 from products.indexed import read_papers
@@ -28,13 +30,15 @@ from products.screening.screening import (
     status_of,
 )
 from products.screening.simulation import Simulated, draw_known, learner_of, simulate
+from products.screening.stopping import CONFIDENCE, TARGET
 from search_plugin.request import typed_query
 from ses.argument_validation import checked_methods
 from ses.indexes.named_states import NamedStates
 from ses.library_parts import LibraryParts
 
 BATCH = 20
-TARGET = CONFIDENCE = 0.95
+_TARGET = Option("Recall to reach", "RECALL")
+_CONFIDENCE = Option("Of the estimate of recall", "NUMBER")
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +212,13 @@ class Screening(NamedStates["ReviewState"]):
             self.kept, name, read_candidates(index, review), index.schema.language, in_a_line(by).strip()
         )
 
-    def status(self, name: str, *, target: float = TARGET, confidence: float = CONFIDENCE) -> Status:
+    def status(
+        self,
+        name: str,
+        *,
+        target: Annotated[float, _TARGET] = TARGET,
+        confidence: Annotated[float, _CONFIDENCE] = CONFIDENCE,
+    ) -> Status:
         """Return how far a review is, and the recall reached with a confidence; `InputError` for one out of range."""
         review = self.kept.load(name)
         return status_of(self._index_of(review).index, review, target, confidence)
@@ -267,7 +277,12 @@ class Screening(NamedStates["ReviewState"]):
         return len(papers)
 
     def simulate(
-        self, name: str, *, draws: int = 5, target: float = TARGET, confidence: float = CONFIDENCE
+        self,
+        name: str,
+        *,
+        draws: Annotated[int, Option("Times, each from another start")] = 5,
+        target: Annotated[float, _TARGET] = TARGET,
+        confidence: Annotated[float, _CONFIDENCE] = CONFIDENCE,
     ) -> list[Simulated]:
         """Screen the labelled papers of a review again, with their labels hidden until a paper is read.
 

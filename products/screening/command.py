@@ -15,11 +15,11 @@ import rich_click as click
 from corpora.errors import require
 from corpora.outgoing import in_a_line
 from corpora.paper import Paper
-from products.screening.api import BATCH, LabelReport
+from products.screening.api import BATCH, LabelReport, Screening
 from products.screening.reading import ReadingCounts, ReviewReading
 from products.screening.stopping import METHOD
 from search_plugin.pages.highlights import whole
-from ses.terminal.options import PATH, engine_options, html_option, open_library, together
+from ses.terminal.options import PATH, described_options, engine_options, html_option, open_library
 from ses.terminal.printing import marked
 from ses.terminal.results import say, say_json, show, styled, tell, write_page
 
@@ -34,10 +34,7 @@ _WIDEST = 100
 """Columns: longer lines are hard to read."""
 
 _by = click.option("--by", default="", metavar="NAME", help="Who decides [default: the screener of the review].")
-_recall = together(
-    click.option("--target", default=0.95, show_default=True, metavar="RECALL", help="Recall to reach."),
-    click.option("--confidence", default=0.95, show_default=True, metavar="NUMBER", help="Of the estimate of recall."),
-)
+_recall = described_options(Screening.status)
 
 
 @click.group()
@@ -251,8 +248,7 @@ def export(*, name: str, output: Path, as_json: bool, **options: Any) -> None:
 
 @screen.command()
 @click.argument("name")
-@click.option("--draws", default=5, show_default=True, metavar="N", help="Times, each from another start.")
-@_recall
+@described_options(Screening.simulate)
 @html_option
 @engine_options
 def simulate(

@@ -273,7 +273,7 @@ class Tags:
         name: str,
         index: str,
         *,
-        count: int = 20,
+        count: Annotated[int, Option("Papers to suggest", least=1)] = 20,
         labelled: str | Path | Mapping[str, Mapping[str, bool]] | None = None,
     ) -> list[LabelSuggestion]:
         """Return which papers to label next: those that a tagger is unsure of, and that differ from each other.
@@ -287,7 +287,6 @@ class Tags:
         Returns:
             Papers, each with the label in doubt; of more than 20,000 unlabelled papers, only so many are considered.
         """
-        require(count >= 1, f"{count} papers can't be suggested", "give <count> of 1 or more")
         tagger, opened = self[name], self.open(index)
         check_vectors(f"The tagger {name}", tagger.source, opened)
         done = judgments_from(opened, labelled)[0] if labelled else {}

@@ -132,9 +132,7 @@ def report(*, name: str, index: str | None, html: Path | None, as_json: bool, **
 @click.argument("name")
 @_index_option
 @_label_options
-@click.option(
-    "--count", type=click.IntRange(min=1), default=20, show_default=True, metavar="N", help="Papers to suggest."
-)
+@described_options(Tags.suggest)
 @engine_options
 def suggest(*, name: str, index: str | None, count: int, as_json: bool, **options: Any) -> None:
     """Suggest which papers a person should label next: those of most doubt that differ from each other.

@@ -13,8 +13,7 @@ from typing import Any
 from corpora.documents import read_json, read_text, read_within
 from corpora.errors import InputError, require
 from corpora.installed import optional
-from corpora.paper import Rejected
-from corpora.tables import open_table
+from corpora.tables import read_rows
 
 _SHOWN = 8
 
@@ -146,16 +145,13 @@ def read_hierarchy(path: Path, language: str = "en") -> Hierarchy:
 
 
 def _read_table(path: Path) -> Iterator[Concept]:
-    accepted = ("label", "broader", "definition", "aliases")
-    with open_table(path, "a hierarchy of labels", ("csv", "")) as table:
-        if "label" not in table.header:
-            raise InputError(f"{path} has no column label; its columns are {', '.join(table.header)}.")
-        for row in table.rows:
-            if isinstance(row, Rejected):
-                raise InputError(f"{path}, line {row.line}: {row.reason}")
-            cells = {name: row.cells.get(name, "").strip() for name in accepted}
-            if cells["label"]:
-                yield Concept(cells["label"], _parts(cells["broader"]), cells["definition"], _parts(cells["aliases"]))
+    for _, row in read_rows(path, "a hierarchy of labels", ("csv", "")):
+        if "label" not in row:
+            raise InputError(f"{path} has no column label; its columns are {', '.join(row)}.")
+        names = ("label", "broader", "definition", "aliases")
+        label, broader, definition, aliases = (row.get(name, "").strip() for name in names)
+        if label:
+            yield Concept(label, _parts(broader), definition, _parts(aliases))
 
 
 def _parts(cell: str) -> tuple[str, ...]:

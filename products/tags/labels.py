@@ -9,8 +9,7 @@ from pathlib import Path
 from corpora.custom import LONGEST_KEYWORD
 from corpora.errors import InputError, require
 from corpora.lazy import np
-from corpora.paper import Rejected
-from corpora.tables import DelimitedRow, open_table
+from corpora.tables import read_rows
 from products.indexed import read_values
 from products.tags.hierarchy import Hierarchy
 from products.trained import TrainedVectors, all_vectors
@@ -53,21 +52,18 @@ def read_judgments(path: Path) -> dict[str, dict[str, bool]]:
     """
     found: dict[str, dict[str, bool]] = {}
     twice: list[str] = []
-    with open_table(path, "a table of labels", ("csv", "")) as table:
-        if not {"id", "label"} <= set(table.header):
-            raise InputError(f"{path} needs the columns id and label; it has {', '.join(table.header)}.")
-        for row in table.rows:
-            if isinstance(row, Rejected):
-                raise InputError(f"{path}, line {row.line}: {row.reason}")
-            judged = _judged(path, row)
-            if judged is None:
-                continue  # a suggestion that nobody has judged yet
-            id_ = row.cells["id"].strip()
-            for label in filter(None, (part.strip() for part in row.cells["label"].split(";"))):
-                if len(label) > LONGEST_KEYWORD:
-                    raise InputError(f"{path}, line {row.line}: a label has at most {LONGEST_KEYWORD:,} characters.")
-                if found.setdefault(id_, {}).setdefault(label, judged) != judged:
-                    twice.append(f"{id_} ({label})")
+    for line, cells in read_rows(path, "a table of labels", ("csv", "")):
+        if not {"id", "label"} <= cells.keys():
+            raise InputError(f"{path} needs the columns id and label; it has {', '.join(cells)}.")
+        judged = _judged(path, line, cells)
+        if judged is None:
+            continue  # a suggestion that nobody has judged yet
+        id_ = cells["id"].strip()
+        for label in filter(None, (part.strip() for part in cells["label"].split(";"))):
+            if len(label) > LONGEST_KEYWORD:
+                raise InputError(f"{path}, line {line}: a label has at most {LONGEST_KEYWORD:,} characters.")
+            if found.setdefault(id_, {}).setdefault(label, judged) != judged:
+                twice.append(f"{id_} ({label})")
     if twice:
         raise InputError(
             f"{path} says both yes and no of {len(twice):,} papers and labels, such as "
@@ -77,10 +73,10 @@ def read_judgments(path: Path) -> dict[str, dict[str, bool]]:
     return found
 
 
-def _judged(path: Path, row: DelimitedRow) -> bool | None:
-    value = row.cells.get("value", "yes").strip().lower()
+def _judged(path: Path, line: int, cells: Mapping[str, str]) -> bool | None:
+    value = cells.get("value", "yes").strip().lower()
     if value not in (*_TRUE, *_FALSE, ""):
-        raise InputError(f"{path}, line {row.line}: the value {value[:40]!r} is neither yes nor no.")
+        raise InputError(f"{path}, line {line}: the value {value[:40]!r} is neither yes nor no.")
     return value in _TRUE if value else None
 
 

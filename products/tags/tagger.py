@@ -5,7 +5,6 @@ A folder holds a head as models have it and the weights of words, in safetensors
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -16,7 +15,7 @@ import orjson
 from corpora.errors import InputError
 from corpora.lazy import np
 from encoders.heads import Head, read_heads
-from encoders.models.folder import read_json
+from encoders.models.folder import read_json, write_json
 from products.tags.hierarchy import Concept, Hierarchy, make_hierarchy
 from products.tags.measures import TaggerMeasures
 from products.trained import TrainedVectors, storing
@@ -115,27 +114,7 @@ def write_tagger(folder: Path, tagger: Tagger) -> None:
         "measures": asdict(tagger.measures) if tagger.measures else None,
     }
     with storing(folder, tagger.head, tagger.words) as part:
-        (part / DESCRIPTION).write_text(_written(described), encoding="utf-8")
-
-
-def _written(value: Any, margin: str = "") -> str:
-    """Return JSON in which what has at most two levels takes one line, such as a calibration curve."""
-    if not isinstance(value, dict | list | tuple) or _levels(value) <= 2:
-        return json.dumps(value, sort_keys=True)
-    inner = f"{margin}  "
-    if isinstance(value, dict):
-        parts = [f"{json.dumps(key)}: {_written(value[key], inner)}" for key in sorted(value)]
-    else:
-        parts = [_written(one, inner) for one in value]
-    start, end = "{}" if isinstance(value, dict) else "[]"
-    lines = f",\n{inner}".join(parts)
-    return f"{start}\n{inner}{lines}\n{margin}{end}"
-
-
-def _levels(value: Any) -> int:
-    if not isinstance(value, dict | list | tuple):
-        return 0
-    return 1 + max(map(_levels, value.values() if isinstance(value, dict) else value), default=0)
+        write_json(part / DESCRIPTION, described)
 
 
 def read_tagger(folder: Path) -> Tagger:

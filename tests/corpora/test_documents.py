@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import tracemalloc
 
 import pytest
 from hypothesis import given
@@ -67,6 +68,15 @@ def test_a_large_file_is_not_read_to_its_end(read, tmp_path):
     path.write_bytes(b'"' + b"x" * (2 << 20) + b'"')
     with pytest.raises(ValueError, match="larger than 1 MiB"):
         read(path, 1 << 20)
+
+
+def test_a_small_file_takes_little_memory_and_a_large_one_is_read_whole():
+    tracemalloc.start()
+    assert read_within(io.BufferedReader(io.BytesIO(b"x" * 9)), 4 << 30) == b"x" * 9
+    assert tracemalloc.get_traced_memory()[1] < 16 << 20
+    tracemalloc.stop()
+    content = bytes(range(256)) * 10_000
+    assert read_within(io.BufferedReader(io.BytesIO(content)), len(content)) == content
 
 
 def test_no_more_is_read_than_decides():

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import tracemalloc
-from io import BufferedReader, BytesIO
 
 import numpy as np
 import pytest
@@ -16,7 +14,6 @@ from corpora.errors import InputError
 from encoders.files.embeddings import Embeddings
 from eval.authors import Signatures, evaluate_authors, read_named_papers, read_s2and
 from eval.embedder import Text, Vectors, by_file
-from eval.files.text import read_within
 from ses.terminal.commands.eval import eval_
 
 
@@ -191,17 +188,6 @@ def test_s2ands_files_and_the_command(s2and, tmp_path):
     assert (told["data"], told["method"]) == (str(s2and), "agglomerative")
     row = told["rows"][0]
     assert (row["set"], row["measures"]["B3 F1"]["mean"], row["counts"]["signatures_without_author"]) == ("qian", 1, 1)
-
-
-def test_a_small_file_takes_little_memory_and_a_large_one_is_refused():
-    tracemalloc.start()
-    assert read_within(BufferedReader(BytesIO(b"x" * 9)), 4 << 30, "too large") == b"x" * 9
-    assert tracemalloc.get_traced_memory()[1] < 16 << 20
-    tracemalloc.stop()
-    content = bytes(range(256)) * 10_000
-    assert read_within(BufferedReader(BytesIO(content)), len(content), "too large") == content
-    with pytest.raises(InputError, match="too large"):
-        read_within(BufferedReader(BytesIO(content)), len(content) - 1, "too large")
 
 
 def test_files_of_another_form_are_refused(s2and, tmp_path):

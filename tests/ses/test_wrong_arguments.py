@@ -164,7 +164,7 @@ CALLS = [
     ("library.topics", {"name": "papers", "projection": "umap"}, "projection can't be 'umap'; give 'pca' or 'tsne'."),
     ("library.index", {"name": "x", "papers": [], "limit": 0}, "limit can't be 0; give a whole number of at least 1."),
     ("library.update", {"name": "papers", "values": {1: {}}}, "give a dictionary of dictionaries of values."),
-    ("library.topics", {"name": "papers", "count": 0}, "count can't be 0; give a whole number of at least 1."),
+    ("library.topics", {"name": "papers", "count": 0}, "count can't be 0; give a whole number of at"),
     ("index.similar", {"paper": 1}, "paper can't be 1; give a text or a Paper or a Hit."),
     (
         "index.suggest",
@@ -175,7 +175,7 @@ CALLS = [
     ("library.topics", {"name": "papers", "seed": -1}, "seed can't be -1; give a whole number of"),
     ("tags.train", {"name": "a", "index": "papers", "labels": "b", "fewst": 3}, "the nearest is fewest; it takes"),
     ("tags.train", {"name": "a", "index": "papers", "labels": {}}, "No paper is labelled; give labels."),
-    ("tags.suggest", {"name": "papers", "index": "papers", "count": 0}, "0 papers can't be suggested; give count of 1"),
+    ("tags.suggest", {"name": "papers", "index": "papers", "count": 0}, "count can't be 0; give a whole number of at"),
     (
         "tags.from_names",
         {"name": "a", "index": "papers", "hierarchy": "labels.csv", "most": 0},

