@@ -257,7 +257,7 @@ def _neighbours(index: ClusterIndex, request: SearchRequest) -> NeighbourVectors
     from search_plugin.engines.cluster.passages import path_of
 
     field = index.schema.leg(index.schema.legs[0])
-    (name,) = index.as_asked({"fields": [path_of(field)]})["fields"]
+    (name,) = index.translated({"fields": [path_of(field)]})["fields"]
     return NeighbourVectors(
         weight=request.neighbours,
         pool=POOL,

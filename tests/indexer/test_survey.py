@@ -105,7 +105,7 @@ def test_papers_that_have_origins_keep_them(tmp_path):
 
 
 def test_more_papers_are_compared_than_fit_in_a_page(survey):
-    written = papers(2_001)
+    written = [Paper("A", "Masks"), *papers(2_000)]  # a capital letter is before all small ones
     read(survey, *written)
     pages = []
     survey.compare(lambda ids: pages.append(ids) or {}, lambda ids, names: {})

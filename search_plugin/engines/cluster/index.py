@@ -233,8 +233,8 @@ class ClusterIndex(Index):
         """The fields of its documents that are for ses alone."""
         return [*(field.name for field in self.schema.written), "content_hash", TITLE_ORDER]
 
-    def as_asked(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a search in the names of ses as the cluster is asked it."""
+    def translated(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a search in the names of ses in those of the index, which are the same."""
         return dict(body)
 
     def upsert(self, documents: Sequence[Document]) -> Sequence[Refused]:

@@ -143,7 +143,7 @@ class AttachedIndex(ClusterIndex):
         """The fields of its documents that no page shows: those of ses, and its own vectors that are searched."""
         return [NAMESPACE, *(field.name for field in self.schema.foreign)]
 
-    def as_asked(self, body: Mapping[str, Any]) -> dict[str, Any]:
+    def translated(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Return a search in the names of ses in those of the owner."""
         return self._translation.body(body)
 
@@ -283,10 +283,10 @@ class AttachedIndex(ClusterIndex):
 
     def ask_search(self, body: Mapping[str, Any], params: Mapping[str, Any] | None = None, why: str = "") -> Any:
         """Send a search in the names of ses."""
-        return self._translation.reply(body, super().ask_search(self.as_asked(body), params, why))
+        return self._translation.reply(body, super().ask_search(self.translated(body), params, why))
 
     def _ask_all(self, bodies: Mapping[str, Mapping[str, Any]], why: str) -> dict[str, Any]:
-        there = {name: self.as_asked(body) for name, body in bodies.items()}
+        there = {name: self.translated(body) for name, body in bodies.items()}
         replies = super()._ask_all(there, why)
         return {name: self._translation.reply(bodies[name], reply) for name, reply in replies.items()}
 

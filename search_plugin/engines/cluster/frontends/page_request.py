@@ -61,7 +61,7 @@ def page_request(index: ClusterIndex, plan: Plan, request: SearchRequest) -> Htt
     if plan.words and not plan.vectors:
         # As in the legs of ses: a paper's score does not depend on its shard.
         params["search_type"] = "dfs_query_then_fetch"
-    return HttpRequest("POST", f"/{index.address}/_search?{urlencode(params)}", index.as_asked(body), "the page")
+    return HttpRequest("POST", f"/{index.address}/_search?{urlencode(params)}", index.translated(body), "the page")
 
 
 def is_counted_apart(plan: Plan) -> bool:
@@ -89,7 +89,7 @@ def highlights(index: ClusterIndex, plan: Plan) -> dict[str, Any]:
     if not plan.words:
         return {}
     marking = {"highlight": {**MARKING, "highlight_query": holding(plan, TEXT)}}
-    return {"highlight": index.as_asked(marking)["highlight"]}
+    return {"highlight": index.translated(marking)["highlight"]}
 
 
 def _listed(index: ClusterIndex, where: Filter | None, order: Sort) -> dict[str, Any]:

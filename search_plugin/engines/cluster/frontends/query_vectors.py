@@ -48,6 +48,6 @@ def query_vector(index: ClusterIndex, way: VectorWay, plan: Plan, request: Searc
         )
     page = page_request(index, replace(plan, vectors=()), replace(request, facets=(), offset=0, size=first))
     kept = {name: part for name, part in page.body.items() if name in ("query", "sort", "size")}
-    found = index.as_asked({"fields": [path_of(field)]})["fields"]
+    found = index.translated({"fields": [path_of(field)]})["fields"]
     body = {**kept, "_source": False, "fields": found, "track_total_hits": False}
     return QueryVector(way, replace(page, body=body, why="The first papers by words, with their vectors"), *found)

@@ -48,7 +48,7 @@ def vectors_request(index: ClusterIndex, field: VectorField, pool: int) -> HttpR
     holder, address = (beside, beside.physical) if beside else (index, index.address)
     mark = uuid.uuid4().hex
     search = {**among([mark]), "size": pool, "_source": False, "fields": ["id", path_of(field)]}
-    body = replaced(holder.as_asked(search), _opened([mark], NEAR))
+    body = replaced(holder.translated(search), _opened([mark], NEAR))
     path = f"/{address}/_search?allow_partial_search_results=false"
     return HttpRequest("POST", path, body, "The vectors of the best papers")
 
@@ -71,7 +71,7 @@ def papers_request(
             # The id in a column has the same place in the hits of the legs.
             column = (
                 {"docvalue_fields": ["id"]}
-                if index.as_asked({"docvalue_fields": ["id"]}).get("docvalue_fields")
+                if index.translated({"docvalue_fields": ["id"]}).get("docvalue_fields")
                 else {}
             )
             lines[at] = {
