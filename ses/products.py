@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib import import_module
-from importlib.util import find_spec
+from importlib.resources import files
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 if TYPE_CHECKING:
@@ -83,9 +83,8 @@ def product_commands() -> dict[str, tuple[str, str]]:
     return {one.command: (f"products.{one.name}.command:{one.command}", one.summary) for one in products()}
 
 
-def product_routers() -> Iterator[str]:
-    """Yield where the routes are of each product that has some."""
+def product_routers() -> Iterator[tuple[str, str]]:
+    """Yield the name of each product that has routes, and where these are."""
     for one in products():
-        module = f"products.{one.name}.routes"
-        if find_spec(module):
-            yield f"{module}:router"
+        if files("products").joinpath(one.name, "routes.py").is_file():
+            yield one.name, f"products.{one.name}.routes:router"

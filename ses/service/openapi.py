@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from starlette.routing import BaseRoute
 
 from ses.service.parameters import DEFAULT_MARK
 
@@ -53,19 +55,22 @@ _TAGS = (
 _NOT_MODIFIED = {"description": "The client has this answer: the header If-None-Match names its ETag."}
 
 
-def describe(app: FastAPI) -> None:
-    """Let an application describe itself: with its problems, and without FastAPI's errors, which it never sends."""
+def describe(app: FastAPI, routes: Callable[[], list[BaseRoute]]) -> None:
+    """Let an application describe itself: with its problems, and without FastAPI's errors, which it never sends.
+
+    `routes` returns all its routes.
+    """
 
     def description() -> dict[str, Any]:
         if app.openapi_schema is None:
-            app.openapi_schema = _described(app)
+            app.openapi_schema = _described(app, routes())
         return app.openapi_schema
 
     app.openapi = description  # type: ignore[method-assign]  # as FastAPI documents it
 
 
-def _described(app: FastAPI) -> dict[str, Any]:
-    made = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+def _described(app: FastAPI, routes: list[BaseRoute]) -> dict[str, Any]:
+    made = get_openapi(title=app.title, version=app.version, description=app.description, routes=routes)
     components = made.setdefault("components", {})
     schemas = components.setdefault("schemas", {})
     for name in ("HTTPValidationError", "ValidationError"):

@@ -125,12 +125,12 @@ class Service:
         itself = self._changes.changed_at(place, repr(feed), 1.0)  # a feed that is new here counts by its index
         return max(self.changed(feed.index), itself)
 
-    def warm(self) -> None:
+    def warm(self, after: Callable[[], object] = lambda: None) -> None:
         """Open the default index, load its model and search once, in a thread; try again until it works.
 
-        The values for suggestions are read after that, while requests are answered.
+        The values for suggestions are read after that, while requests are answered, and `after` is called.
         """
-        Thread(target=self._warm, name="ses-warm", daemon=True).start()
+        Thread(target=self._warm, args=(after,), name="ses-warm", daemon=True).start()
 
     def ready(self) -> str:
         """Return the name of the default index, which can be searched at once.
@@ -149,7 +149,7 @@ class Service:
         self.models.close()
         self.library.close()
 
-    def _warm(self) -> None:
+    def _warm(self, after: Callable[[], object]) -> None:
         while not self._closed.is_set():
             try:
                 # Not through the cache: a reader's first search should be no slower than the next one.
@@ -164,6 +164,7 @@ class Service:
                 with suppress(SesError):  # readers meet it too
                     # The first suggestion after a commit reads all values, which may take seconds.
                     self.ask("", lambda opened: opened.complete("a"))
+                after()
                 return
             self._closed.wait(self.settings.fresh_seconds)
 

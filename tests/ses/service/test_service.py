@@ -234,6 +234,19 @@ def test_suggestions_are_read_when_the_service_is_ready(other, service, monkeypa
     assert read.wait(30)
 
 
+def test_the_groups_of_routes_are_imported_when_the_service_is_ready(other, service):
+    other.index("a", papers(10))
+    ready, imported = [], threading.Event()
+
+    def after():
+        ready.append(service.ready())
+        imported.set()
+
+    service.warm(after)
+    assert imported.wait(30)
+    assert ready == ["a"]
+
+
 def test_a_revision_changes_with_settings_that_change_answers(other, service, tmp_path):
     other.index("a", papers(10))
     words = tmp_path / "synonyms.txt"
