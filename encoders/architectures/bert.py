@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from encoders.architectures.network import Network
+from encoders.architectures.network import Network, dense_name
 from encoders.ops.base import Ops, Tensor
 
 WORDS, POSITIONS = "embeddings.word_embeddings.weight", "embeddings.position_embeddings.weight"
@@ -156,11 +156,6 @@ def pooled(ops: Ops, network: Network, states: Tensor, mask: Tensor) -> Tensor:
 def _pooled_token(ops: Ops, network: Network, states: Tensor) -> Tensor:
     """Return the states that the last layer needs to compute: of one token, unless all are wanted, or their mean."""
     return states if network.pooling in ("mean", "tokens") else ops.token(states, 1 if network.pooling == "code" else 0)
-
-
-def dense_name(number: int) -> str:
-    """Return the prefix of the weights of a linear layer after pooling."""
-    return f"dense.{number}"
 
 
 def _pool(ops: Ops, network: Network, states: Tensor, mask: Tensor) -> Tensor:

@@ -39,3 +39,8 @@ class Network:
     pooling: Pooling
     normalize: bool
     options: Mapping[str, Any]
+
+
+def dense_name(number: int) -> str:
+    """Return the prefix of the weights of a linear layer after pooling."""
+    return f"dense.{number}"

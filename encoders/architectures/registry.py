@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 from corpora.installed import deferred
 from encoders.architectures.network import Network
-from encoders.ops.base import Ops, Tensor
 
-Architecture = Callable[[Ops, Network, Tensor, Tensor, Sequence[str]], list[Tensor]]
+if TYPE_CHECKING:
+    from encoders.ops.base import Ops, Tensor
+
+Architecture: TypeAlias = "Callable[[Ops, Network, Tensor, Tensor, Sequence[str]], list[Tensor]]"
 """Takes operators, the model's facts, token ids, mask and heads; returns one vector per text, (texts, width), for each
 head. Of rerankers, a score per pair of texts, (texts, 1), or a vector per token, (texts, tokens, width)."""
 

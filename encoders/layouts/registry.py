@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from corpora.documents import LARGEST
 from corpora.errors import InputError
 from encoders.layouts.own_card import CARD_FILE, COMPOSED, read_own, with_own_card
 from encoders.models.model import Find, Model
@@ -24,12 +27,14 @@ class Layout:
         module: The name of its module in this package.
         architectures: Architectures in a `ses_card.json` that make a folder such a model.
         files: Patterns of files of such a model; where one is there, the module's function `recognizes` decides.
+        marks: The same for files that others have too: it decides where one of these words is in the file.
         settings: Its own settings in a `ses_card.json`, beside those of all models.
     """
 
     module: str
     architectures: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
+    marks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     settings: tuple[str, ...] = ()
 
     def recognizes(self, path: Path, architecture: str | None) -> bool:
@@ -37,11 +42,24 @@ class Layout:
         if architecture in self.architectures:
             return True
         held = (path.match(pattern) if path.is_file() else any(path.glob(pattern)) for pattern in self.files)
-        return any(held) and bool(self.imported().recognizes(path))
+        marked = (_holds(path / file, words) for file, words in self.marks.items())
+        return any(chain(held, marked)) and bool(self.imported().recognizes(path))
 
     def imported(self) -> Any:
         """Return the module."""
         return import_module(f"encoders.layouts.{self.module}")
+
+
+def _holds(path: Path, words: tuple[str, ...]) -> bool:
+    """Return whether a file holds one of some words; if it can't be read, that is for the module to say."""
+    if not path.is_file():
+        return False
+    try:
+        with path.open("rb") as file:
+            content = file.read(LARGEST)
+    except OSError:
+        return True
+    return any(word.encode() in content for word in words)
 
 
 LAYOUTS: tuple[Layout, ...] = (
@@ -56,15 +74,25 @@ LAYOUTS: tuple[Layout, ...] = (
     Layout("scirepeval", files=("model", "adapters", "*_fusion", "../tokenizer"), settings=("base",)),
     Layout("adapter_folders", files=("*/adapter_config.json", "*/*/adapter_config.json"), settings=("base",)),
     Layout("shared_codes", architectures=("shared-codes",), settings=("base",)),
-    Layout("pals", files=("config.json",), settings=("tasks",)),
+    Layout("pals", marks={"config.json": ('"mult"', '"houlsby"', '"top"', '"lhuc"')}, settings=("tasks",)),
     Layout("experts", files=(CARD_FILE,), settings=("experts",)),
     Layout("biencoders", files=("*.ckpt",), settings=("experts", "instructions")),
     Layout(
         "unipr", architectures=("instructions", "instruction-encoder"), settings=("base", "instructions", "instructor")
     ),
     Layout("cross_encoders", architectures=("pairs",)),
-    Layout("sparse", architectures=("sparse",), files=("modules.json", "idf.json", "query_token_weights.txt")),
-    Layout("static", architectures=("static",), files=("modules.json", "config.json"), settings=("stands_in_for",)),
+    Layout(
+        "sparse",
+        architectures=("sparse",),
+        files=("idf.json", "query_token_weights.txt"),
+        marks={"modules.json": ("Router", "SpladePooling")},
+    ),
+    Layout(
+        "static",
+        architectures=("static",),
+        marks={"modules.json": ("StaticEmbedding",), "config.json": ("model2vec",)},
+        settings=("stands_in_for",),
+    ),
     Layout("huggingface", files=("config.json",)),
 )
 """The first that recognizes a path reads it."""

@@ -9,16 +9,17 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
 from corpora.lazy import np
-from encoders.architectures.bert import dense_name
-from encoders.architectures.network import Pooling
+from encoders.architectures.network import Pooling, dense_name
 from encoders.models.card import ModelCard
 from encoders.models.folder import inside, read_json, write_json
 from encoders.models.weights import SAFETENSORS, TORCH, read_arrays, weights_file, write_safetensors
-from encoders.ops.base import Activation
+
+if TYPE_CHECKING:
+    from encoders.ops.base import Activation
 
 MODULES = "modules.json"
 

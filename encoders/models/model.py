@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, short_list
+from corpora.installed import deferred
 from corpora.lazy import np
 from encoders.architectures.registry import ARCHITECTURES
 from encoders.models.card import ModelCard
 from encoders.models.formats import Precision
-from encoders.ops.names import NamesOps
+
+if TYPE_CHECKING:
+    from encoders.ops.names import NamesOps
 
 Weights = Mapping[str, "np.ndarray"]
 
@@ -110,7 +114,7 @@ def read_checked(model: Model, heads: Sequence[str]) -> Weights:
 
 
 def _noted(card: ModelCard, present: Collection[str], heads: Sequence[str]) -> NamesOps:
-    ops = NamesOps(present)
+    ops: NamesOps = deferred("encoders.ops.names", "NamesOps")(present)
     ARCHITECTURES[card.architecture](ops, card.network, None, None, heads)
     return ops
 

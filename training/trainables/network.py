@@ -14,7 +14,8 @@ from typing import Any
 
 from corpora.errors import InputError
 from corpora.lazy import np
-from encoders.architectures.bert import dense_name, layer_name
+from encoders.architectures.bert import layer_name
+from encoders.architectures.network import dense_name
 from encoders.layouts.sentence_modules import write_modules
 from encoders.models.card import ModelCard
 from encoders.models.folder import writing

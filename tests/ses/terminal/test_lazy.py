@@ -113,7 +113,12 @@ def test_a_search_loads_nothing_of_what_it_was_not_asked_for(home):
         *("engines.cluster", "engines.embedded.diagnosis", "engines.embedded.merging", "contract.diagnosis"),
         *("ranking.model_reranking", "ranking.feedback", "understanding.pasted.read", "filters.containing"),
     }
-    assert not {f"search_plugin.{name}" for name in unasked} & loaded("search", "lung", **of(home))
+    of_other_models = {
+        *("layouts.pals", "layouts.static", "layouts.sparse", "architectures.bert", "ops.base", "ops.names")
+    }
+    found = loaded("search", "lung", **of(home))
+    assert not {f"search_plugin.{name}" for name in unasked} & found
+    assert not {f"encoders.{name}" for name in of_other_models} & found
 
 
 def test_an_unknown_command_is_told():
