@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Literal
 
-from corpora.errors import NotFoundError
+from corpora.errors import InputError, NotFoundError
 from corpora.paper import Paper
 from search_plugin.contract.engine import Index
 from search_plugin.contract.tree import Filter
@@ -99,15 +100,27 @@ def look_up(index: Index, query: str, where: Filter | None = None) -> Meaning:
 def find(index: Index, name: str) -> list[Paper]:
     """Return the papers that an id or any other identifier names, in any form that people type.
 
-    These are several if papers share the identifier. Raises `NotFoundError` if there is none.
+    These are several if papers share the identifier. Raises `NotFoundError` if there is none, and `InputError` if the
+    text names several papers, such as two PMIDs with a comma between.
     """
     if own := index.papers([name]).get(name):
         return [own]
-    typed = (*read_identifiers(name)[0], Identifier(KEY, name.strip()))
-    papers = {paper.id: paper for found in _named(index, typed).values() for paper in found}
+    typed, whole = read_identifiers(name)[0], Identifier(KEY, name.strip())
+    by_name = _named(index, (*typed, whole))
+    papers = {paper.id: paper for found in by_name.values() for paper in found}
+    if papers and not by_name[whole] and any(_differ(one, other, by_name) for one, other in combinations(typed, 2)):
+        raise InputError(f"{name!r} names several papers", "give them one by one")
     if not papers:
         raise NotFoundError(f"The index {index.name} holds no paper {name!r}", "search for it to see its id")
     return list(papers.values())
+
+
+def _differ(one: Identifier, other: Identifier, by_name: Mapping[Identifier, list[Paper]]) -> bool:
+    """Return whether two identifiers name different papers; what is one word of a text may be of several kinds."""
+    if one.typed and one.typed == other.typed:
+        return False
+    first, second = ({paper.id for paper in by_name[each]} for each in (one, other))
+    return first != second if one.kind == other.kind else bool(first and second) and first.isdisjoint(second)
 
 
 def _named(index: Index, identifiers: Sequence[Identifier]) -> dict[Identifier, list[Paper]]:

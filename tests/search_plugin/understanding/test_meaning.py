@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from corpora.errors import NotFoundError
+from corpora.errors import InputError, NotFoundError
 from corpora.paper import Paper
 from search_plugin.contract.engine import Document
 from search_plugin.contract.schema import IndexSchema, paper_vector
@@ -97,6 +97,19 @@ def test_an_id_is_found_in_other_case_only_where_its_own_case_is_not_there(index
     assert {hit.id for hit in asked(index, "a1", Refusing)} == {"a1", "A1"}
     assert find(index, "a1")[0].title == "Virus one"
     assert [paper.id for paper in find(index, "TITLE")] == ["title"]
+
+
+@pytest.mark.parametrize(
+    "name", ["4983,4984", "4983 4984", "4983; 99999", "10.1000/two, pmid:11111", "10.1000/two 10.1000/none"]
+)
+def test_a_name_of_several_papers_is_none_of_a_paper(index, name):
+    with pytest.raises(InputError, match=f"'{name}' names several papers; give them one by one"):
+        find(index, name)
+
+
+def test_two_names_of_one_paper_name_it(index):
+    assert [paper.id for paper in find(index, "arXiv:2004.10706 10.48550/arXiv.2004.10706")] == ["A1"]
+    assert [paper.id for paper in find(index, "10.1000/shared")] == ["4983", "4984"]
 
 
 def test_an_identifier_that_is_not_there_is_said_and_nothing_is_ranked(index):
