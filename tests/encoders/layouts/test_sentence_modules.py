@@ -44,8 +44,10 @@ def order(folder, *numbers):
     path.write_text(json.dumps([modules[number] for number in numbers]))
 
 
-@pytest.mark.parametrize("activation", ACTIVATIONS)
-@pytest.mark.parametrize(("pooling", "normalize", "bias"), [("mean", True, True), ("cls", False, False)])
+@pytest.mark.parametrize(
+    ("activation", "pooling", "normalize", "bias"),
+    [("", "cls", False, False), *((activation, "mean", True, True) for activation in ACTIVATIONS)],
+)
 def test_vectors_are_the_formulas(activation, pooling, normalize, bias, tmp_path):
     folder, weights = leaf(tmp_path / "m", pooling=pooling, normalize=normalize, activation=activation, bias=bias)
     encoder = load_encoder(str(folder), cache_dir=tmp_path, precision="fp32")

@@ -21,11 +21,7 @@ QUERY = "virus lung response"
 TEXTS = [f"{paper.title}. {paper.abstract}" for paper in papers(9)] + ["", "the {virus} [SEP] of Zürich"]
 LONG = " ".join(random.Random(5).choices(WORDS, k=80))
 EXACT = {"precision": "fp32", "threads": 1}
-RUNTIMES = [
-    "onnx",
-    pytest.param("torch", marks=pytest.mark.torch),
-    pytest.param("openvino", marks=pytest.mark.openvino),
-]
+OTHER_RUNTIMES = [pytest.param("torch", marks=pytest.mark.torch), pytest.param("openvino", marks=pytest.mark.openvino)]
 
 
 @pytest.fixture(params=FAMILIES)
@@ -41,10 +37,19 @@ def set_json(path, **values):
     path.write_text(json.dumps((json.loads(path.read_text()) if path.exists() else {}) | values))
 
 
-@pytest.mark.parametrize("runtime", RUNTIMES)
-def test_a_pair_has_the_score_of_the_formula(runtime, folder, tmp_path):
-    scorer = load_reranker(str(folder), cache_dir=tmp_path / "cache", runtime=runtime, **EXACT)
-    assert scorer.runtime == f"{runtime}-fp32"
+@pytest.mark.parametrize("folder", ["bert", "modernbert"], indirect=True)
+@pytest.mark.parametrize("runtime", OTHER_RUNTIMES)
+def test_other_runtimes_give_the_same_scores(runtime, folder, tmp_path):
+    ours, theirs = (
+        load_reranker(str(folder), cache_dir=tmp_path / "cache", runtime=one, **EXACT) for one in ("onnx", runtime)
+    )
+    assert theirs.runtime == f"{runtime}-fp32"
+    np.testing.assert_allclose(theirs.scores(LONG, TEXTS), ours.scores(LONG, TEXTS), atol=1e-5)
+
+
+def test_a_pair_has_the_score_of_the_formula(folder, tmp_path):
+    scorer = load_reranker(str(folder), cache_dir=tmp_path / "cache", **EXACT)
+    assert scorer.runtime == "onnx-fp32"
     for query in (QUERY, LONG):
         pairs = scorer.tokenizer.encode_batch([(query, text) for text in TEXTS])
         assert max(len(pair.ids) for pair in pairs) <= 60 == scorer.card.max_tokens
@@ -146,7 +151,7 @@ def test_a_tokenizer_that_tells_no_segments_gives_none(tmp_path):
     assert scorer.scores(QUERY, TEXTS[:1])[0] == pytest.approx(expected, abs=1e-5)
 
 
-@pytest.mark.parametrize("runtime", RUNTIMES)
+@pytest.mark.parametrize("runtime", ["onnx", *OTHER_RUNTIMES])
 def test_int8_and_bf16_are_near(runtime, tmp_path):
     folder, given = make_cross_encoder(tmp_path / "bert"), {"cache_dir": tmp_path / "cache", "threads": 1}
     exact = load_reranker(str(folder), precision="fp32", **given).scores(QUERY, TEXTS)

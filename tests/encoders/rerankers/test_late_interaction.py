@@ -22,10 +22,10 @@ QUERY = "virus lung response"
 TEXTS = [f"{paper.title}. {paper.abstract}" for paper in papers(8)] + ["", "a. b, c: d."]
 EXACT = {"precision": "fp32", "threads": 1}
 FAMILIES = ("bert", "roberta", "mpnet", "modernbert")
-RUNTIMES = [
-    "onnx",
-    pytest.param("torch", marks=pytest.mark.torch),
-    pytest.param("openvino", marks=pytest.mark.openvino),
+BERT_BY_RUNTIME = [
+    ("bert", "onnx"),
+    pytest.param("bert", "torch", marks=pytest.mark.torch),
+    pytest.param("bert", "openvino", marks=pytest.mark.openvino),
 ]
 MASKS = ("[MASK]", "<mask>")
 
@@ -70,8 +70,7 @@ def by_hand(folder, family, scorer, query, text, *, lengths, skipped, marks, att
     return score(q, d[[place for place, token in enumerate(read) if token not in ids]])
 
 
-@pytest.mark.parametrize("runtime", RUNTIMES)
-@pytest.mark.parametrize("family", ["bert", "roberta"])
+@pytest.mark.parametrize(("family", "runtime"), [("roberta", "onnx"), *BERT_BY_RUNTIME])
 def test_pylates_folder_scores_as_the_formula(family, runtime, tmp_path):
     folder = make_pylate(tmp_path / family, family)
     scorer = load_reranker(str(folder), cache_dir=tmp_path / "cache", runtime=runtime, **EXACT)

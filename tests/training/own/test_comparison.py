@@ -131,6 +131,7 @@ def test_a_run_that_is_lucky_does_not_decide():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("few_resamples")
 def test_without_a_gain_the_verdict_is_hardly_ever_a_gain():
     """Runs differ by chance: over papers alone, every third lucky run would be worth using."""
     draw = np.random.default_rng(7)
