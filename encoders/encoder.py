@@ -18,8 +18,8 @@ from encoders.registry import DEFAULT_MODEL, find_model
 from encoders.runtimes.registry import GRAPH_VERSION
 from encoders.runtimes.sessions import Sessions, make_sessions
 from encoders.text_encoder import EncodingProgress, TextEncoder, ignore, shared
-from encoders.tokens.batching import CPU_TOKENS, GPU_TOKENS, Batch, LongText, batches, parts, pieces
-from encoders.tokens.tokenizer import load_tokenizer, tokenized, well_formed
+from encoders.tokens.batching import CPU_TOKENS, GPU_TOKENS, Batch, LongText, batches, parts
+from encoders.tokens.tokenizer import cut_texts, load_tokenizer, well_formed
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -142,13 +142,7 @@ class Encoder:
     def _pieces(self, prompts: Sequence[str], like: Format) -> tuple[list[list[int]], list[int]]:
         """Return the token ids that the network reads, and the number of the text that each list is of."""
         before = len(self.tokenizer.encode(self.card.prompt("", like)).ids) - 1
-        token_ids: list[list[int]] = []
-        owners: list[int] = []
-        for owner, encoding in enumerate(tokenized(self.tokenizer, prompts)):
-            cut = pieces(encoding.ids, self.card.max_tokens, before, self.long_text)
-            token_ids += cut
-            owners += [owner] * len(cut)
-        return token_ids, owners
+        return cut_texts(self.tokenizer, prompts, self.card.max_tokens, before, self.long_text)
 
     def _means(self, made: np.ndarray, owners: np.ndarray) -> np.ndarray:
         """Return the mean of each text's passages, float32 (heads, texts, dimension); `owners` are their texts."""

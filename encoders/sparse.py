@@ -22,8 +22,8 @@ from encoders.registry import find_model
 from encoders.runtimes.registry import GRAPH_VERSION
 from encoders.runtimes.sessions import Sessions, make_sessions
 from encoders.text_encoder import EncodingProgress, ignore
-from encoders.tokens.batching import LongText, batches, parts, pieces
-from encoders.tokens.tokenizer import load_tokenizer, tokenized, well_formed
+from encoders.tokens.batching import LongText, batches, parts
+from encoders.tokens.tokenizer import cut_texts, load_tokenizer, well_formed
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -115,12 +115,8 @@ class SparseEncoder:
         """Yield the vectors of texts, flat, by the texts' keys, after each part of the texts."""
         if not missing:
             return
-        keys, token_ids, owners = list(missing.values()), list[list[int]](), list[int]()
-        before = len(self.tokenizer.encode("").ids) - 1
-        for owner, encoding in enumerate(tokenized(self.tokenizer, list(missing))):
-            cut = pieces(encoding.ids, self.card.max_tokens, before, self.long_text)
-            token_ids += cut
-            owners += [owner] * len(cut)
+        keys, before = list(missing.values()), len(self.tokenizer.encode("").ids) - 1
+        token_ids, owners = cut_texts(self.tokenizer, list(missing), self.card.max_tokens, before, self.long_text)
         session, tokens = self.sessions((self.card.head(Format.PRX),)), sum(map(len, token_ids))
         left_out = self._special() if self.query_weights is not None else []
         owner_of = np.array(owners)

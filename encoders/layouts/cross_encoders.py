@@ -19,7 +19,6 @@ from encoders.architectures.bert import SEGMENTS
 from encoders.architectures.pairs import HEADS, SCORE, ScoreActivation
 from encoders.architectures.registry import PAIRS
 from encoders.layouts import huggingface
-from encoders.layouts.families import FAMILIES, read_network
 from encoders.layouts.own_card import CARD_FILE, read_own, with_own_card
 from encoders.layouts.sentence_modules import read_modules
 from encoders.models.card import ModelCard
@@ -47,16 +46,7 @@ def recognizes(folder: Path) -> bool:
 
 def read(folder: Path, name: str, find: Find | None = None) -> Model:  # noqa: ARG001 - it is made of no others
     """Read a cross-encoder; `InputError` if it has no head, or more than one label, or ses can't run its network."""
-    config = read_json(folder / "config.json", dict)
-    family = config.get("model_type")
-    if not isinstance(family, str) or family not in FAMILIES:
-        raise InputError(
-            f"{folder} holds a network of the family {family!r}, which ses can't run as a reranker; it runs those of "
-            f"the families {', '.join(FAMILIES)}."
-        )
-    if read_network(folder / "config.json", config, "cls", normalize=False) is None:
-        raise InputError(f"{folder} has settings that ses can't run as a reranker; choose another model.")
-    path = weights_file(folder)
+    config, path = huggingface.reranker_config(folder, "cls"), weights_file(folder)
     shapes = read_shapes(path)
     head = next((kind for kind, layers in HEADS.items() if all(f"{one}.weight" in shapes for one in layers)), None)
     if head is None:
@@ -70,7 +60,7 @@ def read(folder: Path, name: str, find: Find | None = None) -> Model:  # noqa: A
         not read_modules(folder).dense, f"{folder} has linear layers of its own, which ses can't run in a reranker."
     )
     card = huggingface.card_of(folder, name, sha256_of(path), config)
-    segments = family == "bert" and shapes.get(SEGMENTS, (0,))[0] > 1 and _has_segments(folder)
+    segments = card.family == "bert" and shapes.get(SEGMENTS, (0,))[0] > 1 and _has_segments(folder)
     activation = _activation(folder, config)
     facts = {"trunk": card.architecture, "head": head, "activation": activation, "segments": segments}
     network = replace(

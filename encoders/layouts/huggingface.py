@@ -113,6 +113,21 @@ def card_of(
     )
 
 
+def reranker_config(folder: Path, pooling: Pooling) -> dict[str, Any]:
+    """Return the `config.json` of a reranker's network; `InputError` if no architecture of ses runs it."""
+    path = folder / "config.json"
+    config: dict[str, Any] = read_json(path, dict)
+    family = config.get("model_type")
+    if not isinstance(family, str) or family not in FAMILIES:
+        raise InputError(
+            f"{folder} holds a network of the family {family!r}, which ses can't run as a reranker; it runs those of "
+            f"the families {', '.join(FAMILIES)}."
+        )
+    if families.read_network(path, config, pooling, normalize=False) is None:
+        raise InputError(f"{folder} has settings that ses can't run as a reranker; choose another model.")
+    return config
+
+
 def read_longest(folder: Path, card: ModelCard) -> int:
     """Return the longest input of a reranker in tokens: its tokenizer's limit too, unless its modules set another."""
     limit = read_json(folder / "tokenizer_config.json", dict, missing={}).get("model_max_length")

@@ -18,7 +18,6 @@ from corpora.checksums import sha256_of, sha256_of_text
 from corpora.errors import InputError, require
 from encoders.architectures.tokens import PROJECTION, TOKENS
 from encoders.layouts import huggingface
-from encoders.layouts.families import FAMILIES, read_network
 from encoders.layouts.sentence_modules import Modules, listed_modules
 from encoders.models.folder import inside, read_json, transformer_settings
 from encoders.models.formats import Format
@@ -74,13 +73,7 @@ def recognizes(folder: Path) -> bool:
 
 def read(folder: Path, name: str) -> Model:
     """Read a late-interaction model; `InputError` if ses can't run its network or modules, or it has no projection."""
-    config = read_json(folder / "config.json", dict)
-    family = config.get("model_type")
-    if not isinstance(family, str) or family not in FAMILIES:
-        known = ", ".join(FAMILIES)
-        raise InputError(f"{folder} holds a network of the family {family!r}; ses runs rerankers of {known}.")
-    if read_network(folder / "config.json", config, "tokens", normalize=False) is None:
-        raise InputError(f"{folder} has settings that ses can't run as a reranker; choose another model.")
+    config = huggingface.reranker_config(folder, "tokens")
     files = (weights_file(folder), *_projection_files(folder))
     shapes = {key: shape for file in files for key, shape in read_shapes(file).items()}
     shape = shapes.get(f"{PROJECTION}.weight", ())

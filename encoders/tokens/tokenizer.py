@@ -17,6 +17,7 @@ from corpora.errors import InputError, require
 from encoders.architectures.registry import STATIC
 from encoders.models.card import ModelCard
 from encoders.models.folder import LARGEST_TOKENIZER, read_json, transformer_settings
+from encoders.tokens.batching import LongText, pieces
 from encoders.tokens.checking import check_description
 
 if TYPE_CHECKING:
@@ -110,6 +111,23 @@ def tokenized(
         raise InputError(
             f"The model's tokenizer fails on a text ({error}); fetch the model from a source you trust."
         ) from error
+
+
+def cut_texts(
+    tokenizer: Tokenizer, texts: Sequence[str], limit: int, prompt: int, policy: LongText
+) -> tuple[list[list[int]], list[int]]:
+    """Return the token ids that a network reads, and the number of the text that each list is of.
+
+    A text of more than `limit` tokens is cut by `encoders.tokens.batching.pieces`, to which `prompt` and `policy` go.
+    Raises `InputError` if the tokenizer fails on a text.
+    """
+    token_ids: list[list[int]] = []
+    owners: list[int] = []
+    for owner, encoding in enumerate(tokenized(tokenizer, texts)):
+        cut = pieces(encoding.ids, limit, prompt, policy)
+        token_ids += cut
+        owners += [owner] * len(cut)
+    return token_ids, owners
 
 
 def splits_as_bert(tokenizer: Tokenizer) -> bool:
