@@ -53,6 +53,16 @@ def test_a_manuscript_is_a_form(client, library):
     assert venues[0].name in reply.text
 
 
+def test_a_manuscript_stays_in_the_language_and_the_index_that_its_reader_chose(client):
+    assert 'action="/similar?lang=de"' in client.get("/similar?lang=de").text
+    reply = client.post("/similar?lang=de", data={"text": TEXT, "size": "2", "index": "papers"})
+    assert reply.headers["content-language"] == "de"
+    assert 'href="/papers/cited?index=papers&amp;lang=de"' in reply.text
+    shown = client.get("/papers/cited?index=papers&lang=de").text
+    assert 'href="/similar/cited?index=papers&amp;lang=de"' in shown
+    assert 'href="/map?lang=de&amp;index=papers"' in shown
+
+
 def test_a_manuscript_gets_labels_of_the_papers_like_it(client, library):
     index = library["papers"]
     found = client.post("/similar.json", data={"text": TEXT}).json()["labels"]
