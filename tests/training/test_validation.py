@@ -1,11 +1,14 @@
 """The measures by which training is validated, against their definitions."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.spatial import distance
 from scipy.stats import kendalltau
 from sklearn.metrics import f1_score
 
+from training import validation
 from training.objectives import Inputs
 from training.validation import _cosine, _finite, _first, _kendall, _macro_f1, _similar
 
@@ -94,3 +97,24 @@ def test_what_is_measured_must_be_numbers():
     # With a head, its outputs are measured.
     assert [_finite(one) for one in parts([bad], good, [()] * 9)] == [True] * 3
     assert [_finite(one) for one in parts([good], bad, [()] * 9)] == [True, False, True]
+
+
+@pytest.mark.parametrize(
+    ("objective", "measure"),
+    [
+        ("triplet", "_first"),
+        ("listwise", "_highest"),
+        ("ranking", "_kendall"),
+        ("vectors", "_cosine"),
+        ("bce", "_macro_f1"),
+    ],
+)
+def test_each_objective_is_validated_by_its_measure(objective, measure, monkeypatch):
+    ran = []
+    for name in ("_first", "_highest", "_kendall", "_cosine", "_macro_f1"):
+        monkeypatch.setattr(validation, name, lambda *_, name=name, **__: ran.append(name))
+    monkeypatch.setattr(validation, "length_grouped", lambda *_: [])
+    task = SimpleNamespace(objective=objective, multi_label=True)
+    learner = SimpleNamespace(recipe=SimpleNamespace(tasks=[task]), card=SimpleNamespace(similarity="dot"))
+    validation._measured(learner, 0, None)
+    assert ran == [measure]
