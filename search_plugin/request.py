@@ -378,6 +378,11 @@ def clean_query(text: str) -> str:
 
 def check_page(size: int, offset: int, window: int) -> None:
     """Raise `InputError` if a page is outside the window."""
+    if offset + size > MAX_WINDOW:
+        raise InputError(
+            f"Hits {offset + 1:,} to {offset + size:,} lie beyond the first {MAX_WINDOW:,}, the most that pages reach",
+            "narrow the search by a <filter>, or export all results",
+        )
     if offset + size > window:
         raise InputError(
             f"Hits {offset + 1} to {offset + size} lie beyond the search window of {window}",
