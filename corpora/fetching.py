@@ -86,9 +86,9 @@ class Fetcher:
         long, breaks off, or sends too much.
         """
         self._check(url)
-        asked = f"{url}{'&' if '?' in url else '?'}{urlencode(query)}" if query else url
+        address = f"{url}{'&' if '?' in url else '?'}{urlencode(query)}" if query else url
         try:
-            reply = retried(lambda: self._once(asked), TRIES, partial(self._pause, url))
+            reply = retried(lambda: self._once(address), TRIES, partial(self._pause, url))
         except TransientError as error:
             raise UnavailableError(
                 f"{url} can't be read ({error.reason})", "run the same command again later"
@@ -153,21 +153,21 @@ class Fetcher:
                 ) from None
             raise TransientError(reason_of(error)) from error
 
-    def _headers_for(self, url: str, asked: str) -> dict[str, str]:
+    def _headers_for(self, url: str, address: str) -> dict[str, str]:
         """Return the headers for an address to which a document may have moved; secrets stay with the first host."""
         import urllib3
 
         headers = {**self._visitor.headers(), "Accept-Encoding": "gzip"}
-        if urlsplit(asked).netloc != urlsplit(url).netloc:
+        if urlsplit(address).netloc != urlsplit(url).netloc:
             return headers
         if self._visitor.username:
             headers |= urllib3.make_headers(basic_auth=f"{self._visitor.username}:{self._visitor.password}")
         return headers | self._headers
 
 
-def _stays_safe(asked: str, target: str) -> bool:
+def _stays_safe(address: str, target: str) -> bool:
     """Return whether a redirect does not leave https."""
-    return target.startswith("https:") or asked.startswith("http:")
+    return target.startswith("https:") or address.startswith("http:")
 
 
 def _wait_of(headers: Mapping[str, str]) -> float | None:

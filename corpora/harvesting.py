@@ -158,9 +158,9 @@ class _Run:
         if self.state.listing:
             notes.append("The server has more records; a run without a limit resumes here")
         if self.state.deletions != "persistent":
-            told = "only for some time" if self.state.deletions == "transient" else "not at all"
+            how = "only for some time" if self.state.deletions == "transient" else "not at all"
             notes.append(
-                f"The server tells {told} what it deleted (deletedRecord: {self.state.deletions}); to delete that here "
+                f"The server tells {how} what it deleted (deletedRecord: {self.state.deletions}); to delete that here "
                 "too, ask for everything again and prune"
             )
         return tuple(notes)
@@ -228,14 +228,14 @@ class _Run:
     def _query(self) -> dict[str, str]:
         if self.state.token:
             return {"verb": "ListRecords", "resumptionToken": self.state.token}
-        asked = {
+        query = {
             "verb": "ListRecords",
             "metadataPrefix": self._wanted.metadata_prefix,
             "set": self._wanted.set,
             "from": self.state.window,
             "until": self._bound(self._wanted.until, last=True),
         }
-        return {name: value for name, value in asked.items() if value}
+        return {name: value for name, value in query.items() if value}
 
     def _finish(self, page: OaiPage) -> None:
         """Note that the list is complete."""

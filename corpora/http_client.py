@@ -92,23 +92,23 @@ class HttpClient:
         `headers` returns the headers for an address, since secret ones are for one host, and `safe` whether an address
         may lead on to another one. Raises `UnavailableError` if a redirect is not safe, or there are too many.
         """
-        asked = url
+        address = url
         for _ in range(_MOST_REDIRECTS + 1):
-            with self.send("GET", asked, headers(asked)) as reply:
+            with self.send("GET", address, headers(address)) as reply:
                 target = reply.headers.get("Location", "") if reply.status in _REDIRECTS else ""
                 if not target:
                     yield reply
                     return
             try:
-                target = urljoin(asked, target)
-                followed = bool(address_of(target)) and safe(asked, target)
+                target = urljoin(address, target)
+                followed = bool(address_of(target)) and safe(address, target)
             except (ValueError, InputError):
                 followed = False
             if not followed:
                 raise UnavailableError(
                     f"{url} sends us on to {target[:200]}, which is not safe", "ask for its new address"
                 )
-            asked = target
+            address = target
         raise UnavailableError(f"{url} sends us on more than {_MOST_REDIRECTS} times", "ask for its new address")
 
     def close(self) -> None:

@@ -222,10 +222,16 @@ class _Run:
     def _advance(self) -> bool:
         """Keep the next answer of the list; False if the library has changed."""
         state = self.state
-        asked = {"format": "json", "include": "data", "includeTrashed": "1", "sort": "dateAdded", "direction": "asc"}
+        parameters = {
+            "format": "json",
+            "include": "data",
+            "includeTrashed": "1",
+            "sort": "dateAdded",
+            "direction": "asc",
+        }
         if state.since:
-            asked["since"] = str(state.since)
-        reply, page, total, version = self._page(f"{self._part}/items", asked, state.start)
+            parameters["since"] = str(state.since)
+        reply, page, total, version = self._page(f"{self._part}/items", parameters, state.start)
         if state.target not in (0, version):
             return False
         if page:
@@ -285,9 +291,11 @@ class _Run:
             if start >= total:
                 return
 
-    def _page(self, path: str, asked: Mapping[str, str], start: int) -> tuple[Reply, list[Mapping[str, Any]], int, int]:
+    def _page(
+        self, path: str, parameters: Mapping[str, str], start: int
+    ) -> tuple[Reply, list[Mapping[str, Any]], int, int]:
         """Return an answer, its objects, the number of all objects, and the version of the library."""
-        query = {**asked, "limit": str(PAGE), "start": str(start)}
+        query = {**parameters, "limit": str(PAGE), "start": str(start)}
         reply = self._checked(self._fetcher.get(f"{self._library}{path}", query))
         total, version = _number(reply, "total-results"), _number(reply, "last-modified-version")
         try:

@@ -50,8 +50,8 @@ def read_mdcr(folder: Path, split: str = "test") -> Mdcr:
     try:
         fields = {field: Qrels(dict(map(_judged, queries.items()))) for field, queries in _object(path).items()}
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-        told = "fields of queries, whose candidates are lists by the way they were found"
-        raise InputError(f"{path} can't be read as MDCR's file, which holds {told}: fetch it again.") from error
+        form = "fields of queries, whose candidates are lists by the way they were found"
+        raise InputError(f"{path} can't be read as MDCR's file, which holds {form}: fetch it again.") from error
     require(any(one.gains for one in fields.values()), f"{path} holds no queries: fetch it again.")
     return Mdcr(_papers(file_in(folder, f"mdcr_{split}_data.jsonl")), fields)
 

@@ -59,5 +59,5 @@ def ranked_outcome(
     """
     require(run.rankings, "No judged query has a vector; give the embeddings of these queries and papers.")
     scores = evaluate(run, qrels, measures)
-    told = {"queries": scores.queries, "queries_without_relevant": scores.without_relevant, **counts}
-    return outcome_of(dict(zip(names or measures, scores.per_query.values(), strict=True)), told)
+    all_counts = {"queries": scores.queries, "queries_without_relevant": scores.without_relevant, **counts}
+    return outcome_of(dict(zip(names or measures, scores.per_query.values(), strict=True)), all_counts)

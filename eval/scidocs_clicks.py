@@ -70,8 +70,8 @@ def read_clicks(folder: Path, split: str) -> Clicks:
         query, clicked, others = values
         listed = tuple(others.strip().split(","))
         require_line(clicked in listed, path, number, f"the paper clicked on, {clicked}, is not among those shown")
-        told = f"{len(listed)} papers are shown, and {places.name} knows {len(propensities)} places"
-        require_line(listed.index(clicked) < len(propensities), path, number, told)
+        reason = f"{len(listed)} papers are shown, and {places.name} knows {len(propensities)} places"
+        require_line(listed.index(clicked) < len(propensities), path, number, reason)
         shown.append((query, clicked, listed))
     require(shown, f"{path} holds no clicks: fetch it again.")
     return Clicks(tuple(shown), propensities)

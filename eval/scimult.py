@@ -172,14 +172,14 @@ class _Lines:
         self._members: dict[str, tuple[int, Members]] = {}
         texts = []
         for number, members in json_objects(path):
-            told = parts(members)
-            text = paper_text(told, key)
+            record = parts(members)
+            text = paper_text(record, key)
             name = text.id or f"line {number}"
             require_line(name not in self._members, path, number, f"the id {name} came before; keep one line of it")
             # Texts aren't kept twice, because sets may have hundreds of thousands of papers.
             rest = {part: value for part, value in members.items() if part not in ("title", "abstract")}
             self._members[name] = number, rest
-            whole = told.get("abstract", "") is None  # a label without definition, or a query without parts
+            whole = record.get("abstract", "") is None  # a label without definition, or a query without parts
             texts.append(replace(text, id=name, abstract=None if whole else text.abstract))
         self.texts = tuple(texts)
 
@@ -383,8 +383,9 @@ def _f1(data: Classification, rankings: Mapping[str, Sequence[str]], counts: Map
 def _nearest(
     data: CandidateSet, queries: Vectors, candidates: Vectors, similarity: Similarity, depth: int
 ) -> dict[str, list[Scored]]:
-    asked = {text.id: queries.rows[text.id] for text in data.queries if text.id in queries.rows}
+    query_rows = {text.id: queries.rows[text.id] for text in data.queries if text.id in queries.rows}
     require(
-        asked and candidates.rows, "No query, or no candidate, has a vector: the embeddings belong to other papers."
+        query_rows and candidates.rows,
+        "No query, or no candidate, has a vector: the embeddings belong to other papers.",
     )
-    return dict(exact_rankings(candidates, Vectors(asked, queries.matrix), similarity, depth, descending=True))
+    return dict(exact_rankings(candidates, Vectors(query_rows, queries.matrix), similarity, depth, descending=True))

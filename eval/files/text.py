@@ -21,7 +21,7 @@ from eval.embedder import Text
 Row = Mapping[str, object]
 """A record of JSON or of a table, by name of its members or columns."""
 
-Told = tuple[str, Row]
+NamedRow = tuple[str, Row]
 """A record, and before it what an error calls it, such as `Reviewer 2` or `x.jsonl, line 2: the reviewer`."""
 
 LONGEST_LINE = 1 << 20

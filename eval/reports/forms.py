@@ -79,12 +79,12 @@ def _number(text: str) -> str:
 
 def _latex_table(table: TextTable) -> str:
     columns = "".join("l" if column < table.text_columns else "r" for column in range(len(table.header)))
-    told = ". ".join([table.caption, *table.notes])
+    caption = ". ".join([table.caption, *table.notes])
     lines = [
         "",
         r"\begin{table}",
         r"\centering",
-        rf"\caption{{{escape_latex(told)}.}}",
+        rf"\caption{{{escape_latex(caption)}.}}",
         rf"\begin{{tabular}}{{{columns}}}",
         r"\toprule",
         " & ".join(map(escape_latex, table.header)) + r" \\",

@@ -63,8 +63,8 @@ def drawn(alt: str, draw: Callable[[Any], None], *, height: float) -> str:
         draw(axes)
         _add_legend(figure, axes)
         buffer = io.StringIO()
-        told = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-        figure.savefig(buffer, format="svg", metadata=told, transparent=True)
+        metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+        figure.savefig(buffer, format="svg", metadata=metadata, transparent=True)
     svg = buffer.getvalue()
     # Texts have every < escaped, so that only tags are changed.
     svg = re.sub(r"<[^>]*>", _in_the_page, svg[svg.index("<svg") :].rstrip())
@@ -132,8 +132,8 @@ def bars(groups: Mapping[str, Mapping[str, Cell]]) -> str:
             colour = LIGHT[position % len(LIGHT)]
             values = list(cells.values())
             # A legend leaves out what begins with an underscore.
-            told = f" {label(name)}" if len(series) > 1 else None
-            axes.barh(list(cells), [*map(value_of, values)], height=0.8, color=colour, label=told)
+            legend = f" {label(name)}" if len(series) > 1 else None
+            axes.barh(list(cells), [*map(value_of, values)], height=0.8, color=colour, label=legend)
             known = {y: cell for y, cell in cells.items() if isinstance(cell, Interval)}
             reaches = _reaches(known.values())
             axes.errorbar(
@@ -147,8 +147,10 @@ def bars(groups: Mapping[str, Mapping[str, Cell]]) -> str:
         axes.spines["left"].set_visible(False)
         axes.axvline(0, color=GREY, linewidth=0.8)
 
-    told = [f"{group}, {name}: {shown(cell)}" for group, cells in groups.items() for name, cell in cells.items()]
-    alt = "; ".join(told[:_MOST_TOLD]) + (f"; and {len(told) - _MOST_TOLD} more" if len(told) > _MOST_TOLD else "")
+    values = [f"{group}, {name}: {shown(cell)}" for group, cells in groups.items() for name, cell in cells.items()]
+    alt = "; ".join(values[:_MOST_TOLD]) + (
+        f"; and {len(values) - _MOST_TOLD} more" if len(values) > _MOST_TOLD else ""
+    )
     return drawn(f"Bars. {alt}.", draw, height=0.6 + 0.21 * below)
 
 
@@ -169,8 +171,10 @@ def scatter(a: Sequence[float], b: Sequence[float], names: tuple[str, str], meas
             show(f"{label(name, _LONGEST_PART)}: {label(measure, _LONGEST_PART)}")
 
     better, worse = (sum(sign * (y - x) > SAME for x, y in zip(a, b, strict=True)) for sign in (1, -1))
-    told = f"{names[1]} is better on {better:,}, {names[0]} on {worse:,}, and {len(a) - better - worse:,} are the same"
-    return drawn(f"{measure} of {len(a):,} queries as points: {told}.", draw, height=4.4)
+    summary = (
+        f"{names[1]} is better on {better:,}, {names[0]} on {worse:,}, and {len(a) - better - worse:,} are the same"
+    )
+    return drawn(f"{measure} of {len(a):,} queries as points: {summary}.", draw, height=4.4)
 
 
 def reliability(coverage: Mapping[str, Mapping[float, float]]) -> str:
@@ -189,8 +193,8 @@ def reliability(coverage: Mapping[str, Mapping[float, float]]) -> str:
         axes.set_ylabel("share that held the mean")
 
     widest = {name: max(held) for name, held in coverage.items()}
-    told = "; ".join(f"{name} held {coverage[name][level]:.0%} at {level:.0%}" for name, level in widest.items())
-    return drawn(f"Coverage of intervals by their level: {told}.", draw, height=3.6)
+    summary = "; ".join(f"{name} held {coverage[name][level]:.0%} at {level:.0%}" for name, level in widest.items())
+    return drawn(f"Coverage of intervals by their level: {summary}.", draw, height=3.6)
 
 
 def calibration(bins: Mapping[str, Sequence[ReliabilityBin]]) -> str:
@@ -229,8 +233,8 @@ def speed_and_quality(seconds: Mapping[str, float], cells: Mapping[str, Cell], m
         axes.set_xlabel("seconds (log scale)")
         axes.set_ylabel(label(measure))
 
-    told = "; ".join(f"{name}: {shown(cell)} in {seconds[name]:.3g} seconds" for name, cell in both.items())
-    return drawn(f"{measure} against time. {told}.", draw, height=3.4)
+    summary = "; ".join(f"{name}: {shown(cell)} in {seconds[name]:.3g} seconds" for name, cell in both.items())
+    return drawn(f"{measure} against time. {summary}.", draw, height=3.4)
 
 
 def curves(lines: Mapping[str, Mapping[int, float]], over: str, measure: str) -> str:
@@ -249,8 +253,8 @@ def curves(lines: Mapping[str, Mapping[int, float]], over: str, measure: str) ->
         axes.set_ylabel(label(measure))
 
     last = {name: (max(values), values[max(values)]) for name, values in lines.items() if values}
-    told = "; ".join(f"{name}: {value:.4g} at {count:,}" for name, (count, value) in last.items())
-    return drawn(f"{measure} over {over}. {told}.", draw, height=3.0)
+    summary = "; ".join(f"{name}: {value:.4g} at {count:,}" for name, (count, value) in last.items())
+    return drawn(f"{measure} over {over}. {summary}.", draw, height=3.0)
 
 
 def _thinned(values: Mapping[int, float]) -> tuple[list[float], list[float]]:

@@ -29,11 +29,11 @@ _LONGEST_TEXT = 60
 
 def scatter_plot(measure: str, names: tuple[str, str], a: Sequence[float], b: Sequence[float]) -> Plot:
     """Return the plot of two systems' values of the same queries."""
-    told = (
+    caption = (
         f"{measure} of each query, a larger point for several alike: above the line {names[1]} is better, "
         f"below it {names[0]}."
     )
-    return Plot(KIND, told, partial(scatter, a, b, names, measure))
+    return Plot(KIND, caption, partial(scatter, a, b, names, measure))
 
 
 def differences_table(pairs: Sequence[Pair], level: float) -> TextTable:
@@ -206,8 +206,8 @@ class Results:
         if any(isinstance(cell, Interval) for outcome in self.outcomes.values() for cell in outcome.cells.values()):
             notes.append(f"[low, high]: {self.level:.0%} confidence interval over {self.unit}")
         for label, outcome in self.outcomes.items():
-            if told := ", ".join(counted(count, name) for name, count in outcome.counts.items() if count):
-                notes.append(f"{label}: {told}")
+            if counts := ", ".join(counted(count, name) for name, count in outcome.counts.items() if count):
+                notes.append(f"{label}: {counts}")
             notes += [f"{label}: {measure}: {note}" for measure, note in outcome.notes.items()]
         return TextTable(caption, (self.heading, *self.columns), rows, notes=tuple(notes))
 
@@ -300,8 +300,10 @@ def _reliability(values: Mapping[str, Values]) -> list[Plot]:
         labels = list(enough)
         for start in range(0, len(labels), SERIES):
             lines = {label: enough[label] for label in labels[start : start + SERIES]}
-            told = "as above." if plots else _HOW
-            plots.append(Plot("Reliability of the intervals", f"{measure}: {told}", partial(_draw_reliability, lines)))
+            caption = "as above." if plots else _HOW
+            plots.append(
+                Plot("Reliability of the intervals", f"{measure}: {caption}", partial(_draw_reliability, lines))
+            )
     return plots
 
 
@@ -331,8 +333,8 @@ TOP = 10
 
 def comparison_report(comparison: Comparison, provenance: Provenance, *, top: int = TOP) -> Report:
     """Make the report of a comparison; it shows the `top` changes of each pair, and has all in its values."""
-    told = f"Means with {comparison.level:.0%} confidence intervals over queries."
-    plots = [Plot("Values", told, partial(bars, groups)) for groups in groups_of(_summary(comparison))]
+    caption = f"Means with {comparison.level:.0%} confidence intervals over queries."
+    plots = [Plot("Values", caption, partial(bars, groups)) for groups in groups_of(_summary(comparison))]
     return Report(
         f"Comparison of {', '.join(comparison.values)}",
         provenance,

@@ -30,9 +30,9 @@ def exact_rankings(
     require_same_dimension(queries.matrix, documents.matrix)
     # In the order of their ids, so that a stable sort breaks ties.
     names = sorted(documents.rows, reverse=descending)
-    asked = list(queries.rows)
-    for start in range(0, len(asked), QUERIES):
-        part = asked[start : start + QUERIES]
+    ids = list(queries.rows)
+    for start in range(0, len(ids), QUERIES):
+        part = ids[start : start + QUERIES]
         best = _nearest(documents, names, queries.of(part), SIMILARITIES[similarity], depth)
         for query, (rows, scores) in zip(part, best, strict=True):
             yield query, [Scored(names[row], score) for row, score in zip(rows.tolist(), scores.tolist(), strict=True)]

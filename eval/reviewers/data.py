@@ -10,7 +10,7 @@ from pathlib import Path
 from corpora.errors import InputError, require
 from corpora.opening import COMPRESSED_SUFFIXES, find_compressed
 from eval.embedder import Text
-from eval.files.text import Told, bad_line, file_in, is_id, is_whole, json_objects, require_line
+from eval.files.text import NamedRow, bad_line, file_in, is_id, is_whole, json_objects, require_line
 from eval.trec.judgments import Qrels, qrels_of
 
 BEST = 3
@@ -71,9 +71,9 @@ def read_reviewers(folder: Path) -> ReviewerSet:
 
 
 def reviewer_set(
-    hard: Iterable[Told],
-    soft: Iterable[Told],
-    reviewers: Iterable[Told],
+    hard: Iterable[NamedRow],
+    soft: Iterable[NamedRow],
+    reviewers: Iterable[NamedRow],
     papers: Mapping[str, Text],
     counts: Counter[str],
 ) -> ReviewerSet:
@@ -107,18 +107,18 @@ def _read_cof(folder: Path, name: str) -> ReviewerSet:
     return ReviewerSet(profiles, hard, soft, papers, counts, name, _grades(grades, hard, soft) if grades else None)
 
 
-def _rows(path: Path, noun: str) -> Iterator[Told]:
+def _rows(path: Path, noun: str) -> Iterator[NamedRow]:
     return ((f"{path}, line {number}: the {noun}", row) for number, row in json_objects(path))
 
 
-def _reviewers(path: Path, key: str) -> Iterator[Told]:
+def _reviewers(path: Path, key: str) -> Iterator[NamedRow]:
     """Yield the rows of reviewers; each has one in a file."""
     seen: set[str] = set()
-    for told, row in _rows(path, "reviewer"):
+    for place, row in _rows(path, "reviewer"):
         reviewer = str(row.get(key))
-        require(reviewer not in seen, f"{told} {reviewer} came before; keep one line of it.")
+        require(reviewer not in seen, f"{place} {reviewer} came before; keep one line of it.")
         seen.add(reviewer)
-        yield told, row
+        yield place, row
 
 
 def _graded(path: Path) -> dict[str, dict[str, int]]:
@@ -148,12 +148,12 @@ def _grades(path: Path, hard: Qrels, soft: Qrels) -> Qrels:
     return Qrels(grades)
 
 
-def _profiles(rows: Iterable[Told], key: str, counts: Counter[str]) -> dict[str, tuple[str, ...]]:
+def _profiles(rows: Iterable[NamedRow], key: str, counts: Counter[str]) -> dict[str, tuple[str, ...]]:
     profiles: dict[str, tuple[str, ...]] = {}
-    for told, row in rows:
+    for place, row in rows:
         reviewer, papers = row.get(key), row.get("papers")
         if not is_id(reviewer) or not isinstance(papers, list) or not all(map(is_id, papers)):
-            raise InputError(f"{told} needs {key}, and papers as a list of ids.")
+            raise InputError(f"{place} needs {key}, and papers as a list of ids.")
         counts["reviewers_repeated"] += str(reviewer) in profiles
         profiles.setdefault(str(reviewer), tuple(map(str, papers)))
     return profiles

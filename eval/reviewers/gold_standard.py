@@ -123,8 +123,8 @@ def evaluate_gold_standard(data: GoldStandard, embedder: Embedder, matching: Mat
     outcome = score_predictions(predictions, data.expertise)
     missing = len(data.papers) - sum(paper in vectors.rows for paper in data.papers)
     undecided = sum(len(data.expertise[r]) - len(found) for one in predictions for r, found in one.items())
-    told = {"papers_without_vector": missing, "scores_not_predicted": undecided}
-    return replace(outcome, counts={**outcome.counts, **told})
+    left_out = {"papers_without_vector": missing, "scores_not_predicted": undecided}
+    return replace(outcome, counts={**outcome.counts, **left_out})
 
 
 def read_gold_standard(path: Path) -> GoldStandard:
@@ -233,20 +233,20 @@ def predict_combined(
         column = {reviewer: place for place, reviewer in enumerate(pool.reviewers)}
         with tempfile.TemporaryDirectory() as name:
             builders: dict[str, FactorBuilder] = {
-                told: VectorsBuilder(of.of(submissions), stored(told), Path(name) / told)
-                for told, of in vectors.items()
+                factor: VectorsBuilder(of.of(submissions), stored(factor), Path(name) / factor)
+                for factor, of in vectors.items()
             }
             if words:
                 builders[WORDS] = WordsBuilder([papers[paper] for paper in submissions])
             for ids in in_blocks((paper for own in pool.papers for paper in own), PAPERS):
-                rows = {told: of.of(ids) for told, of in vectors.items()}
+                rows = {factor: of.of(ids) for factor, of in vectors.items()}
                 held = [
-                    Document(papers[paper], "", {told: of[place] for told, of in rows.items()})
+                    Document(papers[paper], "", {factor: of[place] for factor, of in rows.items()})
                     for place, paper in enumerate(ids)
                 ]
                 for builder in builders.values():
                     builder.add(held)
-            factors = {told: builder.factor() for told, builder in builders.items()}
+            factors = {factor: builder.factor() for factor, builder in builders.items()}
             made = score_venue(factors, pool, len(submissions), Path(name), aggregate=aggregate, combine=combine)
             scores = made.combined.read(0, len(submissions))
         predictions.append(
@@ -269,11 +269,11 @@ def compare_factors(data: GoldStandard, vectors: Mapping[str, Vectors], aggregat
     for factor, of in vectors.items():
         chosen[factor] = predict_combined(data, {factor: of}, words=False, aggregate=aggregate)
     if len(vectors) > 1:
-        told = f"{' + '.join(vectors)}, by scores"
-        chosen[told] = predict_combined(data, vectors, words=False, aggregate=aggregate)
+        label = f"{' + '.join(vectors)}, by scores"
+        chosen[label] = predict_combined(data, vectors, words=False, aggregate=aggregate)
     for combine in ("scores", "ranks"):
-        told = f"{' + '.join((*vectors, WORDS))}, by {combine}"
-        chosen[told] = predict_combined(data, vectors, words=True, aggregate=aggregate, combine=combine)
+        label = f"{' + '.join((*vectors, WORDS))}, by {combine}"
+        chosen[label] = predict_combined(data, vectors, words=True, aggregate=aggregate, combine=combine)
     base = pair_sums(chosen[WORDS], data.expertise)
     outcomes = {}
     for name, predictions in chosen.items():

@@ -23,7 +23,7 @@ from corpora.installed import optional
 from corpora.opening import find_compressed
 from corpora.tables import read_rows
 from eval.embedder import Text
-from eval.files.text import Row, Told, is_id, json_objects
+from eval.files.text import NamedRow, Row, is_id, json_objects
 from eval.probes.linear import SEED
 from eval.reviewers.data import ReviewerSet, reviewer_set
 from eval.scirepeval.task_file import FewShot, HubTable, Table, Task
@@ -136,13 +136,13 @@ def read_labels(train: Iterable[Row], test: Iterable[Row], task: Task) -> tuple[
     They are numbers for a task of regression, lists of 0 and 1 for several labels per paper, else classes. Raises
     `InputError` if there are none, or one can't be a label of the task.
     """
-    learnt, asked = ([_label(row, task) for row in rows] for rows in (train, test))
-    for split, rows in (("train", learnt), ("test", asked)):
+    learnt, to_predict = ([_label(row, task) for row in rows] for rows in (train, test))
+    for split, rows in (("train", learnt), ("test", to_predict)):
         require(rows, f"The task {task.name} has no {split} labels; each line needs paper_id and label.")
-    labels = _as_array([label for _, label in (*learnt, *asked)], task)
+    labels = _as_array([label for _, label in (*learnt, *to_predict)], task)
     return (
         Labels(tuple(paper for paper, _ in learnt), labels[: len(learnt)]),
-        Labels(tuple(paper for paper, _ in asked), labels[len(learnt) :]),
+        Labels(tuple(paper for paper, _ in to_predict), labels[len(learnt) :]),
     )
 
 
@@ -274,15 +274,15 @@ def read_supervised(task: Task, folder: Path | None, separator: str) -> Supervis
     missing or damaged, or a label can't be one, and `UnavailableError` if the hub is needed and isn't there.
     """
     train, test = (read_table(task.data.judged, split, (), folder) for split in ("train", "test"))
-    learnt, asked = read_labels(train, test, task)
-    wanted = {*learnt.ids, *asked.ids}
+    learnt, to_predict = read_labels(train, test, task)
+    wanted = {*learnt.ids, *to_predict.ids}
     counts: Counter[str] = Counter()
     texts = _texts(_papers(task, folder), task, separator, counts)
     counts["papers_unknown"] = len(wanted - texts.keys())
-    counts["labels_repeated"] = sum(len(split.ids) - len(set(split.ids)) for split in (learnt, asked))
-    counts["test_papers_in_train"] = len(set(learnt.ids) & set(asked.ids))
+    counts["labels_repeated"] = sum(len(split.ids) - len(set(split.ids)) for split in (learnt, to_predict))
+    counts["test_papers_in_train"] = len(set(learnt.ids) & set(to_predict.ids))
     kept = tuple(text for name, text in texts.items() if task.saves or name in wanted)
-    return SupervisedData(kept, learnt, asked, counts)
+    return SupervisedData(kept, learnt, to_predict, counts)
 
 
 def read_ranking(task: Task, folder: Path | None, separator: str) -> RankingData:
@@ -291,7 +291,7 @@ def read_ranking(task: Task, folder: Path | None, separator: str) -> RankingData
     The first of repeated judgments of a pair, or of repeated papers, counts.
     """
     counts: Counter[str] = Counter()
-    judged = qrels_of(_told("Judgment", read_table(task.data.judged, "test", ("test_qrel",), folder)), counts)
+    judged = qrels_of(_named("Judgment", read_table(task.data.judged, "test", ("test_qrel",), folder)), counts)
     rows = list(_papers(task, folder))
     if task.data.simple_format:
         papers = _texts(rows, task, separator, counts)
@@ -320,14 +320,14 @@ def read_matching(task: Task, folder: Path | None, separator: str) -> ReviewerSe
     counts: Counter[str] = Counter()
     papers = _texts(_papers(task, folder), task, separator, counts)
     hard, soft = (
-        _told("Judgment", read_table(task.data.judged, f"test_{kind}", (f"test_{kind}_qrel",), folder))
+        _named("Judgment", read_table(task.data.judged, f"test_{kind}", (f"test_{kind}_qrel",), folder))
         for kind in ("hard", "soft")
     )
     reviewers = read_table(task.data.reviewers or task.data.meta, "metadata", ("reviewer_metadata",), folder)
-    return reviewer_set(hard, soft, _told("Reviewer", reviewers), papers, counts)
+    return reviewer_set(hard, soft, _named("Reviewer", reviewers), papers, counts)
 
 
-def _told(noun: str, rows: Iterable[Row]) -> Iterator[Told]:
+def _named(noun: str, rows: Iterable[Row]) -> Iterator[NamedRow]:
     return ((f"{noun} {number}", row) for number, row in enumerate(rows, start=1))
 
 

@@ -82,9 +82,9 @@ class Pair:
 
     def as_dict(self) -> dict[str, Any]:
         """Return it in full precision as JSON values, without the queries."""
-        told = asdict(self)
-        del told["changes"]
-        return {**told, "better": self.better, "worse": self.worse}
+        values = asdict(self)
+        del values["changes"]
+        return {**values, "better": self.better, "worse": self.worse}
 
 
 def compare_values(
@@ -97,14 +97,14 @@ def compare_values(
     them. Raises `InputError` if there are fewer than two runs or no measure in common, or queries differ between runs.
     """
     require(len(values) >= 2, "A comparison needs two runs or more.")
-    asked = [
+    compared = [
         (measure, baseline, run, _paired(values[baseline][measure], values[run][measure], baseline, run))
         for baseline, run in combinations(values, 2)
         for measure in values[baseline]
         if measure in values[run]
     ]
-    require(asked, "The runs have no measure in common, so there is nothing to compare.")
-    differences = [np.array([change.difference for change in changes]) for *_, changes in asked]
+    require(compared, "The runs have no measure in common, so there is nothing to compare.")
+    differences = [np.array([change.difference for change in changes]) for *_, changes in compared]
     drawn = {"resamples": resamples, "seed": seed}
     intervals = [_interval(one, level, **drawn) for one in differences]
     randomized = [randomization_p(one, **drawn) for one in differences]
@@ -120,7 +120,7 @@ def compare_values(
             tuple(sorted(changes, key=lambda change: (-abs(change.difference), change.query))),
             *found,
         )
-        for (measure, baseline, run, changes), found in zip(asked, tests, strict=True)
+        for (measure, baseline, run, changes), found in zip(compared, tests, strict=True)
     )
 
 

@@ -83,12 +83,12 @@ def run_suite(entries: Sequence[Entry], bench: Bench, system: str, cache: Path) 
     the entries that words can do, or the model's fingerprint and runtime.
     """
     # Missing data is reported before hours are spent on other entries.
-    asked = [
+    chosen = [
         (entry, run, cache / f"{_key(entry, bench.data, system)}.json")
         for entry in entries
         if (run := entry.by_words if system == WORDS else entry.by_vectors)
     ]
-    for entry, run, path in asked:
+    for entry, run, path in chosen:
         if known := _read(path):
             yield Found(entry, *known, cached=True)
         else:

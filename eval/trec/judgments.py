@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from corpora.errors import InputError, require
-from eval.files.text import Told, bad_line, decode, is_id, numbered_lines, require_id, require_line
+from eval.files.text import NamedRow, bad_line, decode, is_id, numbered_lines, require_id, require_line
 
 LARGEST_GAIN = 1_000_000
 """trec_eval allocates a counter per grade up to the largest, so a gain of billions would exhaust memory or crash."""
@@ -85,18 +85,18 @@ def read_qrels(path: Path) -> Qrels:
     return Qrels(gains, iterations)
 
 
-def qrels_of(rows: Iterable[Told], counts: Counter[str]) -> Qrels:
+def qrels_of(rows: Iterable[NamedRow], counts: Counter[str]) -> Qrels:
     """Return judgments from SciRepEval's rows of `query_id`, `cand_id` and `score`; of a pair's several the first.
 
     Each row comes with what an error calls it. Repeated pairs are counted in `counts`. Raises `InputError` if there are
     no rows, or one is no judgment.
     """
     gains: dict[str, dict[str, int]] = {}
-    for told, row in rows:
+    for place, row in rows:
         query, candidate, score = (row.get(key) for key in ("query_id", "cand_id", "score"))
         require(
             is_id(query) and is_id(candidate) and re.fullmatch(r"-?\d{1,9}(\.0)?", str(score)),
-            f"{told} needs query_id, cand_id and a score that is a whole number.",
+            f"{place} needs query_id, cand_id and a score that is a whole number.",
         )
         found = gains.setdefault(str(query), {})
         counts["judgments_repeated"] += str(candidate) in found

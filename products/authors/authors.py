@@ -41,16 +41,16 @@ def read_blocks(rows: Iterable[tuple[int, _Row]]) -> dict[str, list[AuthorName]]
     blocks: dict[str, list[AuthorName]] = defaultdict(list)
     seen: set[str] = set()
     for line, row in rows:
-        told = {key: text_of(row.get(key)) for key in ("id", "block", "name", "title", "abstract", "author")}
-        if missing := [key for key in ("id", "title") if not told[key]]:
+        texts = {key: text_of(row.get(key)) for key in ("id", "block", "name", "title", "abstract", "author")}
+        if missing := [key for key in ("id", "title") if not texts[key]]:
             raise InputError(f"Line {line} has no {missing[0]}: each row needs id, title, and name or block.")
-        if not told["name"] and not told["block"]:
+        if not texts["name"] and not texts["block"]:
             raise InputError(f"Line {line} has neither name nor block: give one of them.")
-        if told["id"] in seen:
-            raise InputError(f"Line {line}: the id {told['id']} came before; give each row an id of its own.")
-        seen.add(told["id"])
-        block = told["block"] or block_of(told["name"])
-        blocks[block].append(AuthorName(**{**told, "block": block}))
+        if texts["id"] in seen:
+            raise InputError(f"Line {line}: the id {texts['id']} came before; give each row an id of its own.")
+        seen.add(texts["id"])
+        block = texts["block"] or block_of(texts["name"])
+        blocks[block].append(AuthorName(**{**texts, "block": block}))
     require(blocks, "There are no rows to cluster.")
     return dict(blocks)
 

@@ -41,7 +41,7 @@ def forecaster_report(forecaster: Forecaster, provenance: Provenance) -> Report:
         "intervals that hold": {year: share for year, share, _ in by_year},
         "as promised": {year: forecaster.level for year, _, _ in by_year},
     }
-    told = "Where the line is far below the promise, intervals are too narrow; years of few papers vary by chance."
-    plots = [Plot("Intervals by year", told, partial(curves, lines, "year", "share"))] if rows else []
+    caption = "Where the line is far below the promise, intervals are too narrow; years of few papers vary by chance."
+    plots = [Plot("Intervals by year", caption, partial(curves, lines, "year", "share"))] if rows else []
     table = TextTable("Years", ("year", "intervals hold", "papers"), rows, notes=notes)
     return Report(f"Forecaster {forecaster.name}", provenance, (table,), tuple(plots))

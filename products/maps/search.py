@@ -50,10 +50,12 @@ def map_of(
     from products.maps.maps import MapPoint, PaperMap, places_of, topics_of_papers
     from products.topics.phrases import WORD
 
-    asked = {**options, "size": settings.size}
+    search_options = {**options, "size": settings.size}
     if options.get("mode") == "vector":  # papers near in meaning end with the window
-        asked["window"] = max(options.get("window") or DEFAULTS["window"], (options.get("offset") or 0) + settings.size)
-    page = search(query, **asked)
+        search_options["window"] = max(
+            options.get("window") or DEFAULTS["window"], (options.get("offset") or 0) + settings.size
+        )
+    page = search(query, **search_options)
     vectors = index.vectors([hit.id for hit in page], index.schema.legs[0])
     hits = [hit for hit in page if hit.id in vectors]
     rows = np.stack([vectors[hit.id] for hit in hits]) if hits else np.zeros((0, 1), np.float32)

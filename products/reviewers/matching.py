@@ -148,7 +148,7 @@ def compared(
         made = builders(Path(name))
         authors = _read(venue, made.values())
         reasons = find_conflicts(venue.submissions, venue.pool, authors, venue.people, venue.declared)
-        factors = {told: builder.factor() for told, builder in made.items()}
+        factors = {factor: builder.factor() for factor, builder in made.items()}
         scores = score_venue(
             factors,
             venue.pool,

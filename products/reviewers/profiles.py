@@ -100,10 +100,10 @@ def record_of(line: int, note: object, extra: Mapping[str, tuple[str, ...]] | No
     # Version 2 has an object with the value of each field.
     plain = {name: value["value"] if isinstance(value, Mapping) and "value" in value else value
              for name, value in content.items()}  # fmt: skip
-    told = {name: plain[name] for name in _ATTRIBUTES if name in plain}
-    if "year" not in told and isinstance(milliseconds := note.get("pdate") or note.get("cdate"), int | float):
-        told["year"] = datetime.fromtimestamp(milliseconds / 1000, UTC).year
-    made = assemble(line, {"id": note.get("id"), **told}, {})
+    known = {name: plain[name] for name in _ATTRIBUTES if name in plain}
+    if "year" not in known and isinstance(milliseconds := note.get("pdate") or note.get("cdate"), int | float):
+        known["year"] = datetime.fromtimestamp(milliseconds / 1000, UTC).year
+    made = assemble(line, {"id": note.get("id"), **known}, {})
     if isinstance(made, Accepted) and extra:
         return Accepted(made.line, replace(made.paper, extra=extra))
     return made

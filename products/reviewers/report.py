@@ -31,9 +31,9 @@ def assignment_report(venue: Venue, found: Matched, provenance: Provenance) -> R
     busy = [(reviewer, names.get(reviewer, ""), f"{load:,}", f"{len(held[reviewer]):,}") for reviewer, load in loads]
     counts = Counter(found.loads.values())
     by_load = {counted(load, "submissions"): {"reviewers": float(counts[load])} for load in sorted(counts)}
-    told = tuple(f"Conflicts left out: {count:,} {reason}" for reason, count in found.conflicts.items())
+    notes = tuple(f"Conflicts left out: {count:,} {reason}" for reason, count in found.conflicts.items())
     head = ("submission", "reviewer", "nearest papers", "score", "rank", *(["bid"] if venue.bids else []))
-    assignments = TextTable("Assignments", head, tuple(rows), 3, told)
+    assignments = TextTable("Assignments", head, tuple(rows), 3, notes)
     table = TextTable("Loads", ("reviewer", "name", "submissions", "papers"), tuple(busy), 2)
     plot = Plot("How many submissions reviewers have", "Reviewers by their submissions.", partial(bars, by_load))
     return Report("Reviewers for submissions", provenance, (assignments, table), (plot,))

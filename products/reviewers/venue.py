@@ -117,8 +117,8 @@ class Venue:
 
     def room(self, capacity: int) -> list[int]:
         """Return how many submissions each reviewer of the pool takes; `capacity` where nothing is said of one."""
-        told = (self.people.get(reviewer) for reviewer in self.pool.reviewers)
-        return [capacity if one is None or one.capacity is None else one.capacity for one in told]
+        people = (self.people.get(reviewer) for reviewer in self.pool.reviewers)
+        return [capacity if one is None or one.capacity is None else one.capacity for one in people]
 
 
 def check_submissions(submissions: Sequence[Paper]) -> None:

@@ -41,7 +41,7 @@ def count_alike(texts: Iterable[str]) -> Mapping[str, int]:
     """
     spellings = Counter(filter(None, texts))
     counts: Counter[str] = Counter()
-    told: dict[str, str] = {}
+    spelling_of: dict[str, str] = {}
     for text, count in spellings.most_common():
-        counts[told.setdefault(text.casefold(), text)] += count
+        counts[spelling_of.setdefault(text.casefold(), text)] += count
     return dict(counts.most_common())

@@ -36,9 +36,9 @@ def status_lines(found: Status) -> Iterator[str]:
 
 
 def _counted(what: str, counts: Mapping[str, int], total: int, part: str) -> str:
-    told = ", ".join(f"{text} ({count:,})" for text, count in counts.items())
+    listed = ", ".join(f"{text} ({count:,})" for text, count in counts.items())
     without = total - sum(counts.values())
-    return f"{what}: {told}" + (f"; without {part}: {without:,}." if without else ".")
+    return f"{what}: {listed}" + (f"; without {part}: {without:,}." if without else ".")
 
 
 def review_report(name: str, review: ReviewState, found: Status, provenance: Provenance) -> Report:
@@ -46,8 +46,10 @@ def review_report(name: str, review: ReviewState, found: Status, provenance: Pro
     read = read_in_order(review)
     known = sum(one.included for one in review.decisions if not one.offered)
     line = {0: float(known)} | {count: float(known + held) for count, held in enumerate(accumulate(read), start=1)}
-    told = "A line that has become flat says that the last papers were read in vain. Papers known beforehand are at 0."
-    plot = Plot("Found so far", told, partial(curves, {"included": line}, "papers read", "papers included"))
+    caption = (
+        "A line that has become flat says that the last papers were read in vain. Papers known beforehand are at 0."
+    )
+    plot = Plot("Found so far", caption, partial(curves, {"included": line}, "papers read", "papers included"))
     missing = found.recall.missing_at_most
     counts = {"candidates": found.candidates, "included": found.included, "excluded": found.excluded}
     counts |= {"put off": found.later, "unread": found.unread, "unread and relevant at most": missing}
@@ -65,7 +67,7 @@ def simulation_report(name: str, runs: Sequence[Simulated], lines: Sequence[str]
     for number, run in enumerate(runs, start=1):
         found = enumerate(accumulate(run.relevant), start=1)
         drawn[f"start {number}"] = {count: held / sum(run.relevant) for count, held in found}
-    told = "The earlier a line rises, the less is read. Each start is a pair of papers, one included, one excluded."
-    plot = Plot("Recall", told, partial(curves, drawn, "papers read", "recall"))
+    caption = "The earlier a line rises, the less is read. Each start is a pair of papers, one included, one excluded."
+    plot = Plot("Recall", caption, partial(curves, drawn, "papers read", "recall"))
     table = TextTable("Simulations", ("start", "result"), tuple((str(at), line) for at, line in enumerate(lines, 1)), 2)
     return Report(f"Review {name}, simulated", provenance, (table,), (plot,))

@@ -89,10 +89,10 @@ def support_of(
         The papers in the order of the page, with their nearest sentences.
     """
     hits = [hit for hit in page if hit.paper.abstract.strip() or hit.title]
-    asked = encoder.encode([sentence], Format.QRY)[0]
+    query = encoder.encode([sentence], Format.QRY)[0]
     made = dict(zip([hit.id for hit in hits], _vectors_of(hits, encoder, held or {}), strict=True))
     similarity = encoder.card.similarity
-    near = {hit.id: near_sentences(hit.paper, closeness(made[hit.id], asked, similarity)) for hit in hits}
+    near = {hit.id: near_sentences(hit.paper, closeness(made[hit.id], query, similarity)) for hit in hits}
     papers = (SupportingPaper(rank, hit, tuple(near[hit.id][:most])) for rank, hit in enumerate(hits, start=1))
     return Support(page.index, sentence, tuple(papers), len(page), sum(map(len, near.values())), page.notes)
 

@@ -53,7 +53,7 @@ def tagger_report(tagger: Tagger, provenance: Provenance) -> Report:
         each = [(one.label, one.bins) for one in found.labels]
         starts = range(0, len(each), SERIES)
         parts = [{"all labels": found.bins}, *(dict(each[start : start + SERIES]) for start in starts)]
-        told = "On the dashed line probabilities are right. The larger a point, the more predictions it stands for."
-        plots = [Plot("Reliability", told, partial(calibration, part)) for part in parts]
+        caption = "On the dashed line probabilities are right. The larger a point, the more predictions it stands for."
+        plots = [Plot("Reliability", caption, partial(calibration, part)) for part in parts]
     table = TextTable("Labels", head, tuple(rows), notes=tuple(summary_lines(tagger)))
     return Report(f"Tagger {tagger.name}", provenance, (table,), tuple(plots))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from corpora import tables
 from corpora.errors import InputError
 from corpora.paper import Rejected
-from corpora.tables import LONGEST_CELL, DelimitedRow, open_table
+from corpora.tables import LONGEST_CELL, DelimitedRow, open_table, read_rows
 
 HEADER = "id,title,abstract\n"
 
@@ -179,3 +179,12 @@ def test_a_damaged_table_loses_no_row_without_a_word(tmp_path_factory, seed):
     read = rows(tmp_path_factory.mktemp("damaged"), "".join(lines))
     whole = {n + 2: [str(n), f"a, {n}", "b"] for n in range(20) if n != damaged}
     assert {line: cells for line, cells in read.items() if line != damaged + 2} == whole
+
+
+def test_rows_that_must_all_be_good_end_at_the_first_that_is_not(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text(f"{HEADER}1,a,b\n2,c\n")
+    found = read_rows(path, "a table")
+    assert next(found) == (2, {"id": "1", "title": "a", "abstract": "b"})
+    with pytest.raises(InputError, match=r"table\.csv, line 3: The row has 2 columns where the header has 3"):
+        next(found)

@@ -61,8 +61,8 @@ def write(
     """
     import csv
 
-    told = {REASONS[0]: "reason", SCREENERS[0]: "by", "decided_at": "at"}
-    more = [name for name, part in told.items() if any(getattr(one, part) for one in decisions.values())]
+    attribute_of = {REASONS[0]: "reason", SCREENERS[0]: "by", "decided_at": "at"}
+    more = [name for name, part in attribute_of.items() if any(getattr(one, part) for one in decisions.values())]
     with replacing(path) as part, part.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(("id", "title", "abstract", "authors", "year", "journal", "doi", "url", "included", *more))
@@ -71,5 +71,5 @@ def write(
             doi = identifier_of(paper, "doi")
             texts = (paper.id, paper.title, paper.abstract, "; ".join(paper.authors), str(paper.year or ""))
             label = str(int(one.included)) if one and not without_labels else ""
-            rest = (cell(getattr(one, told[name], "")) for name in more)
+            rest = (cell(getattr(one, attribute_of[name], "")) for name in more)
             writer.writerow([*map(cell, (*texts, paper.venue, doi, paper.url)), label, *rest])

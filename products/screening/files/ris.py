@@ -71,5 +71,5 @@ def _lines(paper: Paper, decision: Decision | None) -> Iterator[tuple[str, str]]
         yield "N1", NOT_SEEN
         return
     yield "N1", next(note for note, included in NOTES.items() if included is decision.included)
-    told = {_REASON: decision.reason, _BY: decision.by, _AT: decision.at}
-    yield from (("N1", f"{name}{text}") for name, text in told.items() if text)
+    notes = {_REASON: decision.reason, _BY: decision.by, _AT: decision.at}
+    yield from (("N1", f"{name}{text}") for name, text in notes.items() if text)

@@ -2,12 +2,13 @@
 
 import unicodedata
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from corpora.errors import InputError
-from search_plugin.contract.legs import LONGEST_KEY, NEWEST_FIRST, Sort, parse_sort, sorted_ids, title_key
+from search_plugin.contract.legs import LONGEST_KEY, NEWEST_FIRST, Sort, parse_sort, sorted_ids, title_key, unit_rows
 from search_plugin.contract.schema import PAPER_FIELDS, Field
 
 FIELDS = (*PAPER_FIELDS, Field("seen", "date"), Field("impact", "number", origin="forecast"), Field("shelf", "keyword"))
@@ -70,3 +71,11 @@ def test_values_are_sorted_ties_by_id_and_the_rest_last(values, descending):
 def test_dates_are_sorted_by_their_first_day():
     values = {"a": "2020", "b": "2019-12-31", "c": "2020-01-01", "d": "2020-01"}
     assert sorted_ids(values, "abcde", Sort("seen")) == ["b", "a", "c", "d", "e"]
+
+
+def test_rows_have_length_one_in_their_own_precision_and_zeros_stay():
+    rows = np.array([[3, 4], [0, 0], [1e-3, 0]], np.float32)
+    found = unit_rows(rows)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, [[0.6, 0.8], [0, 0], [1, 0]], rtol=1e-6)
+    assert unit_rows(rows.astype(np.float64)).dtype == np.float64
