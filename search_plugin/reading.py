@@ -18,9 +18,8 @@ from search_plugin.contract.trace import Clock
 from search_plugin.contract.tree import Filter, Or, Says, all_of
 from search_plugin.pages.hit import Version
 from search_plugin.pages.page import Page
-from search_plugin.ranking.collapsing import collapse
 from search_plugin.ranking.result_set import counting_of, matches_of
-from search_plugin.ranking.stages import SETTLING, SHOWING, sort
+from search_plugin.ranking.stages import SETTLING, SHOWING, collapse, sort
 from search_plugin.ranking.state import SearchState
 from search_plugin.request import MAX_WINDOW, PageOptions, SearchRequest
 from search_plugin.search import page_of, rank_papers, run_stages

@@ -31,9 +31,6 @@ DARK = ("#63b3ed", "#f6ad55", "#68d391", "#f687b3", "#b794f4", "#4fd1c5", "#d6a7
 
 MARKERS = "osD^vPXp"
 
-SERIES = len(LIGHT)
-"""Most series that a reader can distinguish by colour in one plot."""
-
 WIDTH = 4.8
 """Inches: narrow enough that the text can be read when a phone shrinks the plot."""
 

@@ -181,6 +181,10 @@ def gather_provenance(
     )
 
 
+SERIES = 8
+"""Most series that a reader can distinguish by colour in one plot; `eval.reports.plots` has as many colours."""
+
+
 @dataclass(frozen=True, slots=True)
 class Plot:
     """A plot that is drawn, as an `<svg>` element, only if the report's form can show it.

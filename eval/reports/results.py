@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from corpora.errors import short_list
+from corpora.installed import deferred
 from eval.outcome import Outcome, outcome_of
-from eval.reports.plots import SERIES, bars, reliability, scatter, speed_and_quality
-from eval.reports.report import Plot, Provenance, Report, TextTable, counted, shown
-from eval.statistics.compare import Comparison
+from eval.reports.report import SERIES, Plot, Provenance, Report, TextTable, counted, shown
 from eval.statistics.interval import FEW, UNIT, Cell, Interval, Values, interval_coverage
-from eval.statistics.pairs import Pair
+
+if TYPE_CHECKING:
+    from eval.statistics.compare import Comparison
+    from eval.statistics.pairs import Pair
 
 KIND = "Query by query"
 
@@ -27,13 +29,18 @@ MOST_LABELS = 4
 _LONGEST_TEXT = 60
 
 
+def _drawing(kind: str, *values: object) -> Callable[[], str]:
+    """Return what draws a plot of values by a function of `eval.reports.plots`, which few forms of reports need."""
+    return partial(deferred("eval.reports.plots", kind), *values)
+
+
 def scatter_plot(measure: str, names: tuple[str, str], a: Sequence[float], b: Sequence[float]) -> Plot:
     """Return the plot of two systems' values of the same queries."""
     caption = (
         f"{measure} of each query, a larger point for several alike: above the line {names[1]} is better, "
         f"below it {names[0]}."
     )
-    return Plot(KIND, caption, partial(scatter, a, b, names, measure))
+    return Plot(KIND, caption, _drawing("scatter", a, b, names, measure))
 
 
 def differences_table(pairs: Sequence[Pair], level: float) -> TextTable:
@@ -286,7 +293,7 @@ def _bars(groups: Groups, results: Results) -> Plot:
     known = [isinstance(cell, Interval) for one in groups.values() for cell in one.values()]
     where = "" if all(known) else ", where they are known,"
     lines = f"; lines{where} are {results.level:.0%} confidence intervals" if any(known) else ""
-    return Plot("Values", f"The values of the table{lines}.", partial(bars, groups))
+    return Plot("Values", f"The values of the table{lines}.", _drawing("bars", groups))
 
 
 def _reliability(values: Mapping[str, Values]) -> list[Plot]:
@@ -308,12 +315,11 @@ def _reliability(values: Mapping[str, Values]) -> list[Plot]:
 
 
 def _draw_reliability(values: Mapping[str, tuple[float, ...]]) -> str:
-    return reliability(
-        {
-            label: interval_coverage(one, scale=UNIT if min(one) >= 0 and max(one) <= 1 else None)
-            for label, one in values.items()
-        }
-    )
+    found = {
+        label: interval_coverage(one, scale=UNIT if min(one) >= 0 and max(one) <= 1 else None)
+        for label, one in values.items()
+    }
+    return _drawing("reliability", found)()
 
 
 def _speed(results: Results, seconds: Mapping[str, float]) -> list[Plot]:
@@ -323,7 +329,7 @@ def _speed(results: Results, seconds: Mapping[str, float]) -> list[Plot]:
         cells = {label: of[measure] for label, of in timed.items() if measure in of}
         if len(cells) > 1:
             caption = f"{measure} against time: up and to the left is better."
-            return [Plot("Speed against quality", caption, partial(speed_and_quality, seconds, cells, measure))]
+            return [Plot("Speed against quality", caption, _drawing("speed_and_quality", seconds, cells, measure))]
     return []
 
 
@@ -334,7 +340,7 @@ TOP = 10
 def comparison_report(comparison: Comparison, provenance: Provenance, *, top: int = TOP) -> Report:
     """Make the report of a comparison; it shows the `top` changes of each pair, and has all in its values."""
     caption = f"Means with {comparison.level:.0%} confidence intervals over queries."
-    plots = [Plot("Values", caption, partial(bars, groups)) for groups in groups_of(_summary(comparison))]
+    plots = [Plot("Values", caption, _drawing("bars", groups)) for groups in groups_of(_summary(comparison))]
     return Report(
         f"Comparison of {', '.join(comparison.values)}",
         provenance,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from eval.reports.plots import SERIES, calibration
-from eval.reports.report import Plot, Provenance, Report, TextTable
+from eval.reports.plots import calibration
+from eval.reports.report import SERIES, Plot, Provenance, Report, TextTable
 from products.tags.measures import TaggerMeasures
 from products.tags.tagger import Tagger
 

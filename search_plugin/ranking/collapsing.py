@@ -15,7 +15,7 @@ from search_plugin.request import SAME_WORK
 from search_plugin.words.works import FIELDS, SIMILARITIES, LikeVectors, PaperPair, works
 
 
-def collapse(state: SearchState) -> SearchState:
+def show_one_of_each(state: SearchState) -> SearchState:
     """Keep the best of the papers that share a value, and all without one; count how many papers each one hides.
 
     The best ranked of the versions of a work is shown too, and the page names the others.

@@ -16,7 +16,6 @@ from search_plugin.contract.schema import SENTENCES
 from search_plugin.contract.tree import OneOf, all_of
 from search_plugin.pages.highlights import find, highlight
 from search_plugin.pages.hit import Hit, near_sentence
-from search_plugin.ranking.collapsing import collapse
 from search_plugin.ranking.named import put_named_first
 from search_plugin.ranking.neighbours import smooth, smoothed
 from search_plugin.ranking.result_set import continued, counting_of, legs_found, matches_of, settle
@@ -130,6 +129,15 @@ def boost(state: SearchState) -> SearchState:
         "a forecast repeats past citations and says nothing of quality."
     )
     return replace(state, ranking=ranking, shown=ranking, notes=(*state.notes, note))
+
+
+def collapse(state: SearchState) -> SearchState:
+    """Show one paper for those that share a value, or are versions of one work, if the request says so."""
+    if not state.request.collapse:
+        return state
+    from search_plugin.ranking.collapsing import show_one_of_each
+
+    return show_one_of_each(state)
 
 
 def sort(state: SearchState) -> SearchState:

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from eval.outcome import Outcome
 from eval.reports import plots
 from eval.reports.plots import DARK, GREY, INK, LIGHT, MARKERS, drawn, label, standalone, style
+from eval.reports.report import SERIES
 from eval.reports.results import MOST_ROWS, Results, groups_of, query_tables, results_report, scatter_plots
 from eval.statistics.interval import Interval
 from tests.eval.reports.test_forms import PROVENANCE
@@ -18,6 +19,10 @@ from tests.eval.reports.test_forms import PROVENANCE
 
 def kinds(report):
     return [plot.kind for plot in report.plots]
+
+
+def test_each_series_of_a_plot_has_a_colour_and_a_marker():
+    assert len(set(LIGHT)) == len(set(DARK)) == len(set(MARKERS)) == SERIES
 
 
 def test_bars_are_grouped_by_measure_where_all_have_it_and_by_row_where_not():

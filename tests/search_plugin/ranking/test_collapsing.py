@@ -12,7 +12,7 @@ from search_plugin.contract.legs import Fused
 from search_plugin.contract.plan import Plan
 from search_plugin.contract.schema import IndexSchema, paper_vector
 from search_plugin.pages.hit import Version
-from search_plugin.ranking.collapsing import collapse
+from search_plugin.ranking.collapsing import show_one_of_each
 from search_plugin.ranking.state import SearchState
 from search_plugin.request import SearchRequest
 from search_plugin.words.works import FIELDS, SIMILARITIES
@@ -52,7 +52,7 @@ def state(index, *ids, **changes):
 
 def test_the_first_version_is_shown_with_the_others_in_their_order():
     index = Index(dict.fromkeys("abc", (1, 0)))
-    after = collapse(state(index, "x", "c", "a", "b"))
+    after = show_one_of_each(state(index, "x", "c", "a", "b"))
     assert [hit.id for hit in after.shown] == ["x", "c"]  # x was deleted since
     assert after.hidden == {"c": 2}
     assert after.versions == {"c": (Version("a", TITLE, 2020, "Cell"), Version("b", TITLE, 2021, retracted=True))}
@@ -62,13 +62,13 @@ def test_the_first_version_is_shown_with_the_others_in_their_order():
 
 def test_vectors_that_disagree_keep_papers_apart_where_something_is_known_of_their_model():
     far = {"a": (1, 0), "b": (0, 2), "c": (3, 0.1)}
-    assert [hit.id for hit in collapse(state(Index(far), "a", "b", "c")).shown] == ["a", "b"]
+    assert [hit.id for hit in show_one_of_each(state(Index(far), "a", "b", "c")).shown] == ["a", "b"]
     unknown = Index(far, "another")
-    assert [hit.id for hit in collapse(state(unknown, "a", "b", "c")).shown] == ["a"]
+    assert [hit.id for hit in show_one_of_each(state(unknown, "a", "b", "c")).shown] == ["a"]
     assert [name for name, _ in unknown.read] == ["values"]
     # Without a vector, titles, authors and years decide.
     for vectors in ({"a": (1, 0)}, {"a": (1, 0), "b": (0, 0)}):
-        assert [hit.id for hit in collapse(state(Index(vectors), "a", "b")).shown] == ["a"]
+        assert [hit.id for hit in show_one_of_each(state(Index(vectors), "a", "b")).shown] == ["a"]
 
 
 @pytest.mark.parametrize(
@@ -78,23 +78,23 @@ def test_vectors_that_disagree_keep_papers_apart_where_something_is_known_of_the
 def test_the_cosines_of_the_default_model_are_those_that_were_fitted(title, cosine, shown):
     index = Index({"a": (1, 0), "b": (cosine, (1 - cosine**2) ** 0.5)})
     papers = {"a": PAPERS["a"], "b": replace(PAPERS["b"], title=title)}
-    assert "".join(hit.id for hit in collapse(state(index, "a", "b", papers=papers)).shown) == shown
+    assert "".join(hit.id for hit in show_one_of_each(state(index, "a", "b", papers=papers)).shown) == shown
 
 
 def test_papers_that_were_read_are_not_read_again_and_few_are_not_read_at_all():
     index = Index({})
-    after = collapse(state(index, "a", "b", papers={"a": PAPERS["a"], "b": replace(PAPERS["b"], year=1990)}))
+    after = show_one_of_each(state(index, "a", "b", papers={"a": PAPERS["a"], "b": replace(PAPERS["b"], year=1990)}))
     assert (len(after.shown), index.read) == (2, [])
     for before in (state(index, "a"), state(index, request=SearchRequest("virus", collapse="work"))):
-        assert collapse(before) == before
+        assert show_one_of_each(before) == before
     listing = state(index, "a", "b")
     listing = replace(listing, plan=Plan("", (), None, 9, order="year"))
-    assert collapse(listing) == listing
+    assert show_one_of_each(listing) == listing
     assert index.read == []
 
 
 def test_as_many_papers_are_compared_as_the_window_has():
     index = Index({})
     few = state(index, "a", "x", "b", request=SearchRequest("virus", collapse="work", window=2, size=1))
-    assert [hit.id for hit in collapse(few).shown] == ["a", "x", "b"]
+    assert [hit.id for hit in show_one_of_each(few).shown] == ["a", "x", "b"]
     assert index.read == [("values", ["a", "x"])]

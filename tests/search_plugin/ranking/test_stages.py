@@ -296,7 +296,9 @@ def test_of_papers_that_share_a_value_the_first_is_shown(field, values, shown, h
     ranking = [Fused(id_, 1.0, {}) for id_ in "abcde"]
     plan = Plan("virus", (), None, 9, column=field)
     index = type("Index", (), {"schema": SCHEMA})
-    state = SearchState(index, SearchRequest("virus"), plan, values=values, ranking=ranking, shown=ranking)
+    state = SearchState(
+        index, SearchRequest("virus", collapse=field), plan, values=values, ranking=ranking, shown=ranking
+    )
     after = collapse(state)
     assert "".join(hit.id for hit in after.shown) == shown
     assert after.hidden == hidden
