@@ -37,6 +37,7 @@ def finds(expressions, value):
             ["Berg, Totila", "Ott E"],
         ),
         (like("family", "Toth E"), ["Eric A Toth", "Toth, E. A."], ["Bela Toth", "Totheim, E"]),
+        (like("family", "Toth EA"), ["Eric A Toth"], ["Totheaux, B"]),
         (like("family", "Mü"), ["A Mueller", "Muller, B", "Jörg Müller"], ["Moller, B"]),
         (Alike("language", "same", ("English", "fre")), ["eng", "EN", "english", "fra", "French"], ["ger", "e"]),
         (Alike("language", "same", ("xx",)), ["XX"], ["x"]),
