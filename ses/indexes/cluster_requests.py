@@ -98,11 +98,11 @@ def cluster_requests(
     from search_plugin.engines.cluster.frontends.query_vectors import query_vector
     from search_plugin.engines.cluster.frontends.recorded_requests import opened_for
     from search_plugin.engines.cluster.frontends.script import TERMS
-    from search_plugin.engines.cluster.index import ClusterIndex
+    from search_plugin.engines.cluster.index import index_in_cluster
 
-    index = opened.index
-    if not isinstance(index, ClusterIndex):
-        raise InputError(f"The index {index.name} is not in a cluster", "give <engine> as http://HOST:PORT")
+    index = index_in_cluster(opened.index)
+    if index is None:
+        raise InputError(f"The index {opened.index.name} is not in a cluster", "give <engine> as http://HOST:PORT")
     spelled = False
     if vector:
         _check_way(opened, similar, parameters, vector)

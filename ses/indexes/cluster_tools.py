@@ -173,11 +173,12 @@ class ClusterTools:
         from search_plugin.engines.cluster.frontends.index_artifacts import installation_of
         from search_plugin.engines.cluster.frontends.service_artifacts import service_artifacts
         from search_plugin.engines.cluster.frontends.vector_service import vector_service
-        from search_plugin.engines.cluster.index import ClusterIndex
+        from search_plugin.engines.cluster.index import index_in_cluster
 
-        index = self.opened(name).index
-        if not isinstance(index, ClusterIndex):
-            raise _in_no_cluster(index.name)
+        opened = self.opened(name).index
+        index = index_in_cluster(opened)
+        if index is None:
+            raise _in_no_cluster(opened.name)
         given = (patterns,) if isinstance(patterns, str) else tuple(patterns)
         service = vector_service(connector, self.connector_key) if connector else None
         more = service_artifacts(index, service, fusion=fusion) if service else ()

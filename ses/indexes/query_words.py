@@ -25,19 +25,20 @@ def words_to_keep(index: Index, vectors: VectorsOf, *, asked: bool = False) -> Q
     be made, since no table stands in for the model of the index, it is an `InputError`; otherwise that is only said.
     """
     from search_plugin.engines.cluster.frontends.query_words import query_words
-    from search_plugin.engines.cluster.index import ClusterIndex
+    from search_plugin.engines.cluster.index import index_in_cluster
     from search_plugin.engines.cluster.word_indexes import find_word_indexes
 
-    if not isinstance(index, ClusterIndex):
+    clustered = index_in_cluster(index)
+    if clustered is None:
         return None
-    held = find_word_indexes(index.cluster, index.name)
+    held = find_word_indexes(clustered.cluster, clustered.name)
     if not held and not asked:
         return None
     # The table by which they were made need not be the one that ses ships.
     held = sorted(held, key=lambda one: not one.searched)
     name = next((str(one.facts["name"]) for one in held if one.facts.get("name")), "")
     try:
-        return query_words(index, vectors(index, name))
+        return query_words(clustered, vectors(index, name))
     except SesError as error:
         if asked:
             raise

@@ -394,6 +394,11 @@ class ClusterIndex(Index):
         return found
 
 
+def index_in_cluster(index: Index) -> ClusterIndex | None:
+    """Return an index that other programs can search in its cluster too; None if its engine has none."""
+    return index if isinstance(index, ClusterIndex) else None
+
+
 def _agree(names: Sequence[str], one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Return whether two documents have the same values of some fields."""
     return all(one.get(name) == other.get(name) for name in names)
