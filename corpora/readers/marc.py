@@ -203,6 +203,9 @@ def _is_utf8(raw: bytes) -> bool:
 
 
 def _reason(error: Exception) -> str:
+    # What Python says of these means nothing to a reader.
+    if isinstance(error, AttributeError | LookupError | TypeError) or type(error) is ValueError:
+        return "a part is missing, or a number is none"
     return " ".join((str(error) or type(error).__name__).split())[:80]
 
 

@@ -59,6 +59,9 @@ _PMID = re.compile(rb"<PMID\b[^>]*>\s*(\d+)\s*</PMID>")
 _ENCODING = re.compile(rb"<\?xml[^>]*?\bencoding\s*=\s*[\"']([A-Za-z][\w.-]*)[\"']")
 _MARKED_UP = ("ArticleTitle", "VernacularTitle", "AbstractText", "Keyword", "LastName", "CollectiveName", "Citation")
 _NEVER_EMPTY = ("ELocationID", "OtherID", "PublicationType", "NameOfSubstance", "DescriptorName", "Language")
+_NEEDED = ("Journal", "JournalIssue", "PubDate")
+"""Elements of an article, each within the one before."""
+
 _WITH_MARKUP = ("title", "abstract", "venue")
 """Where articles have tags and entities as text, beside those of the XML itself."""
 _LEAF = re.compile(rb">\s*+[^<][^<]*+</([^>]+)>")
@@ -178,23 +181,34 @@ def _article(parser: XMLParser, parse: ParseArticle, custom: Sequence[CustomFiel
     pmid = _pmid_of(record)
     try:
         article = etree.fromstring(record.body, parser)
-        _mend(article)
-        info = parse(article)
     except etree.XMLSyntaxError as error:
         line = record.line + (error.lineno or 1) - 1
         return Rejected(record.line, f"The article's XML is broken on line {line} ({error.msg}).", pmid)
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        return Rejected(record.line, f"The article lacks a part that PubMed's form asks for ({error}).", pmid)
+    try:
+        _mend(article)
+        info = parse(article)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+        lacking = f"The article lacks a part that PubMed's form asks for ({_reason(article)})."
+        return Rejected(record.line, lacking, pmid)
     beside = {name: article.findtext(place) for name, place in CUSTOM.items()} if custom else {}
     return assemble(record.line, plain_members(_members(article, info), _WITH_MARKUP), {}, custom, beside)
+
+
+def _reason(article: Element) -> str:
+    missing = next((part for part in ("MedlineCitation", "MedlineCitation/Article") if article.find(part) is None), "")
+    return f"it has no {missing}" if missing else "one of its elements lacks what belongs into it"
 
 
 def _mend(article: Element) -> None:
     """Normalise what pubmed_parser can't handle.
 
     It reads markup one level deep and none in keywords, puts labels of a structured abstract on separate lines, and
-    fails at empty elements.
+    fails at empty elements, and where an article has no journal, issue or date.
     """
+    element = article.find("MedlineCitation/Article")
+    for part in _NEEDED if element is not None else ():
+        inner = element.find(part)
+        element = etree.SubElement(element, part) if inner is None else inner
     for element in article.iter(*_MARKED_UP):
         etree.strip_tags(element, "*")
     for element in article.iter(*_NEVER_EMPTY):

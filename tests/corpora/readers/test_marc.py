@@ -307,7 +307,9 @@ def test_damage_never_raises_but_for_the_file(tmp_path_factory, damage, at):
 
 def test_json_of_other_kinds_is_rejected(tmp_path):
     (record,) = read(tmp_path, io.BytesIO(b'{"leader": 1, "fields": [{"245": {}}]}').read())
-    assert record.reason.startswith("The record isn't MARC in JSON")
+    assert record.reason == "The record isn't MARC in JSON (a part is missing, or a number is none)."
+    (record,) = read(tmp_path, b"00079nam a22abcde   4500" + b"\x1e" + b"x" * 30 + b"\x1d")
+    assert record.reason == "The record isn't MARC (a part is missing, or a number is none)."
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
 import gzip
+import re
 import sys
 
 import pytest
@@ -224,8 +225,17 @@ def test_what_is_no_article_is_counted(tmp_path):
         Deleted(13, "7"),
     ]
     assert lacking[:2] == (10, "5")
-    assert lacking[2].startswith("The article lacks a part")
+    assert lacking[2] == "The article lacks a part that PubMed's form asks for (it has no MedlineCitation/Article)."
     assert records[2].paper.title == "Über Zellen"
+
+
+@pytest.mark.parametrize("left_out", ["Journal", "JournalIssue", "PubDate"])
+def test_an_article_without_a_journal_or_a_date_is_read(tmp_path, left_out):
+    whole = article(1, "Lungs")
+    body = re.sub(rf"<{left_out}>.*</{left_out}>", "", whole, flags=re.DOTALL)
+    assert len(body) < len(whole)
+    (record,) = read(tmp_path, document(body))
+    assert (record.paper.title, record.paper.year) == ("Lungs", None)
 
 
 def linked(kind):
