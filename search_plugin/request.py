@@ -349,7 +349,7 @@ def typed_query(text: str) -> str:
     A search history of several lines is joined into one. Raises `InputError` as `clean_query` and `with_lines` do.
     """
     cleaned = clean_query(text)
-    if "\n" in text:
+    if len(text.splitlines()) > 1:
         from search_plugin.understanding.pasted.lines import with_lines
 
         cleaned = clean_query(with_lines(text))

@@ -156,6 +156,9 @@ def test_queries_are_cleaned_and_bounded():
     assert clean_query(" a\x00b\n\tc\ud800 ") == "a b c"
     assert clean_query("one </s> two") == "one </s> two"
     assert typed_query("<i>E. coli</i> in CO<sub>2</sub> &amp; air, p<0.05") == "E. coli in CO2 & air, p<0.05"
+    assert {typed_query(f"1. virus{end}2. lung{end}3. 1 and 2") for end in ("\n", "\r\n", "\u2028")} == {
+        "(virus) AND (lung)"
+    }
     assert clean_query("فيروس كورونا 病毒") == "فيروس كورونا 病毒"
     assert [SearchRequest(empty).query for empty in ("", "   ", "\x00\x01")] == ["", "", ""]
     with pytest.raises(InputError, match="has 1,048,576 characters; shorten it to at most 10,000"):

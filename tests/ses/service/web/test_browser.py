@@ -407,6 +407,26 @@ def test_an_author_and_a_venue_have_pages(visit, width):
     assert page.locator("h1").text_content()
 
 
+PASTE = """(input, text) => {
+    const clipboardData = new DataTransfer();
+    clipboardData.setData("text/plain", text);
+    input.setSelectionRange(0, input.value.length);
+    input.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+}"""
+
+
+def test_a_search_history_that_is_pasted_keeps_its_lines(visit):
+    page = visit("/?query=galaxy")
+    box = page.locator("#query")
+    box.evaluate(PASTE, "1. virus[tiab]\r\n2. lung[tiab]\n3. protein[tiab]\n4. (1 or 2) and 3\n")
+    box.press("Enter")
+    page.wait_for_url("**/?query=1*")
+    parts = page.locator(".parts .chip").all_inner_texts()
+    assert [part.split("\n")[0] for part in parts] == ["virus", "lung", "protein"]
+    box.evaluate(PASTE, "\u2028 virus ")  # one line, which the browser pastes itself
+    assert box.input_value().startswith("1. virus")
+
+
 @pytest.mark.parametrize("scripts", [True, False])
 def test_a_part_of_a_pasted_search_is_taken_away(visit, scripts):
     searched = quote("(virus[tiab] OR lung[tiab] OR protein[tiab]) AND Nature[ta]")
