@@ -70,6 +70,8 @@ def explaining(what: object, hint: str = "free some disk, or write to another pl
     """Turn an `OSError` of the block into an `UnavailableError`: what can't be written, why, and what to do."""
     try:
         yield
+    except FileNotFoundError as error:
+        raise UnavailableError(f"{what} can't be written, since its folder doesn't exist", "make it first") from error
     except OSError as error:
         raise UnavailableError(f"{what} can't be written ({error.strerror or error})", hint) from error
 

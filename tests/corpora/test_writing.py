@@ -3,6 +3,7 @@
 import errno
 import fcntl
 import os
+import re
 import stat
 import threading
 import time
@@ -107,9 +108,12 @@ def test_a_pipe_is_written_in_place():
 
 def test_why_a_file_can_not_be_written_is_said_in_a_sentence(tmp_path):
     place = tmp_path / "none" / "x"
-    told = rf"{place} can't be written \(No such file or directory\); free some disk, or write to another place\."
-    with pytest.raises(UnavailableError, match=told), explaining(place), replacing(place) as part:
+    told = f"{place} can't be written, since its folder doesn't exist; make it first."
+    with pytest.raises(UnavailableError, match=re.escape(told)), explaining(place), replacing(place) as part:
         part.write_text("text")
+    told = f"{tmp_path} can't be written (Is a directory); free some disk, or write to another place."
+    with pytest.raises(UnavailableError, match=re.escape(told)), explaining(tmp_path):
+        tmp_path.write_text("text")
 
 
 @pytest.fixture(params=[0o000, 0o022, 0o077], ids=oct)
