@@ -35,8 +35,7 @@ def test_list_shows_what_models_are_chosen_by(tmp_path):
 
 def test_list_shows_models_in_folders(tmp_path):
     make_model(tmp_path / "runs" / "a" / "model")
-    (tmp_path / "runs" / "b").mkdir()
-    (tmp_path / "runs" / "b" / "config.json").write_text("{")
+    (make_model(tmp_path / "runs" / "b") / "config.json").write_text("{")
     done = ses(tmp_path, "models", "list", tmp_path / "runs")
     assert done.returncode == 0, done.stderr
     assert "runs/a/model" in done.stdout
