@@ -91,7 +91,7 @@ def read(
         if isinstance(block, model.String):
             strings.setdefault(block.key.lower(), _value(block.value, strings))
     entries = [(block, _fields(block, strings)) for block in blocks if isinstance(block, model.Entry)]
-    # An entry without a key is nobody's parent: a missing crossref would name it.
+    # Left out without a key: an entry that has no crossref would else name it as its parent.
     by_key = {text_of(block.key).lower(): fields for block, fields in reversed(entries) if text_of(block.key)}
     members = iter(entries)
     for block in blocks:

@@ -27,7 +27,7 @@ class Layout:
         module: The name of its module in this package.
         architectures: Architectures in a `ses_card.json` that make a folder such a model.
         files: Patterns of files of such a model; where one is there, the module's function `recognizes` decides.
-        marks: The same for files that others have too: it decides where one of these words is in the file.
+        marks: Words by file, for files that other layouts have too: `recognizes` decides if the file holds one of them.
         settings: Its own settings in a `ses_card.json`, beside those of all models.
     """
 

@@ -1,7 +1,7 @@
 """The application: its routes and the layers around them.
 
 A new group of routes is one file and one line of `ROUTERS`, and a new layer one line of `LAYERS`. A group is imported
-at the first request for one of its paths, or when the service has nothing else to do.
+at the first request for one of its paths, or by the thread that warms the service, once that is ready.
 """
 
 from __future__ import annotations

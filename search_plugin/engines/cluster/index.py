@@ -234,7 +234,7 @@ class ClusterIndex(Index):
         return [*(field.name for field in self.schema.written), "content_hash", TITLE_ORDER]
 
     def translated(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a search in the names of ses in those of the index, which are the same."""
+        """Return a search in the field names of the index, which are those of ses here."""
         return dict(body)
 
     def upsert(self, documents: Sequence[Document]) -> Sequence[Refused]:
@@ -395,7 +395,7 @@ class ClusterIndex(Index):
 
 
 def index_in_cluster(index: Index) -> ClusterIndex | None:
-    """Return an index that other programs can search in its cluster too; None if its engine has none."""
+    """Return an index as one that is in a cluster, where other programs can search it too; None if it is in none."""
     return index if isinstance(index, ClusterIndex) else None
 
 

@@ -93,7 +93,7 @@ _DATE = r'"?(\d{4}(?:/\d{1,2}){0,2})"?\s*\[[^\]]{2,40}\]'
 _REWRITTEN = (
     # A time between two dates as PubMed writes it.
     (re.compile(rf"{_DATE}\s*:\s*{_DATE}"), r"\1:\2[dp]"),
-    # What Scopus' own limits say: who leaves several years out means none of them.
+    # Limits of Scopus. EXCLUDE(A) OR EXCLUDE(B) leaves out both, so it becomes AND.
     (re.compile(r"(?<=\))\s*\bOR\s+(?=EXCLUDE\s*\()"), " AND "),
     (re.compile(r"\bEXCLUDE\s*\((?=\s*[A-Z-]+\s*,)"), "NOT LIMIT-TO("),
     (re.compile(r"\bLIMIT-TO\s*\(\s*PUBYEAR\s*,\s*(\d{4})\s*\)"), r"PUBYEAR = \1"),

@@ -267,7 +267,7 @@ class RemoteModel(_Named):
 
     Attributes:
         group: Name of its group.
-        connector: How it is how.
+        connector: How the cluster asks for vectors.
         config: What neural-search reads of the model; empty for nothing.
         kind: What it is.
         path: Where the plugin keeps it.

@@ -103,7 +103,7 @@ def opened_for(request: HttpRequest, values: Mapping[str, Any], *, words: bool, 
 
 
 def _matching(part: Any) -> SpelledWords | None:
-    """Return the place of a query for the words, as an index of ses or an attached one is clause it."""
+    """Return the place of a query for the words, as ses sends it to one of its indexes or to an attached one."""
     match part:
         case {"match": {**by_field}} if len(by_field) == 1:
             ((field, clause),) = by_field.items()
